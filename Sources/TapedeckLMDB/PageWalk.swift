@@ -1,0 +1,395 @@
+internal import Foundation
+
+/// One walk over all trees of an LMDB file; see `PageCheck`.
+///
+/// Bounded on any file: a page is entered once at the most, and trees end at `depthMax`.
+final class PageWalk {
+    /// LMDB's own limit of a cursor.
+    static let depthMax: UInt16 = 32
+    static let keyCountMax = 511
+    /// MDB_NOSUBDIR.
+    private static let noSubdirectory: UInt16 = 0x4000
+    /// A commit may leave its last pages unwritten if it took and freed them; no more than these.
+    static let unwrittenPagesMax: UInt64 = 1 << 20
+
+    private enum NodeFlags {
+        static let bigData: UInt16 = 1
+        static let subData: UInt16 = 2
+    }
+
+    private let file: PageFile
+    private let meta: PageFile.Meta
+    private let readsLeaves: Bool
+    private let pageSize: Int
+    private let filePages: UInt64
+    private var report: PageCheck.Report
+    /// One bit a page: reached, or free.
+    private var reached: [UInt64] = []
+    private var buffers: [UnsafeMutableRawBufferPointer] = []
+
+    init(
+        _ file: consuming PageFile, _ meta: PageFile.Meta, _ report: PageCheck.Report,
+        readsLeaves: Bool
+    ) {
+        pageSize = meta.pageSizeBytes
+        filePages = UInt64(file.byteCount / meta.pageSizeBytes)
+        self.file = file
+        self.meta = meta
+        self.report = report
+        self.readsLeaves = readsLeaves
+    }
+
+    deinit { for buffer in buffers { buffer.deallocate() } }
+
+    func run() throws(LMDBError) -> PageCheck.Report {
+        guard meta.lastPage >= 1, meta.lastPage < filePages + PageWalk.unwrittenPagesMax else {
+            report.add(
+                0, "the meta page counts \(meta.lastPage) pages, the file has \(filePages): it was"
+                    + " cut off, or the count is damaged")
+            return report
+        }
+        reached = [UInt64](repeating: 0, count: Int(meta.lastPage / 64) + 1)
+        mark(0)
+        mark(1)
+        for (name, tree) in try walk(meta.main, "the list of tables", .tables).tables {
+            _ = try walk(tree, "table \(name)", .table)
+        }
+        report.usedPages = report.usedPages &+ 2
+        _ = try walk(meta.free, "the free list", .free)
+        if readsLeaves, filePages <= meta.lastPage {
+            for page in filePages...meta.lastPage where !isReached(page) {
+                report.add(
+                    page, "the file ends before this page: it was cut off, or never written")
+                return report
+            }
+        }
+        return report
+    }
+
+    // MARK: - Trees
+
+    private enum Kind { case tables, table, free }
+
+    /// What a tree turned out to hold.
+    private struct Tally {
+        var branchPages: UInt64 = 0
+        var leafPages: UInt64 = 0
+        var overflowPages: UInt64 = 0
+        var entries: UInt64 = 0
+        var tables: [(name: String, tree: PageFile.Tree)] = []
+    }
+
+    private struct Context {
+        var tree: PageFile.Tree
+        var name: String
+        var kind: Kind
+        var readsLeaves: Bool
+    }
+
+    private func walk(
+        _ tree: PageFile.Tree, _ name: String, _ kind: Kind
+    ) throws(LMDBError) -> Tally {
+        var tally = Tally()
+        let isKnown =
+            switch kind {
+            case .tables: tree.flags == 0
+            case .table: tree.flags == 0 || tree.flags == PageFile.Tree.integerKeys
+            // LMDB keeps the flags of the whole file here, of which ours has one.
+            case .free: tree.flags & ~PageWalk.noSubdirectory == PageFile.Tree.integerKeys
+            }
+        guard isKnown else {
+            report.add(0, "\(name) has flags \(tree.flags), which none of ours has")
+            return tally
+        }
+        guard tree.root != PageFile.Tree.noRoot else {
+            if tree.depth != 0 || tree.entries != 0 {
+                report.add(0, "\(name) counts \(tree.entries) entries, but has no root")
+            }
+            return tally
+        }
+        guard (1...PageWalk.depthMax).contains(tree.depth) else {
+            report.add(tree.root, "\(name) counts \(tree.depth) levels")
+            return tally
+        }
+        let context = Context(
+            tree: tree, name: name, kind: kind, readsLeaves: readsLeaves || kind != .table)
+        try enter(tree.root, from: 0, level: 1, lower: nil, upper: nil, context, &tally)
+        if report.problemCount == 0, context.readsLeaves,
+            tally.branchPages != tree.branchPages || tally.leafPages != tree.leafPages
+                || tally.overflowPages != tree.overflowPages || tally.entries != tree.entries
+        {
+            report.add(
+                tree.root, "\(name) should have \(tree.entries) entries and has \(tally.entries)")
+        }
+        return tally
+    }
+
+    private func enter(
+        _ page: UInt64, from parent: UInt64, level: UInt16, lower: [UInt8]?, upper: [UInt8]?,
+        _ context: Context, _ tally: inout Tally
+    ) throws(LMDBError) {
+        guard claim(page, 1, from: parent, context.name) else { return }
+        report.usedPages += 1
+        let isLeaf = level == context.tree.depth
+        if isLeaf, !context.readsLeaves {
+            tally.leafPages += 1
+            return
+        }
+        guard let bytes = try read(page, level) else { return }
+        let flags = bytes.loadUnaligned(fromByteOffset: 10, as: UInt16.self)
+        guard bytes.loadUnaligned(fromByteOffset: 0, as: UInt64.self) == page else {
+            return report.add(page, "it says that it is another page (\(context.name))")
+        }
+        guard flags == (isLeaf ? PageFile.Flags.leaf : PageFile.Flags.branch) else {
+            return report.add(
+                page, "it should be a \(isLeaf ? "leaf" : "branch") of \(context.name); its flags"
+                    + " are \(flags)")
+        }
+        guard let nodes = nodes(bytes, page, isLeaf, lower, upper, context) else { return }
+        if isLeaf {
+            tally.leafPages += 1
+            tally.entries += UInt64(nodes.count)
+            for node in nodes { try data(of: node, bytes, page, context, &tally) }
+        } else {
+            tally.branchPages += 1
+            for (index, node) in nodes.enumerated() {
+                let next = index + 1 < nodes.count ? key(nodes[index + 1], bytes) : nil
+                try enter(
+                    node.child, from: page, level: level + 1,
+                    lower: index == 0 ? lower : key(node, bytes), upper: next ?? upper, context,
+                    &tally)
+            }
+        }
+    }
+
+    // MARK: - Entries of a page
+
+    private struct Node {
+        var offset: Int
+        var keyCount: Int
+        var flags: UInt16
+        var dataCount: Int
+        var dataOffset: Int { offset + 8 + keyCount }
+        /// Of a branch: the page below.
+        var child: UInt64
+    }
+
+    /// Reads where the entries of a page stand; nil where one of them makes no sense.
+    private func nodes(
+        _ bytes: UnsafeRawBufferPointer, _ page: UInt64, _ isLeaf: Bool, _ lower: [UInt8]?,
+        _ upper: [UInt8]?, _ context: Context
+    ) -> [Node]? {
+        func load(_ offset: Int) -> Int {
+            Int(bytes.loadUnaligned(fromByteOffset: offset, as: UInt16.self))
+        }
+        func problem(_ what: String) -> [Node]? {
+            report.add(page, "\(what) (\(context.name))")
+            return nil
+        }
+        let end = load(12)
+        let start = load(14)
+        guard end >= PageFile.headerCount, end % 2 == 0, end <= start, start <= pageSize else {
+            return problem("its bounds make no sense")
+        }
+        let count = (end - PageFile.headerCount) / 2
+        guard count >= (isLeaf || context.kind == .free ? 1 : 2) else {
+            return problem("it has \(count) entries")
+        }
+        var nodes: [Node] = []
+        nodes.reserveCapacity(count)
+        var total = 0
+        for index in 0..<count {
+            let offset = load(PageFile.headerCount + 2 * index)
+            guard offset >= start, offset % 2 == 0, offset + 8 <= pageSize else {
+                return problem("entry \(index) stands outside")
+            }
+            let low = load(offset) | load(offset + 2) << 16
+            let flags = UInt16(truncatingIfNeeded: load(offset + 4))
+            var node = Node(
+                offset: offset, keyCount: load(offset + 6), flags: flags, dataCount: low,
+                child: UInt64(low) | UInt64(flags) << 32)
+            if !isLeaf { node.dataCount = 0 }
+            let held = isLeaf && flags & NodeFlags.bigData != 0 ? 8 : node.dataCount
+            let size = 8 + node.keyCount + held
+            guard node.keyCount <= PageWalk.keyCountMax, offset + size <= pageSize else {
+                return problem("entry \(index) does not end inside")
+            }
+            let isImplied = !isLeaf && index == 0
+            if !isImplied {
+                guard node.keyCount > 0, !context.tree.hasIntegerKeys || node.keyCount == 8 else {
+                    return problem("entry \(index) has a key of \(node.keyCount) bytes")
+                }
+            }
+            total += size + size % 2
+            nodes.append(node)
+        }
+        guard total <= pageSize - start else { return problem("its entries overlap") }
+        let first = isLeaf ? 0 : 1
+        for index in first..<count {
+            let current = UnsafeRawBufferPointer(
+                rebasing: bytes[nodes[index].offset + 8..<nodes[index].dataOffset])
+            if index > first {
+                let before = UnsafeRawBufferPointer(
+                    rebasing: bytes[nodes[index - 1].offset + 8..<nodes[index - 1].dataOffset])
+                guard precedes(before, current, context) else {
+                    return problem("entry \(index) is not above the one before it")
+                }
+            }
+            if index == first, let lower {
+                let isBelow = lower.withUnsafeBytes { precedes(current, $0, context) }
+                guard !isBelow else { return problem("it has entries below its branch's key") }
+            }
+            if index == count - 1, let upper {
+                let isBelow = upper.withUnsafeBytes { precedes(current, $0, context) }
+                guard isBelow else { return problem("it has entries of the next page") }
+            }
+        }
+        return nodes
+    }
+
+    private func precedes(
+        _ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer, _ context: Context
+    ) -> Bool {
+        if context.tree.hasIntegerKeys, left.count == 8, right.count == 8 {
+            return left.loadUnaligned(as: UInt64.self) < right.loadUnaligned(as: UInt64.self)
+        }
+        let common = min(left.count, right.count)
+        if common > 0, let a = left.baseAddress, let b = right.baseAddress {
+            let order = memcmp(a, b, common)
+            if order != 0 { return order < 0 }
+        }
+        return left.count < right.count
+    }
+
+    private func key(_ node: Node, _ bytes: UnsafeRawBufferPointer) -> [UInt8] {
+        Array(bytes[node.offset + 8..<node.dataOffset])
+    }
+
+    // MARK: - What an entry holds
+
+    private func data(
+        of node: Node, _ bytes: UnsafeRawBufferPointer, _ page: UInt64, _ context: Context,
+        _ tally: inout Tally
+    ) throws(LMDBError) {
+        switch (node.flags, context.kind) {
+        case (0, .table):
+            return
+        case (0, .free):
+            let list = UnsafeRawBufferPointer(
+                rebasing: bytes[node.dataOffset..<node.dataOffset + node.dataCount])
+            free(list, page)
+        case (NodeFlags.subData, .tables):
+            guard node.dataCount == PageFile.Tree.byteCount else {
+                return report.add(page, "the root of a table has \(node.dataCount) bytes")
+            }
+            tally.tables.append(
+                (
+                    String(decoding: key(node, bytes), as: UTF8.self),
+                    PageFile.Tree(bytes, at: node.dataOffset)
+                ))
+        case (NodeFlags.bigData, .table), (NodeFlags.bigData, .free):
+            let first = bytes.loadUnaligned(fromByteOffset: node.dataOffset, as: UInt64.self)
+            try overflow(first, node.dataCount, page, context, &tally)
+        default:
+            report.add(page, "an entry of \(context.name) has flags \(node.flags)")
+        }
+    }
+
+    private func overflow(
+        _ first: UInt64, _ dataCount: Int, _ page: UInt64, _ context: Context,
+        _ tally: inout Tally
+    ) throws(LMDBError) {
+        let needed = UInt64((PageFile.headerCount - 1 + dataCount) / pageSize + 1)
+        guard claim(first, needed, from: page, context.name) else { return }
+        let header = UnsafeMutableRawBufferPointer.allocate(
+            byteCount: PageFile.headerCount, alignment: 8)
+        defer { header.deallocate() }
+        guard try file.read(header, at: Int(first) * pageSize) == header.count,
+            header.loadUnaligned(fromByteOffset: 0, as: UInt64.self) == first,
+            header.loadUnaligned(fromByteOffset: 10, as: UInt16.self) == PageFile.Flags.overflow
+        else {
+            return report.add(first, "it should begin a long value of \(context.name)")
+        }
+        // A value that was replaced by a shorter one keeps its pages.
+        let count = UInt64(header.loadUnaligned(fromByteOffset: 12, as: UInt32.self))
+        guard count >= needed else {
+            return report.add(first, "it counts \(count) pages, its value needs \(needed)")
+        }
+        if count > needed {
+            guard claim(first + needed, count - needed, from: page, context.name) else { return }
+        }
+        report.usedPages += count
+        tally.overflowPages += count
+        guard context.kind == .free else { return }
+        let list = UnsafeMutableRawBufferPointer.allocate(byteCount: dataCount, alignment: 8)
+        defer { list.deallocate() }
+        let start = Int(first) * pageSize + PageFile.headerCount
+        guard try file.read(list, at: start) == dataCount else {
+            return report.add(first, "the file ends in the free list")
+        }
+        free(UnsafeRawBufferPointer(list), first)
+    }
+
+    /// Takes in a part of the free list: a count, then page numbers, descending.
+    private func free(_ list: UnsafeRawBufferPointer, _ page: UInt64) {
+        func word(_ index: Int) -> UInt64 {
+            list.loadUnaligned(fromByteOffset: index * 8, as: UInt64.self)
+        }
+        guard list.count >= 8, word(0) <= UInt64(list.count / 8 - 1) else {
+            return report.add(page, "a part of the free list counts more than it holds")
+        }
+        var former = UInt64.max
+        for index in 0..<Int(word(0)) {
+            let number = word(index + 1)
+            guard number >= 2, number <= meta.lastPage, number < former else {
+                return report.add(page, "the free list holds page \(number), which makes no sense")
+            }
+            guard !isReached(number) else {
+                return report.add(number, "it is in use and in the free list")
+            }
+            mark(number)
+            report.freePages += 1
+            former = number
+        }
+    }
+
+    // MARK: - Pages
+
+    private func isReached(_ page: UInt64) -> Bool {
+        reached[Int(page / 64)] & (1 << (page % 64)) != 0
+    }
+
+    private func mark(_ page: UInt64) { reached[Int(page / 64)] |= 1 << (page % 64) }
+
+    /// Takes `count` pages from `first` for one place in one tree; false where that cannot be.
+    private func claim(
+        _ first: UInt64, _ count: UInt64, from parent: UInt64, _ name: String
+    ) -> Bool {
+        let end = first.addingReportingOverflow(count)
+        guard first >= 2, !end.overflow, end.partialValue <= min(meta.lastPage + 1, filePages) else {
+            report.add(parent, "it leads to page \(first), which is outside the file (\(name))")
+            return false
+        }
+        for page in first..<end.partialValue {
+            guard !isReached(page) else {
+                report.add(page, "two places lead to it (\(name))")
+                return false
+            }
+            mark(page)
+        }
+        return true
+    }
+
+    /// Reads a page into the buffer of its level.
+    private func read(_ page: UInt64, _ level: UInt16) throws(LMDBError) -> UnsafeRawBufferPointer? {
+        while buffers.count < Int(level) {
+            buffers.append(.allocate(byteCount: pageSize, alignment: 8))
+        }
+        let buffer = buffers[Int(level) - 1]
+        guard try file.read(buffer, at: Int(page) * pageSize) == pageSize else {
+            report.add(page, "the file ends inside it")
+            return nil
+        }
+        return UnsafeRawBufferPointer(buffer)
+    }
+}

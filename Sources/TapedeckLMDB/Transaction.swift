@@ -1,0 +1,213 @@
+internal import CLMDB
+
+/// What both kinds of transaction can do.
+///
+/// Buffers that come out are LMDB's own pages: they hold until the transaction ends, or in a write
+/// transaction until its next write.
+package protocol Readable: ~Copyable {
+    var handle: OpaquePointer { get }
+    var path: String { get }
+}
+
+extension Readable where Self: ~Copyable {
+    @_lifetime(borrow self)
+    package func cursor(_ table: Table) throws(LMDBError) -> Cursor {
+        try Cursor(table, in: handle, path: path)
+    }
+
+    @inline(__always)
+    package func get(_ table: Table, _ key: UnsafeRawBufferPointer) throws(LMDBError)
+        -> UnsafeRawBufferPointer?
+    {
+        var key = MDB_val(key)
+        var value = MDB_val()
+        let code = mdb_get(handle, table.handle, &key, &value)
+        if code == MDB_NOTFOUND { return nil }
+        guard code == MDB_SUCCESS else { throw LMDBError(code, path: path) }
+        return UnsafeRawBufferPointer(value)
+    }
+
+    package func get(_ table: Table, _ key: [UInt8]) throws(LMDBError) -> UnsafeRawBufferPointer? {
+        let found: Result<UnsafeRawBufferPointer?, LMDBError> = key.withUnsafeBytes { bytes in
+            do throws(LMDBError) { return .success(try get(table, bytes)) } catch {
+                return .failure(error)
+            }
+        }
+        return try found.get()
+    }
+
+    package func get(_ table: Table, integer key: UInt64) throws(LMDBError)
+        -> UnsafeRawBufferPointer?
+    {
+        var key = key
+        var name = MDB_val(mv_size: 8, mv_data: nil)
+        var value = MDB_val()
+        let code = withUnsafeMutableBytes(of: &key) { bytes in
+            name.mv_data = bytes.baseAddress
+            return mdb_get(handle, table.handle, &name, &value)
+        }
+        if code == MDB_NOTFOUND { return nil }
+        guard code == MDB_SUCCESS else { throw LMDBError(code, path: path) }
+        return UnsafeRawBufferPointer(value)
+    }
+
+    /// How many entries a table has.
+    package func count(_ table: Table) throws(LMDBError) -> Int {
+        var stat = MDB_stat()
+        let code = mdb_stat(handle, table.handle, &stat)
+        guard code == MDB_SUCCESS else { throw LMDBError(code, path: path) }
+        return stat.ms_entries
+    }
+}
+
+/// A transaction that can be written to.
+package protocol Writable: ~Copyable, Readable {}
+
+extension Writable where Self: ~Copyable {
+    package func put(_ table: Table, _ key: [UInt8], _ value: [UInt8]) throws(LMDBError) {
+        let code = key.withUnsafeBytes { key in
+            value.withUnsafeBytes { value in
+                var name = MDB_val(key)
+                var content = MDB_val(value)
+                return mdb_put(handle, table.handle, &name, &content, 0)
+            }
+        }
+        guard code == MDB_SUCCESS else { throw LMDBError(code, path: path) }
+    }
+
+    /// Adds or replaces an entry of a table with integer keys.
+    package func put(_ table: Table, integer key: UInt64, _ value: [UInt8]) throws(LMDBError) {
+        var key = key
+        let code = withUnsafeMutableBytes(of: &key) { key in
+            value.withUnsafeBytes { value in
+                var name = MDB_val(UnsafeRawBufferPointer(key))
+                var content = MDB_val(value)
+                return mdb_put(handle, table.handle, &name, &content, 0)
+            }
+        }
+        guard code == MDB_SUCCESS else { throw LMDBError(code, path: path) }
+    }
+
+    /// Removes an entry of a table with integer keys; says whether there was one.
+    @discardableResult
+    package func delete(_ table: Table, integer key: UInt64) throws(LMDBError) -> Bool {
+        var key = key
+        let code = withUnsafeMutableBytes(of: &key) { bytes in
+            var name = MDB_val(UnsafeRawBufferPointer(bytes))
+            return mdb_del(handle, table.handle, &name, nil)
+        }
+        if code == MDB_NOTFOUND { return false }
+        guard code == MDB_SUCCESS else { throw LMDBError(code, path: path) }
+        return true
+    }
+
+    /// Removes an entry; says whether there was one.
+    @discardableResult
+    package func delete(_ table: Table, _ key: [UInt8]) throws(LMDBError) -> Bool {
+        let code = key.withUnsafeBytes { key in
+            var name = MDB_val(key)
+            return mdb_del(handle, table.handle, &name, nil)
+        }
+        if code == MDB_NOTFOUND { return false }
+        guard code == MDB_SUCCESS else { throw LMDBError(code, path: path) }
+        return true
+    }
+}
+
+/// A second name of an open transaction; see `WriteTransaction.alias`.
+package struct TransactionAlias: Writable {
+    package let handle: OpaquePointer
+    package let path: String
+
+    /// A cursor that its holder must drop before the transaction ends.
+    @_lifetime(immortal)
+    package func cursor(_ table: Table) throws(LMDBError) -> Cursor {
+        try Cursor(table, in: handle, path: path)
+    }
+}
+
+/// A view of the file as of one commit.
+package struct ReadTransaction: ~Copyable, Readable {
+    package let handle: OpaquePointer
+    package let path: String
+
+    init(_ handle: OpaquePointer, path: String) {
+        self.handle = handle
+        self.path = path
+    }
+
+    /// The same transaction for objects that cannot hold a borrow; see `WriteTransaction.alias`.
+    package var alias: TransactionAlias { TransactionAlias(handle: handle, path: path) }
+
+    deinit { mdb_txn_abort(handle) }
+}
+
+/// The one writer. Ends by `commit()`; dropping it undoes all.
+package struct WriteTransaction: ~Copyable, Writable {
+    package let handle: OpaquePointer
+    package let path: String
+    private var isOpen = true
+
+    init(_ handle: OpaquePointer, path: String) {
+        self.handle = handle
+        self.path = path
+    }
+
+    @available(*, noasync)
+    consuming func commit() throws(LMDBError) {
+        // LMDB frees the handle even when this fails.
+        isOpen = false
+        let code = mdb_txn_commit(handle)
+        guard code == MDB_SUCCESS else { throw LMDBError(code, path: path) }
+    }
+
+    /// The same transaction for objects that cannot hold a borrow, such as the items of a key.
+    ///
+    /// Whoever takes it must let go of it before the transaction ends.
+    package var alias: TransactionAlias { TransactionAlias(handle: handle, path: path) }
+
+    /// Empties a table.
+    package func clear(_ table: Table) throws(LMDBError) {
+        let code = mdb_drop(handle, table.handle, 0)
+        guard code == MDB_SUCCESS else { throw LMDBError(code, path: path) }
+    }
+
+    deinit {
+        if isOpen { mdb_txn_abort(handle) }
+    }
+}
+
+/// A named table of a file; LMDB calls it a database.
+package struct Table: Sendable {
+    let handle: MDB_dbi
+
+    init(named name: String, flags: UInt32, in transaction: OpaquePointer, path: String)
+        throws(LMDBError)
+    {
+        var opened: MDB_dbi = 0
+        let code = mdb_dbi_open(transaction, name, flags, &opened)
+        guard code == MDB_SUCCESS else {
+            if code == MDB_NOTFOUND {
+                throw LMDBError(
+                    .damaged, number: code, path: path, detail: "the table \(name) is missing")
+            }
+            throw LMDBError(code, path: path)
+        }
+        handle = opened
+    }
+}
+
+extension MDB_val {
+    @inline(__always)
+    init(_ bytes: UnsafeRawBufferPointer) {
+        self.init(
+            mv_size: bytes.count, mv_data: UnsafeMutableRawPointer(mutating: bytes.baseAddress))
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    @inline(__always)
+    init(_ value: MDB_val) {
+        self.init(start: value.mv_data, count: value.mv_size)
+    }
+}
