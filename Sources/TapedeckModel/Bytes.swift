@@ -1,0 +1,116 @@
+internal import Foundation
+
+extension [UInt8] {
+    package mutating func appendBigEndian(_ value: some FixedWidthInteger) {
+        Swift.withUnsafeBytes(of: value.bigEndian) { append(contentsOf: $0) }
+    }
+
+    package mutating func appendLittleEndian(_ value: some FixedWidthInteger) {
+        Swift.withUnsafeBytes(of: value.littleEndian) { append(contentsOf: $0) }
+    }
+
+    /// Base-128 groups, least significant first: protobuf's varint.
+    package mutating func appendVarint(_ value: UInt64) {
+        var rest = value
+        while rest >= 0x80 {
+            append(UInt8(truncatingIfNeeded: rest) | 0x80)
+            rest >>= 7
+        }
+        append(UInt8(truncatingIfNeeded: rest))
+    }
+
+    /// A length as varint, then the bytes.
+    package mutating func appendPrefixed(_ bytes: [UInt8]) {
+        appendVarint(UInt64(bytes.count))
+        append(contentsOf: bytes)
+    }
+
+    /// A length as varint, then the bytes.
+    package mutating func appendPrefixed(_ bytes: some Collection<UInt8>) {
+        appendVarint(UInt64(bytes.count))
+        append(contentsOf: bytes)
+    }
+
+    /// A length as varint, then the text's UTF-8.
+    package mutating func appendPrefixed(_ text: String) {
+        var text = text
+        text.withUTF8 { utf8 in
+            appendVarint(UInt64(utf8.count))
+            append(contentsOf: utf8)
+        }
+    }
+
+    /// Lower-case hexadecimal digits.
+    package var hex: String {
+        let digits = Array("0123456789abcdef".utf8)
+        var text: [UInt8] = []
+        text.reserveCapacity(count * 2)
+        for byte in self {
+            text.append(digits[Int(byte >> 4)])
+            text.append(digits[Int(byte & 15)])
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// Whether two buffers hold equal bytes.
+    @inline(__always)
+    package func holdsSame(as other: UnsafeRawBufferPointer) -> Bool {
+        guard count == other.count else { return false }
+        guard let left = baseAddress, let right = other.baseAddress else { return count == 0 }
+        return memcmp(left, right, count) == 0
+    }
+}
+
+/// Walks bytes that a program wrote itself; every read is bounds-checked and says so by nil.
+package struct ByteReader {
+    package let bytes: UnsafeRawBufferPointer
+    package var offset = 0
+
+    package init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+
+    package var isAtEnd: Bool { offset >= bytes.count }
+    package var remaining: Int { bytes.count - offset }
+
+    package mutating func bigEndian<Value: FixedWidthInteger>(_: Value.Type) -> Value? {
+        guard remaining >= MemoryLayout<Value>.size else { return nil }
+        defer { offset += MemoryLayout<Value>.size }
+        return Value(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: Value.self))
+    }
+
+    package mutating func littleEndian<Value: FixedWidthInteger>(_: Value.Type) -> Value? {
+        guard remaining >= MemoryLayout<Value>.size else { return nil }
+        defer { offset += MemoryLayout<Value>.size }
+        return Value(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: Value.self))
+    }
+
+    @inline(__always)
+    package mutating func varint() -> UInt64? {
+        var value: UInt64 = 0
+        var shift: UInt64 = 0
+        while offset < bytes.count, shift < 64 {
+            let byte = bytes[offset]
+            offset += 1
+            value |= UInt64(byte & 0x7F) << shift
+            if byte < 0x80 { return value }
+            shift += 7
+        }
+        return nil
+    }
+
+    package mutating func slice(_ count: Int) -> UnsafeRawBufferPointer? {
+        guard count >= 0, count <= remaining else { return nil }
+        defer { offset += count }
+        return UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + count])
+    }
+
+    package mutating func prefixed() -> UnsafeRawBufferPointer? {
+        guard let count = varint(), count <= UInt64(remaining) else { return nil }
+        return slice(Int(count))
+    }
+
+    package mutating func prefixedString() -> String? {
+        prefixed().map { String(decoding: $0, as: UTF8.self) }
+    }
+}

@@ -1,0 +1,58 @@
+internal import CISAL
+
+/// CRC-32C (Castagnoli, RFC 3720) of some bytes, by the processor's own instruction where it has
+/// one.
+///
+/// - Parameter seed: the checksum of what stood before, to go on from.
+package func crc32c(_ bytes: UnsafeRawBufferPointer, seed: UInt32 = 0) -> UInt32 {
+    var checksum = ~seed
+    var rest = bytes
+    // ISA-L takes lengths as C ints.
+    while let base = rest.baseAddress, rest.count > 0 {
+        let count = min(rest.count, 1 << 30)
+        checksum = crc32_iscsi(
+            UnsafeMutablePointer(mutating: base.assumingMemoryBound(to: UInt8.self)), Int32(count),
+            checksum)
+        rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+    }
+    return ~checksum
+}
+
+/// A 64-bit hash that is the same on every machine and for ever; it orders keys in tables.
+///
+/// FNV-1a over little-endian 64-bit words (the tail padded by zeros), length mixed in, ended by
+/// MurmurHash3's finaliser. It need not resist an adversary: whoever looks a hash up compares the
+/// bytes too.
+package func stableHash(_ bytes: UnsafeRawBufferPointer, seed: UInt64 = 0) -> UInt64 {
+    let prime: UInt64 = 0x0000_0100_0000_01B3
+    var hash: UInt64 = 0xCBF2_9CE4_8422_2325 ^ seed
+    var offset = 0
+    while offset + 8 <= bytes.count {
+        hash =
+            (hash ^ UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)))
+            &* prime
+        hash ^= hash >> 29
+        offset += 8
+    }
+    var tail: UInt64 = 0
+    var shift: UInt64 = 0
+    while offset < bytes.count {
+        tail |= UInt64(bytes[offset]) << shift
+        shift += 8
+        offset += 1
+    }
+    hash = (hash ^ tail) &* prime
+    hash ^= UInt64(bytes.count)
+    hash ^= hash >> 33
+    hash &*= 0xFF51_AFD7_ED55_8CCD
+    hash ^= hash >> 33
+    hash &*= 0xC4CE_B9FE_1A85_EC53
+    hash ^= hash >> 33
+    return hash
+}
+
+/// `stableHash` of a text's UTF-8.
+package func stableHash(_ text: String, seed: UInt64 = 0) -> UInt64 {
+    var text = text
+    return text.withUTF8 { stableHash(UnsafeRawBufferPointer($0), seed: seed) }
+}

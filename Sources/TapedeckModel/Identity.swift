@@ -1,0 +1,106 @@
+/// A store's own 128 random bits, made once and never reused.
+///
+/// Every event is named by the origin that wrote it and that origin's dense sequence.
+public struct OriginID: Hashable, Comparable, Sendable, CustomStringConvertible {
+    /// The first eight bytes, big-endian.
+    public let high: UInt64
+    /// The last eight bytes, big-endian.
+    public let low: UInt64
+
+    /// Makes an origin of two halves.
+    public init(high: UInt64, low: UInt64) {
+        self.high = high
+        self.low = low
+    }
+
+    /// Makes a fresh origin from the system's random source.
+    public static func random() -> OriginID {
+        OriginID(high: .random(in: .min ... .max), low: .random(in: .min ... .max))
+    }
+
+    /// Reads 32 hexadecimal digits; anything else gives nil.
+    public init?(_ text: some StringProtocol) {
+        guard text.utf8.count == 32, text.utf8.allSatisfy(\.isHexDigit),
+            let high = UInt64(text.prefix(16), radix: 16),
+            let low = UInt64(text.suffix(16), radix: 16)
+        else { return nil }
+        self.init(high: high, low: low)
+    }
+
+    /// The 32 lower-case hexadecimal digits.
+    public var description: String { high.paddedHex + low.paddedHex }
+
+    /// Byte order, which is what breaks ties in the canonical order.
+    public static func < (left: OriginID, right: OriginID) -> Bool {
+        (left.high, left.low) < (right.high, right.low)
+    }
+}
+
+/// The name of an event for ever: who wrote it, and the how-manieth of theirs it is.
+public struct EventID: Hashable, Comparable, Sendable, CustomStringConvertible {
+    /// Who wrote the event.
+    public let origin: OriginID
+    /// Dense from 1 for each origin.
+    public let sequence: UInt64
+
+    /// Makes an identity of its parts.
+    public init(origin: OriginID, sequence: UInt64) {
+        self.origin = origin
+        self.sequence = sequence
+    }
+
+    /// Reads `<32 hex>-<sequence>`; anything else gives nil.
+    public init?(_ text: some StringProtocol) {
+        let parts = text.split(separator: "-", omittingEmptySubsequences: false)
+        guard parts.count == 2, let origin = OriginID(parts[0]),
+            parts[1].utf8.allSatisfy({ (0x30...0x39).contains($0) }),
+            let sequence = UInt64(parts[1]), sequence > 0
+        else { return nil }
+        self.init(origin: origin, sequence: sequence)
+    }
+
+    /// `<32 hex>-<sequence>`, as it stands in JSON.
+    public var description: String { "\(origin)-\(sequence)" }
+
+    /// By origin, then by sequence.
+    public static func < (left: EventID, right: EventID) -> Bool {
+        (left.origin, left.sequence) < (right.origin, right.sequence)
+    }
+}
+
+/// A place in this store's log: gapless from 1, assigned in the committing transaction.
+///
+/// It is local: another device has the same events at other positions.
+public struct LogPosition: RawRepresentable, Hashable, Comparable, Sendable,
+    CustomStringConvertible
+{
+    /// The number; 0 is the place before the first event.
+    public let rawValue: UInt64
+
+    /// Wraps a number.
+    public init(rawValue: UInt64) { self.rawValue = rawValue }
+
+    /// The place before the first event.
+    public static let start = LogPosition(rawValue: 0)
+
+    /// The number in decimal.
+    public var description: String { String(rawValue) }
+
+    /// Earlier in the log.
+    public static func < (left: LogPosition, right: LogPosition) -> Bool {
+        left.rawValue < right.rawValue
+    }
+}
+
+extension UInt8 {
+    package var isHexDigit: Bool {
+        (0x30...0x39).contains(self) || (0x61...0x66).contains(self) || (0x41...0x46).contains(self)
+    }
+}
+
+extension UInt64 {
+    package var paddedHex: String {
+        let digits = String(self, radix: 16)
+        return String(repeating: "0", count: 16 - digits.utf8.count) + digits
+    }
+}

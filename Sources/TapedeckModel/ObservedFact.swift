@@ -1,0 +1,142 @@
+internal import Crypto
+
+/// What makes an event a sighting of a remote fact: of which entity, in which version, when.
+///
+/// Observations fold by (version, observedAt, content) and never by their stamp, so what is shown
+/// of remote facts depends on the facts alone, not on when or in which order they were ingested.
+public struct ObservedFact: Hashable, Sendable {
+    /// Sixteen bytes that name the remote entity.
+    public let entity: Digest16
+    /// Sixteen bytes that name the content seen.
+    public let content: Digest16
+    /// The remote's own version, such as Unix seconds of its last update; 0 if it gives none.
+    public let version: UInt64
+    /// Unix milliseconds of the response in which it was seen, or nil if unknown.
+    public let observedAt: Int64?
+
+    /// Names a fact.
+    ///
+    /// - Parameters:
+    ///   - entity: the remote entity for ever, such as `tvmaze/show/118`.
+    ///   - content: the canonical bytes of what was seen, without what churns without meaning.
+    ///   - version: the remote's version; 0 if it gives none.
+    ///   - observedAt: Unix milliseconds of the sighting, or nil if unknown.
+    public init(entity: String, content: [UInt8], version: UInt64, observedAt: Int64?) {
+        self.init(
+            entity: Digest16(hashing: Array(entity.utf8)), content: Digest16(hashing: content),
+            version: version, observedAt: observedAt)
+    }
+
+    package init(entity: Digest16, content: Digest16, version: UInt64, observedAt: Int64?) {
+        self.entity = entity
+        self.content = content
+        self.version = version
+        self.observedAt = observedAt
+    }
+
+    /// The place of this sighting among those of its entity.
+    public var order: FoldOrder {
+        FoldOrder(
+            version, UInt64(bitPattern: observedAt ?? .min) ^ (1 << 63), content.high, content.low)
+    }
+}
+
+/// The first sixteen bytes of a SHA-256.
+public struct Digest16: Hashable, Comparable, Sendable {
+    /// The first eight bytes, big-endian.
+    public let high: UInt64
+    /// The last eight bytes, big-endian.
+    public let low: UInt64
+
+    package init(high: UInt64, low: UInt64) {
+        self.high = high
+        self.low = low
+    }
+
+    package init(hashing bytes: [UInt8]) {
+        (high, low) = SHA256.hash(data: bytes).withUnsafeBytes { bytes in
+            (
+                UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 0, as: UInt64.self)),
+                UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+            )
+        }
+    }
+
+    /// Byte order.
+    public static func < (left: Digest16, right: Digest16) -> Bool {
+        (left.high, left.low) < (right.high, right.low)
+    }
+}
+
+/// The place of an event among those of its key.
+///
+/// Observations come first, by (version, observedAt, content); activity follows, by (effective
+/// stamp, origin, sequence). The order is total and the same on every device.
+public struct FoldOrder: Hashable, Comparable, Sendable {
+    /// 0 for observations, 1 for activity.
+    public let rank: UInt8
+    let first: UInt64
+    let second: UInt64
+    let third: UInt64
+    let fourth: UInt64
+
+    /// An observation's place; see `ObservedFact.order`.
+    init(_ version: UInt64, _ observedAt: UInt64, _ high: UInt64, _ low: UInt64) {
+        rank = 0
+        first = version
+        second = observedAt
+        third = high
+        fourth = low
+    }
+
+    /// The place of an activity.
+    public init(stamp: Stamp, id: EventID) {
+        rank = 1
+        first = stamp.rawValue
+        second = id.origin.high
+        third = id.origin.low
+        fourth = id.sequence
+    }
+
+    private init(rank: UInt8, _ first: UInt64, _ second: UInt64, _ third: UInt64, _ fourth: UInt64)
+    {
+        self.rank = rank
+        self.first = first
+        self.second = second
+        self.third = third
+        self.fourth = fourth
+    }
+
+    /// Before every event.
+    public static let start = FoldOrder(rank: 0, 0, 0, 0, 0)
+
+    /// Rank first, then part by part.
+    @inlinable
+    public static func < (left: FoldOrder, right: FoldOrder) -> Bool {
+        left.precedes(right)
+    }
+
+    @usableFromInline
+    func precedes(_ other: FoldOrder) -> Bool {
+        if rank != other.rank { return rank < other.rank }
+        if first != other.first { return first < other.first }
+        if second != other.second { return second < other.second }
+        if third != other.third { return third < other.third }
+        return fourth < other.fourth
+    }
+
+    /// The bytes in a table: rank, then four big-endian words, so that byte order is fold order.
+    package static let encodedCount = 33
+
+    package func append(to bytes: inout [UInt8]) {
+        bytes.append(rank)
+        for word in [first, second, third, fourth] { bytes.appendBigEndian(word) }
+    }
+
+    package init(decoding bytes: UnsafeRawBufferPointer) {
+        func word(_ offset: Int) -> UInt64 {
+            UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+        }
+        self.init(rank: bytes[0], word(1), word(9), word(17), word(25))
+    }
+}

@@ -1,0 +1,154 @@
+/// Walks the fields of a protobuf message in place, so that a fold reads only what it needs.
+///
+/// ```swift
+/// var fields = WireFields(event.payload)
+/// while let field = fields.next() {
+///     switch field.number {
+///     case 1: video = fields.string(field)
+///     case 3: position = field.double
+///     default: break
+///     }
+/// }
+/// ```
+///
+/// It never traps: a message that ends in the middle, or nests wrongly, ends the walk with
+/// `isMalformed` true. Source of the rules: protobuf.dev/programming-guides/encoding.
+public struct WireFields: ~Escapable, ~Copyable {
+    let bytes: RawSpan
+    var offset = 0
+    var end: Int
+    /// Whether the walk ended before the message did.
+    public private(set) var isMalformed = false
+
+    /// Walks the message in `bytes`.
+    @_lifetime(copy bytes)
+    public init(_ bytes: RawSpan) {
+        self.bytes = bytes
+        end = bytes.byteCount
+    }
+
+    /// Walks the message inside `field` of the same payload.
+    @_lifetime(copy bytes)
+    public init(_ bytes: RawSpan, inside field: WireField) {
+        self.bytes = bytes
+        offset = field.start
+        end = field.start + field.count
+    }
+
+    /// The next field, or nil at the end or where the bytes make no sense.
+    @_lifetime(self: copy self)
+    public mutating func next() -> WireField? {
+        guard offset < end else { return nil }
+        guard let key = varint(), key >> 3 > 0, key >> 3 <= UInt64(Int32.max) else { return fail() }
+        let number = Int(key >> 3)
+        switch key & 7 {
+        case 0:
+            guard let value = varint() else { return fail() }
+            return WireField(number: number, kind: .varint, scalar: value, start: offset, count: 0)
+        case 1:
+            guard end - offset >= 8 else { return fail() }
+            let value = bytes.unsafeLoadUnaligned(
+                fromUncheckedByteOffset: offset, as: UInt64.self)
+            offset += 8
+            return WireField(
+                number: number, kind: .fixed64, scalar: UInt64(littleEndian: value), start: offset,
+                count: 0)
+        case 2:
+            guard let count = varint(), count <= UInt64(end - offset) else { return fail() }
+            let start = offset
+            offset += Int(count)
+            return WireField(
+                number: number, kind: .bytes, scalar: 0, start: start, count: Int(count))
+        case 5:
+            guard end - offset >= 4 else { return fail() }
+            let value = bytes.unsafeLoadUnaligned(
+                fromUncheckedByteOffset: offset, as: UInt32.self)
+            offset += 4
+            return WireField(
+                number: number, kind: .fixed32, scalar: UInt64(UInt32(littleEndian: value)),
+                start: offset, count: 0)
+        default:
+            return fail()
+        }
+    }
+
+    /// The text of a length-delimited field; ill-formed UTF-8 is repaired.
+    public func string(_ field: WireField) -> String {
+        bytes.withUnsafeBytes {
+            String(decoding: $0[field.start..<field.start + field.count], as: UTF8.self)
+        }
+    }
+
+    /// A copy of a length-delimited field's bytes.
+    public func copy(_ field: WireField) -> [UInt8] {
+        bytes.withUnsafeBytes { Array($0[field.start..<field.start + field.count]) }
+    }
+
+    /// The milliseconds of a `google.protobuf.Timestamp` in `field`.
+    public func milliseconds(_ field: WireField) -> Int64 {
+        var seconds: Int64 = 0
+        var nanos: Int64 = 0
+        var parts = WireFields(bytes, inside: field)
+        while let part = parts.next() {
+            if part.number == 1 { seconds = part.int64 }
+            if part.number == 2 { nanos = part.int64 }
+        }
+        return seconds &* 1_000 &+ nanos / 1_000_000
+    }
+
+    @_lifetime(self: copy self)
+    private mutating func fail() -> WireField? {
+        isMalformed = true
+        offset = end
+        return nil
+    }
+
+    @inline(__always)
+    @_lifetime(self: copy self)
+    private mutating func varint() -> UInt64? {
+        var value: UInt64 = 0
+        var shift: UInt64 = 0
+        while offset < end, shift < 64 {
+            let byte = bytes.unsafeLoad(fromUncheckedByteOffset: offset, as: UInt8.self)
+            offset += 1
+            value |= UInt64(byte & 0x7F) << shift
+            if byte < 0x80 { return value }
+            shift += 7
+        }
+        return nil
+    }
+}
+
+/// Where a field stands in its payload and what number it holds.
+public struct WireField: Sendable {
+    /// How the field is laid out.
+    public enum Kind: Sendable {
+        /// A varint: integers, booleans, enums.
+        case varint
+        /// Eight bytes: double, fixed64.
+        case fixed64
+        /// A length, then bytes: strings, messages, packed numbers.
+        case bytes
+        /// Four bytes: float, fixed32.
+        case fixed32
+    }
+
+    /// The field's number in its message.
+    public let number: Int
+    /// How it is laid out.
+    public let kind: Kind
+    let scalar: UInt64
+    /// Where its bytes begin in the payload.
+    public let start: Int
+    /// How many bytes it has.
+    public let count: Int
+
+    /// The value of a varint or fixed field.
+    public var uint64: UInt64 { scalar }
+    /// The value of an `int64` or `int32`.
+    public var int64: Int64 { Int64(bitPattern: scalar) }
+    /// The value of a `bool`.
+    public var bool: Bool { scalar != 0 }
+    /// The value of a `double`.
+    public var double: Double { Double(bitPattern: scalar) }
+}
