@@ -1,0 +1,407 @@
+internal import Foundation
+internal import Synchronization
+internal import TapedeckLMDB
+public import TapedeckModel
+
+/// # Group commit
+///
+/// Callers put requests into a queue; one drain at a time takes all that wait, writes them in one
+/// transaction, commits, and answers. There is no timer: while a commit waits for the disk, the next
+/// callers gather. A failing condition fails its own caller only; a failing commit fails all in it.
+extension EventLog {
+    /// The most events in one append.
+    public static let eventsPerAppendMax = 100_000
+
+    /// Events and bytes after which a drain commits what it has, so that a transaction stays far
+    /// below the pages that LMDB can keep dirty.
+    static let eventsPerCommitMax = 16_384
+    static let bytesPerCommitMax = 16 << 20
+
+    /// How long a `.buffered` append may wait for a commit to share.
+    static let bufferedDelay = DispatchTimeInterval.milliseconds(100)
+
+    /// Records events, all or none, as this store's origin.
+    ///
+    /// - Parameters:
+    ///   - events: 1 to `eventsPerAppendMax`; they get neighbouring positions.
+    ///   - condition: what must not be recorded yet.
+    ///   - durability: when to return; see `Durability`.
+    /// - Returns: what was assigned; nil for `.buffered`, where that is not known yet.
+    ///
+    /// Throws `LogError`: `.conditionFailed`, `.tooLarge`, `.invalidTag`, `.diskFull` (nothing was
+    /// recorded, try again after making room), `.readOnly`, `.mustReopen`, `.closed`.
+    @discardableResult
+    public func append(
+        _ events: [ProposedEvent], condition: AppendCondition? = nil,
+        durability: Durability = .durable
+    ) async throws(LogError) -> AppendedEvents? {
+        try EventLog.check(events)
+        if durability == .buffered {
+            try queue.add(
+                AppendRequest(events, condition, isBuffered: true) { _ in }, drain: { self.drain() })
+            return nil
+        }
+        let result: Result<AppendedEvents, LogError> = await withCheckedContinuation { waiting in
+            let request = AppendRequest(events, condition, isBuffered: false) {
+                waiting.resume(returning: $0)
+            }
+            do throws(LogError) {
+                try queue.add(request, drain: { self.drain() })
+            } catch {
+                waiting.resume(returning: .failure(error))
+            }
+        }
+        return try result.get()
+    }
+
+    /// `append` for callers that are threads of their own: blocks until the events are on disk.
+    @available(*, noasync)
+    @discardableResult
+    public func appendBlocking(
+        _ events: [ProposedEvent], condition: AppendCondition? = nil
+    ) throws(LogError) -> AppendedEvents {
+        try EventLog.check(events)
+        let done = DispatchSemaphore(value: 0)
+        let box = Mutex<Result<AppendedEvents, LogError>>(.failure(.isClosed))
+        let request = AppendRequest(events, condition, isBuffered: false) { result in
+            box.withLock { $0 = result }
+            done.signal()
+        }
+        try queue.add(request, drain: { self.drain() })
+        done.wait()
+        return try box.withLock { $0 }.get()
+    }
+
+    /// Commits what `.buffered` appends left in memory, and returns when it is on disk.
+    @available(*, noasync)
+    public func flush() {
+        queue.flush { self.drain() }
+        queue.waitUntilIdle()
+    }
+
+    /// What can be said of events before they reach the writer.
+    package static func check(_ events: [ProposedEvent]) throws(LogError) {
+        guard (1...eventsPerAppendMax).contains(events.count) else {
+            throw LogError(
+                .tooLarge, "an append of \(events.count) events",
+                hint: "append 1 to \(eventsPerAppendMax) at a time")
+        }
+        for event in events {
+            guard event.payload.count <= RecordLayout.payloadCountMax else {
+                throw LogError(
+                    .tooLarge,
+                    "a \(event.type) of \(event.payload.count) bytes is larger than"
+                        + " \(RecordLayout.payloadCountMax)",
+                    hint: "keep large media outside the log and name it by its hash")
+            }
+            guard event.tags.count <= RecordLayout.tagsMax else {
+                throw LogError(
+                    .invalidTag, "a \(event.type) has \(event.tags.count) tags",
+                    hint: "use \(RecordLayout.tagsMax) at the most")
+            }
+            guard event.type.isWellFormed else {
+                throw LogError(
+                    .invalidType, "\"\(event.type.name.prefix(40))\" is not the name of an event type",
+                    hint: "use letters, digits, dots and underscores, such as WatchLaterToggled")
+            }
+            guard event.atMilliseconds.map({ $0 <= Stamp.millisecondsMax }) ?? true else {
+                throw LogError(
+                    .invalidTime, "a \(event.type) at \(event.atMilliseconds ?? 0) ms",
+                    hint: "times end in the year 10889")
+            }
+        }
+    }
+
+    // MARK: - The writer
+
+    func drain() {
+        while let requests = queue.take(
+            eventsMax: EventLog.eventsPerCommitMax, bytesMax: EventLog.bytesPerCommitMax)
+        {
+            let results: [Result<AppendedEvents, LogError>]
+            do throws(LogError) {
+                try queue.checkNotLatched()
+                results = try commit(requests)
+            } catch {
+                if error.code == .inputOutput { queue.latch(error) }
+                results = requests.map { _ in .failure(error) }
+            }
+            for (request, result) in zip(requests, results) { request.completion(result) }
+            queue.finished(requests.count)
+            announce()
+        }
+    }
+
+    func announce() {
+        notifyObservers()
+        indexIfNeeded()
+    }
+
+    func notifyObservers() {
+        let head = head
+        for body in observers.withLock({ Array($0.values) }) { body(head) }
+    }
+
+    /// Takes over the state after a commit, unless a later commit has been quicker.
+    func adopt(_ after: LogState) {
+        state.withLock { if after.head >= $0.head { $0 = after } }
+    }
+
+    private func commit(
+        _ requests: [AppendRequest]
+    ) throws(LogError) -> [Result<AppendedEvents, LogError>] {
+        let (results, after) = try LogError.wrapping {
+            try environment.write { transaction in
+                var draft = try self.state(in: transaction)
+                let results = try self.record(requests, transaction, &draft)
+                return (results, draft)
+            }
+        }
+        adopt(after)
+        return results
+    }
+
+    private func record(
+        _ requests: [AppendRequest], _ transaction: borrowing WriteTransaction,
+        _ state: inout LogState
+    ) throws -> [Result<AppendedEvents, LogError>] {
+        // Which requests hold, before anything is written: each sees those before it.
+        var accepted: [ProposedEvent] = []
+        var results: [Result<AppendedEvents, LogError>] = []
+        let ownRow = state.ownRow
+        for request in requests {
+            if let condition = request.condition,
+                let found = try conflict(with: condition, transaction, state, behind: accepted)
+            {
+                results.append(.failure(found))
+                continue
+            }
+            let recorded = UInt64(accepted.count)
+            results.append(
+                .success(
+                    AppendedEvents(
+                        firstID: EventID(
+                            origin: origin, sequence: ownRow.lastSequence + recorded + 1),
+                        firstPosition: LogPosition(rawValue: state.head + recorded + 1),
+                        count: request.events.count)))
+            accepted.append(contentsOf: request.events)
+        }
+        guard !accepted.isEmpty else { return results }
+
+        var writer = RecordWriter(tables, state)
+        let cursor = try transaction.cursor(tables.events)
+        var clock = HybridClock(last: ownRow.clock)
+        let now = options.now()
+        for (index, event) in accepted.enumerated() {
+            let stamp =
+                event.atMilliseconds.map { Stamp(milliseconds: $0) }
+                ?? clock.tick(milliseconds: now)
+            try writer.add(
+                event, origin: state.own, stamp: stamp, endsCommit: index == accepted.count - 1,
+                transaction, cursor)
+        }
+        writer.setClock(clock.last)
+        state = try writer.finish(transaction)
+        return results
+    }
+}
+
+/// What a caller wants recorded, and how to answer.
+final class AppendRequest: Sendable {
+    let events: [ProposedEvent]
+    let condition: AppendCondition?
+    let isBuffered: Bool
+    let completion: @Sendable (Result<AppendedEvents, LogError>) -> Void
+    let byteCount: Int
+
+    init(
+        _ events: [ProposedEvent], _ condition: AppendCondition?, isBuffered: Bool,
+        completion: @escaping @Sendable (Result<AppendedEvents, LogError>) -> Void
+    ) {
+        self.events = events
+        self.condition = condition
+        self.isBuffered = isBuffered
+        self.completion = completion
+        byteCount = events.reduce(0) { $0 + $1.payload.count + 100 }
+    }
+}
+
+/// The callers that wait for the writer.
+final class AppendQueue: @unchecked Sendable {
+    // All guarded by `condition`.
+    private var waiting: [AppendRequest] = []
+    private var inFlight = 0
+    private var isDraining = false
+    private var hasTimer = false
+    private var isSuspended = false
+    private var wasClosed = false
+    private var latched: LogError?
+    private var isIndexing = false
+    private var hint: UInt64 = 0
+    private let condition = NSCondition()
+    private let writer = DispatchQueue(label: "tapedeck.log.writer", qos: .userInitiated)
+
+    private func locked<R>(_ body: () throws(LogError) -> R) throws(LogError) -> R {
+        condition.lock()
+        defer { condition.unlock() }
+        return try body()
+    }
+
+    /// Adds a request; `drain` runs on the writer's queue when no drain is under way.
+    func add(_ request: AppendRequest, drain: @escaping @Sendable () -> Void) throws(LogError) {
+        enum Wake { case now, soon, none }
+        let wake = try locked { () throws(LogError) -> Wake in
+            try checkOpen()
+            waiting.append(request)
+            if isDraining { return .none }
+            if request.isBuffered {
+                if hasTimer { return .none }
+                hasTimer = true
+                return .soon
+            }
+            isDraining = true
+            return .now
+        }
+        switch wake {
+        case .now: writer.async { drain() }
+        case .soon:
+            writer.asyncAfter(deadline: .now() + EventLog.bufferedDelay) { self.flush(drain) }
+        case .none: break
+        }
+    }
+
+    /// Lets a caller write beside the queue; `finished(1)` ends that.
+    func beginDirectWrite() throws(LogError) {
+        try locked { () throws(LogError) in
+            try checkOpen()
+            inFlight += 1
+        }
+    }
+
+    /// Throws what every later call gets; the caller holds the lock.
+    private func checkOpen() throws(LogError) {
+        if wasClosed || isSuspended { throw LogError.isClosed }
+        try throwLatched()
+    }
+
+    private func throwLatched() throws(LogError) {
+        guard let latched else { return }
+        throw LogError(
+            .mustReopen, "an earlier error has stopped this log: \(latched.message)",
+            hint: "close the store and open it again", cause: latched)
+    }
+
+    func checkNotLatched() throws(LogError) {
+        try locked { () throws(LogError) in try throwLatched() }
+    }
+
+    /// Starts a drain if something waits and none is under way.
+    func flush(_ drain: @escaping @Sendable () -> Void) {
+        condition.lock()
+        hasTimer = false
+        let starts = !isDraining && !waiting.isEmpty
+        if starts { isDraining = true }
+        condition.unlock()
+        if starts { writer.async { drain() } }
+    }
+
+    /// Takes what fits in a commit; nil ends the drain.
+    func take(eventsMax: Int, bytesMax: Int) -> [AppendRequest]? {
+        condition.lock()
+        defer { condition.unlock() }
+        guard !waiting.isEmpty else {
+            isDraining = false
+            condition.broadcast()
+            return nil
+        }
+        var events = 0
+        var bytes = 0
+        var count = 0
+        for request in waiting {
+            events += request.events.count
+            bytes += request.byteCount
+            if count > 0, events > eventsMax || bytes > bytesMax { break }
+            count += 1
+        }
+        let taken = Array(waiting.prefix(count))
+        waiting.removeFirst(count)
+        inFlight += count
+        return taken
+    }
+
+    func finished(_ count: Int) {
+        condition.lock()
+        inFlight -= count
+        condition.broadcast()
+        condition.unlock()
+    }
+
+    func latch(_ error: LogError) {
+        condition.lock()
+        latched = error
+        condition.unlock()
+    }
+
+    func suspend() {
+        condition.lock()
+        isSuspended = true
+        condition.unlock()
+    }
+
+    func resume() {
+        condition.lock()
+        isSuspended = false
+        condition.unlock()
+    }
+
+    var isClosed: Bool {
+        condition.lock()
+        defer { condition.unlock() }
+        return wasClosed
+    }
+
+    /// True for the first caller.
+    func close() -> Bool {
+        condition.lock()
+        defer { condition.unlock() }
+        if wasClosed { return false }
+        wasClosed = true
+        return true
+    }
+
+    /// Up to where the index was when somebody last looked: saves a look at every commit.
+    var indexedHint: UInt64 {
+        get {
+            condition.lock()
+            defer { condition.unlock() }
+            return hint
+        }
+        set {
+            condition.lock()
+            hint = newValue
+            condition.unlock()
+        }
+    }
+
+    /// True for one caller at a time, until `endIndexing`.
+    func beginIndexing() -> Bool {
+        condition.lock()
+        defer { condition.unlock() }
+        if isIndexing || isSuspended || wasClosed { return false }
+        isIndexing = true
+        return true
+    }
+
+    func endIndexing() {
+        condition.lock()
+        isIndexing = false
+        condition.unlock()
+    }
+
+    /// Returns when nothing waits and nothing is being written; a timer's wait is cut short.
+    func waitUntilIdle() {
+        condition.lock()
+        while isDraining || inFlight > 0 { condition.wait() }
+        condition.unlock()
+    }
+}

@@ -1,0 +1,206 @@
+internal import Crypto
+internal import Foundation
+internal import TapedeckLMDB
+internal import TapedeckModel
+
+/// What an export holds.
+public struct ExportSummary: Codable, Hashable, Sendable {
+    /// How many events.
+    public var events: UInt64
+    /// How many receipts.
+    public var receipts: UInt64
+    /// Of how many origins.
+    public var origins: UInt64
+    /// How long the file is.
+    public var bytes: UInt64
+    /// SHA-256 of all that the file says, in hexadecimal.
+    public var digest: String
+}
+
+extension EventLog {
+    /// Writes every event, with the hash chains and receipts, to a file of its own.
+    ///
+    /// The file appears under its name whole and on disk, or not at all; what stood there is replaced.
+    /// Events recorded while it is written are not in it. A store exports to the same bytes again as
+    /// long as nothing is recorded.
+    ///
+    /// Throws `LogError`: `.damaged` (with the position of a damaged event), `.diskFull`,
+    /// `.accessDenied`, `.notFound` (no such directory), `.usage` (a place inside the store).
+    @available(*, noasync)
+    @discardableResult
+    public func export(
+        to path: String, progress: LogProgress.Report? = nil
+    ) throws(LogError) -> ExportSummary {
+        try directory.checkIsOutside(path)
+        let head = try currentHead().rawValue
+        let (origins, types) = try dictionaries()
+        var writer = ExportWriter(
+            try ReplacedFile(replacing: path), origins: origins, types: types.map { Array($0.name.utf8) })
+        try writer.begin(store: storeID)
+        var position: UInt64 = 0
+        while position < head {
+            let from = position
+            position = try read { transaction in
+                try self.fill(&writer, transaction, after: from, through: head)
+            }
+            guard position > from else { throw LogError.damagedRecord(from + 1, "it is missing") }
+            try writer.flush()
+            progress?(LogProgress(phase: .writing, done: position, total: head))
+        }
+        return try writer.end()
+    }
+
+    /// Reads one block into `writer`; says how far it went.
+    private func fill(
+        _ writer: inout ExportWriter, _ transaction: borrowing ReadTransaction, after: UInt64,
+        through: UInt64
+    ) throws -> UInt64 {
+        let cursor = try transaction.cursor(tables.events)
+        var position = after
+        var entry = try cursor.seek(integer: after + 1)
+        while let found = entry, position < through, !writer.isFull {
+            guard found.key.loadUnaligned(as: UInt64.self) == position + 1 else { break }
+            position += 1
+            try writer.add(try record(found.value, at: position))
+            entry = try cursor.next()
+        }
+        for (ordinal, sequences) in writer.stretches.sorted(by: { $0.key < $1.key }) {
+            try addReceipts(to: &writer, ordinal, sequences, transaction)
+        }
+        return position
+    }
+
+    private func addReceipts(
+        to writer: inout ExportWriter, _ ordinal: UInt32, _ sequences: ClosedRange<UInt64>,
+        _ transaction: borrowing ReadTransaction
+    ) throws {
+        let cursor = try transaction.cursor(tables.receipts)
+        var entry = try cursor.seek(ReceiptRow.prefix(ordinal, sequences.lowerBound))
+        while let found = entry, let event = ReceiptRow.event(found.key), event.origin == ordinal,
+            event.sequence <= sequences.upperBound
+        {
+            let origin = writer.origins[Int(ordinal)]
+            guard let receipt = ReceiptRow.read(found.key, found.value, origin: origin) else {
+                throw LogError.damagedReceipt(EventID(origin: origin, sequence: event.sequence))
+            }
+            writer.add(receipt)
+            entry = try cursor.next()
+        }
+    }
+}
+
+/// Gathers a block at a time and writes it.
+private struct ExportWriter: ~Copyable {
+    let origins: [OriginID]
+    private let types: [[UInt8]]
+    private var file: ReplacedFile
+    private var sha = SHA256()
+    private var byteCount: UInt64 = 0
+    private var blockCount: UInt64 = 0
+    private var receiptCount: UInt64 = 0
+    private var eventCount: UInt64 = 0
+    private var seenOrigins: Set<UInt32> = []
+
+    // The block so far.
+    /// Which sequences of which origins it has; an origin's are neighbours, since the log keeps them
+    /// in order.
+    private(set) var stretches: [UInt32: ClosedRange<UInt64>] = [:]
+    private var marks: [UInt32: ChainMark] = [:]
+    private var receipts: [UInt8] = []
+    private var blockReceipts: UInt32 = 0
+    private var events: [UInt8] = []
+    private var blockEvents: UInt32 = 0
+    private var body: [UInt8] = []
+
+    init(_ file: consuming ReplacedFile, origins: [OriginID], types: [[UInt8]]) {
+        self.file = file
+        self.origins = origins
+        self.types = types
+    }
+
+    var isFull: Bool {
+        blockEvents >= ExportFormat.eventsPerBlockMax || events.count >= ExportFormat.bytesPerBlockMax
+    }
+
+    mutating func begin(store: OriginID) throws(LogError) {
+        try write(ExportFormat.header(store: store))
+    }
+
+    mutating func add(_ record: RecordView) throws(LogError) {
+        guard Int(record.origin) < origins.count, Int(record.type) < types.count else {
+            throw LogError.damagedRecord(record.position, "it names what the log does not know")
+        }
+        let origin = origins[Int(record.origin)]
+        let start = events.count
+        events.appendLittleEndian(UInt32(0))
+        guard events.appendCanonical(record, origin: origin, type: types[Int(record.type)]) else {
+            throw LogError.damagedRecord(record.position, "its parts contradict its header")
+        }
+        let count = UInt32(events.count - start - 4)
+        events.withUnsafeMutableBytes {
+            $0.storeBytes(of: count.littleEndian, toByteOffset: start, as: UInt32.self)
+        }
+        blockEvents += 1
+        let first = stretches[record.origin]?.lowerBound ?? record.sequence
+        guard first <= record.sequence else {
+            throw LogError.damagedRecord(record.position, "its sequence falls back")
+        }
+        stretches[record.origin] = first...record.sequence
+        if record.flags.contains(.chain), let chain = record.blocks.flatMap({ HashChain($0.chain) }) {
+            marks[record.origin] = ChainMark(
+                event: EventID(origin: origin, sequence: record.sequence), chain: chain)
+        }
+    }
+
+    mutating func add(_ receipt: Receipt) {
+        receipts.append(receipt)
+        blockReceipts += 1
+    }
+
+    /// Writes the block and begins the next.
+    mutating func flush() throws(LogError) {
+        guard blockEvents > 0 else { return }
+        body.removeAll(keepingCapacity: true)
+        body.append(ExportFormat.blockKind)
+        body.appendLittleEndian(UInt32(marks.count))
+        body.appendLittleEndian(blockReceipts)
+        body.appendLittleEndian(blockEvents)
+        for (_, mark) in marks.sorted(by: { $0.key < $1.key }) { mark.append(to: &body) }
+        body.append(contentsOf: receipts)
+        body.append(contentsOf: events)
+        try write(ExportFormat.frame(body))
+        try write(body)
+        blockCount += 1
+        eventCount += UInt64(blockEvents)
+        receiptCount += UInt64(blockReceipts)
+        seenOrigins.formUnion(stretches.keys)
+        stretches.removeAll(keepingCapacity: true)
+        marks.removeAll(keepingCapacity: true)
+        receipts.removeAll(keepingCapacity: true)
+        events.removeAll(keepingCapacity: true)
+        blockEvents = 0
+        blockReceipts = 0
+    }
+
+    /// Writes the trailer and puts the file in its place.
+    consuming func end() throws(LogError) -> ExportSummary {
+        let digest = Array(sha.finalize())
+        var trailer = [ExportFormat.trailerKind]
+        for count in [blockCount, eventCount, receiptCount, UInt64(seenOrigins.count)] {
+            trailer.appendLittleEndian(count)
+        }
+        trailer.append(contentsOf: digest)
+        try write(ExportFormat.frame(trailer))
+        try write(trailer)
+        try file.place()
+        return ExportSummary(
+            events: eventCount, receipts: receiptCount, origins: UInt64(seenOrigins.count),
+            bytes: byteCount, digest: digest.hex)
+    }
+
+    private mutating func write(_ bytes: [UInt8]) throws(LogError) {
+        byteCount += UInt64(bytes.count)
+        bytes.withUnsafeBytes { sha.update(bufferPointer: $0) }
+        try file.write(bytes)
+    }
+}

@@ -1,0 +1,287 @@
+internal import Foundation
+internal import TapedeckLMDB
+internal import TapedeckModel
+
+/// # The lazy index
+///
+/// Appends write records only. Behind them, the records that no run covers yet are read, their terms
+/// sorted, and written as a new run in slices that hold the writer's lock for a few milliseconds each.
+/// A crash leaves at most a run that the catalogue does not name; the next round removes it.
+extension EventLog {
+    /// How long a slice of background work may write before it commits.
+    static let sliceDuration = Duration.milliseconds(4)
+
+    /// The most events that one run is made of at first: bounds the memory of making it.
+    static let eventsPerRunMax: UInt64 = 1 << 18
+
+    /// Events that are in the log but in no run of the index.
+    public func unindexedCount() throws(LogError) -> UInt64 {
+        try read { transaction in
+            let catalogue = try IndexCatalogue(
+                decoding: try transaction.meta(self.tables, MetaKey.runs))
+            return try self.lastPosition(transaction) - catalogue.indexed
+        }
+    }
+
+    /// Brings the index up to the last event, and returns when that is done. Runs beside appends.
+    ///
+    /// It happens in the background too; this is for whoever has appended very much and wants the next
+    /// program to find everything indexed.
+    @available(*, noasync)
+    public func indexAll() throws(LogError) { try mergeIndex() }
+
+    func indexIfNeeded() {
+        let head = state.withLock(\.head)
+        guard !options.isReadOnly, head - min(head, queue.indexedHint) > options.unindexedEventsMax,
+            queue.beginIndexing()
+        else { return }
+        maintenance.async {
+            defer { self.queue.endIndexing() }
+            // A failure here costs nothing but time: the tail stays as it is, and the next append
+            // tries again; a disk that is full is reported to appenders themselves.
+            try? self.mergeIndex(keeping: self.options.unindexedEventsMax / 2, waits: false)
+        }
+    }
+
+    /// Brings the index up to the head, all but the last `keeping` events. Runs beside appends.
+    ///
+    /// - Parameter waits: whether to wait where another thread or process is at it, or leave it to them.
+    package func mergeIndex(
+        keeping: UInt64 = 0, eventsPerRun: UInt64 = EventLog.eventsPerRunMax, waits: Bool = true
+    ) throws(LogError) {
+        guard let lock = try IndexLock(directory.indexLock, waits: waits) else { return }
+        defer { _ = lock }
+        while true {
+            let (catalogue, head) = try read { transaction in
+                (
+                    try IndexCatalogue(
+                        decoding: try transaction.meta(self.tables, MetaKey.runs)),
+                    try self.lastPosition(transaction)
+                )
+            }
+            queue.indexedHint = catalogue.indexed
+            if let due = catalogue.dueForMerge {
+                try merge(catalogue, due)
+                continue
+            }
+            guard head > catalogue.indexed + keeping else { return }
+            let upper = min(head, catalogue.indexed + eventsPerRun)
+            try addRun(lower: catalogue.indexed, upper: upper)
+        }
+    }
+
+    // MARK: - A new run
+
+    private func addRun(lower: UInt64, upper: UInt64) throws(LogError) {
+        try refreshState()
+        let typeTerms = state.withLock { $0.types.map { Term(type: $0) } }
+        var pairs: [TermPosition] = []
+        pairs.reserveCapacity(Int(upper - lower) * 3)
+        try scan(after: lower, through: upper) { record in
+            Term.forEach(of: record, typeTerms: typeTerms) {
+                pairs.append(TermPosition(term: $0, position: record.position))
+            }
+        }
+        pairs.sort { ($0.term, $0.position) < ($1.term, $1.position) }
+
+        let number = try beginRun()
+        var key: [UInt8] = []
+        var value: [UInt8] = []
+        try writeSlices(from: 0) { transaction, deadline, next throws in
+            let cursor = try transaction.cursor(self.tables.index)
+            var written = 0
+            while next < pairs.count {
+                let first = pairs[next]
+                key.removeAll(keepingCapacity: true)
+                value.removeAll(keepingCapacity: true)
+                IndexEntry.appendKey(&key, run: number, term: first.term, first: first.position)
+                var last = first.position
+                next += 1
+                while next < pairs.count, pairs[next].term == first.term,
+                    value.count < IndexEntry.valueCountMax
+                {
+                    if pairs[next].position > last {
+                        value.appendVarint(pairs[next].position - last)
+                        last = pairs[next].position
+                    }
+                    next += 1
+                }
+                SealedValue.seal(&value, key: key)
+                try cursor.put(key, value)
+                written += 1
+                if written % 128 == 0, deadline.hasPassed { return next < pairs.count }
+            }
+            return false
+        }
+        try switchCatalogue { catalogue in
+            guard catalogue.indexed == lower else { return false }
+            catalogue.runs.append(.init(number: number, level: 0, lower: lower, upper: upper))
+            return true
+        }
+    }
+
+    // MARK: - Merging runs
+
+    private func merge(_ catalogue: IndexCatalogue, _ range: Range<Int>) throws(LogError) {
+        let sources = Array(catalogue.runs[range])
+        guard let first = sources.first, let last = sources.last else { return }
+        let number = try beginRun()
+        var positions: [UInt64] = []
+        var key: [UInt8] = []
+        var value: [UInt8] = []
+        try writeSlices(from: UInt64?.some(0)) { transaction, deadline, term throws in
+            let reader = try transaction.cursor(self.tables.index)
+            let writer = try transaction.cursor(self.tables.index)
+            var written = 0
+            while let current = term {
+                // The least term at or above `current` in any source, with all its positions.
+                var least: UInt64?
+                for source in sources {
+                    if let entry = try reader.seek(IndexEntry.key(run: source.number, term: current)),
+                        let read = IndexEntry.read(entry.key), read.run == source.number
+                    {
+                        least = min(least ?? .max, read.term)
+                    }
+                }
+                guard let least else {
+                    term = nil
+                    break
+                }
+                positions.removeAll(keepingCapacity: true)
+                for source in sources {
+                    var entry = try reader.seek(IndexEntry.key(run: source.number, term: least))
+                    while let found = entry, let read = IndexEntry.read(found.key),
+                        read.run == source.number, read.term == least
+                    {
+                        try IndexEntry.forEachPosition(found) { positions.append($0) }
+                        entry = try reader.next()
+                    }
+                }
+                var index = 0
+                while index < positions.count {
+                    key.removeAll(keepingCapacity: true)
+                    value.removeAll(keepingCapacity: true)
+                    IndexEntry.appendKey(&key, run: number, term: least, first: positions[index])
+                    index += 1
+                    while index < positions.count, value.count < IndexEntry.valueCountMax {
+                        guard positions[index] > positions[index - 1] else {
+                            throw IndexCatalogue.damaged
+                        }
+                        value.appendVarint(positions[index] - positions[index - 1])
+                        index += 1
+                    }
+                    SealedValue.seal(&value, key: key)
+                    try writer.put(key, value)
+                }
+                term = least == .max ? nil : least + 1
+                written += 1
+                if written % 32 == 0, deadline.hasPassed { return term != nil }
+            }
+            return false
+        }
+        let replaced = try switchCatalogue { catalogue in
+            guard let start = catalogue.runs.firstIndex(of: first),
+                catalogue.runs[start...].starts(with: sources)
+            else { return false }
+            catalogue.runs.replaceSubrange(
+                start..<start + sources.count,
+                with: [
+                    .init(
+                        number: number, level: first.level + 1, lower: first.lower,
+                        upper: last.upper)
+                ])
+            return true
+        }
+        if replaced { try removeUnnamedRuns() }
+    }
+
+    // MARK: - Housekeeping
+
+    private func beginRun() throws(LogError) -> UInt32 {
+        try removeUnnamedRuns()
+        return try write { transaction in
+            var catalogue = try IndexCatalogue(
+                decoding: try transaction.meta(self.tables, MetaKey.runs))
+            let number = catalogue.nextNumber
+            catalogue.nextNumber += 1
+            try transaction.setMeta(self.tables, MetaKey.runs, catalogue.encoded())
+            return number
+        }
+    }
+
+    /// Changes the catalogue if `change` still applies to what it is now; says whether it did.
+    @discardableResult
+    private func switchCatalogue(
+        _ change: (inout IndexCatalogue) -> Bool
+    ) throws(LogError) -> Bool {
+        try write { transaction in
+            var catalogue = try IndexCatalogue(
+                decoding: try transaction.meta(self.tables, MetaKey.runs))
+            guard change(&catalogue) else { return false }
+            try transaction.setMeta(self.tables, MetaKey.runs, catalogue.encoded())
+            return true
+        }
+    }
+
+    /// Removes the entries of runs that the catalogue does not name: those of a merge that is done, or
+    /// of one that a crash cut off.
+    private func removeUnnamedRuns() throws(LogError) {
+        try writeSlices(from: ()) { transaction, deadline, _ throws in
+            let catalogue = try IndexCatalogue(
+                decoding: try transaction.meta(self.tables, MetaKey.runs))
+            let named = Set(catalogue.runs.map(\.number))
+            let cursor = try transaction.cursor(self.tables.index)
+            var removed = 0
+            var entry = try cursor.first()
+            while let found = entry, let read = IndexEntry.read(found.key) {
+                if named.contains(read.run) {
+                    guard read.run < .max else { break }
+                    entry = try cursor.seek(IndexEntry.key(run: read.run + 1, term: 0))
+                    continue
+                }
+                try cursor.delete()
+                removed += 1
+                if removed % 128 == 0, deadline.hasPassed { return true }
+                entry = try cursor.seek(IndexEntry.key(run: read.run, term: 0))
+            }
+            return false
+        }
+    }
+
+    /// Runs `slice` in one write transaction after another until it says that nothing is left.
+    ///
+    /// - Parameter start: where the first slice begins. A slice moves it on; one that is undone because
+    ///   the map had to grow begins again where it began.
+    private func writeSlices<Place>(
+        from start: Place,
+        _ slice: (borrowing WriteTransaction, SliceDeadline, inout Place) throws -> Bool
+    ) throws(LogError) {
+        var place = start
+        var more = true
+        while more {
+            let from = place
+            (more, place) = try write { transaction in
+                var reached = from
+                let more = try slice(
+                    transaction, SliceDeadline(after: EventLog.sliceDuration), &reached)
+                return (more, reached)
+            }
+            // Whoever waits for the writer's lock gets it before the next slice.
+            if more { sched_yield() }
+        }
+    }
+}
+
+/// When a slice has to end.
+struct SliceDeadline {
+    private let end: ContinuousClock.Instant
+
+    init(after duration: Duration) { end = ContinuousClock.now + duration }
+
+    var hasPassed: Bool { ContinuousClock.now >= end }
+}
+
+private struct TermPosition {
+    var term: UInt64
+    var position: UInt64
+}

@@ -1,0 +1,311 @@
+internal import Foundation
+package import TapedeckLMDB
+public import TapedeckModel
+
+extension EventLog {
+    /// A read transaction is renewed after so many records, so that it pins no old pages for long.
+    package static let recordsPerTransactionMax = 65_536
+
+    /// The most events that one `events` call returns.
+    public static let eventsPerReadMax = 10_000
+
+    // MARK: - Records in place
+
+    /// Calls `body` with each record in (`after`, `through`], in order, its checksum checked.
+    ///
+    /// The transaction is renewed every `recordsPerTransactionMax` records; records never change, so
+    /// that is invisible. Throws `.damaged` with the position of the first record that is not intact.
+    @available(*, noasync)
+    package func scan(
+        after: UInt64, through: UInt64, checked: Bool = true, _ body: (RecordView) throws -> Void
+    ) throws(LogError) {
+        var position = after
+        while position < through {
+            let from = position
+            let upper = from + min(through - from, UInt64(EventLog.recordsPerTransactionMax))
+            let reached = try read { transaction -> UInt64 in
+                guard let map = try transaction.leafMap(self.tables.events) else {
+                    return try self.scan(
+                        transaction, after: from, through: upper, checked: checked, body)
+                }
+                return try self.scan(
+                    transaction, map, after: from, through: upper, checked: checked
+                ) { record, _ in try body(record) }
+            }
+            guard reached > position else { return }
+            position = reached
+        }
+    }
+
+    /// `scan` inside a transaction; says how far the log went.
+    @discardableResult
+    package func scan(
+        _ transaction: borrowing some Readable & ~Copyable, after: UInt64, through: UInt64,
+        checked: Bool = true, _ body: (RecordView) throws -> Void
+    ) throws -> UInt64 {
+        guard after < through else { return after }
+        let cursor = try transaction.cursor(tables.events)
+        var position = after
+        var entry = try cursor.seek(integer: after + 1)
+        while let found = entry {
+            let key = found.key.loadUnaligned(as: UInt64.self)
+            if key > through { break }
+            guard key == position + 1 else {
+                throw LogError.damagedRecord(position + 1, "it is missing")
+            }
+            try body(try record(found.value, at: key, checked: checked))
+            position = key
+            if position == through { break }
+            entry = try cursor.next()
+        }
+        return position
+    }
+
+    /// `scan` page by page, for whoever reads all of the log; `body` learns each record's place.
+    @discardableResult
+    package func scan(
+        _ transaction: borrowing ReadTransaction, _ map: LeafMap, after: UInt64, through: UInt64,
+        checked: Bool = true, _ body: (RecordView, Int) throws -> Void
+    ) throws -> UInt64 {
+        var position = after
+        _ = try transaction.walk(tables.events, map, after: after, through: through) {
+            key, bytes, place in
+            guard key == position + 1 else {
+                throw LogError.damagedRecord(position + 1, "it is missing")
+            }
+            try body(try record(bytes, at: key, checked: checked), place)
+            position = key
+        }
+        return position
+    }
+
+    /// Checks what stands at a position.
+    @inline(__always)
+    package func record(
+        _ bytes: UnsafeRawBufferPointer, at position: UInt64, checked: Bool = true
+    ) throws(LogError) -> RecordView {
+        guard let record = RecordView(bytes) else {
+            throw LogError.damagedRecord(position, "its \(bytes.count) bytes are no record")
+        }
+        guard !checked || record.isIntact else {
+            throw LogError.damagedRecord(position, "its checksum does not fit")
+        }
+        guard record.position == position else {
+            throw LogError.damagedRecord(position, "it says that it stands at \(record.position)")
+        }
+        return record
+    }
+
+    // MARK: - Envelopes
+
+    /// The events behind a position, in log order.
+    ///
+    /// - Parameters:
+    ///   - after: the last position already seen.
+    ///   - limit: at most so many, up to `eventsPerReadMax`.
+    ///   - type: only events of this type.
+    ///   - tag: only events with this tag.
+    ///
+    /// With a type or tag it asks the index and costs what it returns; without, it reads the log.
+    @available(*, noasync)
+    public func events(
+        after: LogPosition, limit: Int = 1_000, type: EventType? = nil, tag: Tag? = nil
+    ) throws(LogError) -> [EventEnvelope] {
+        try refreshState()
+        let limit = min(max(limit, 0), EventLog.eventsPerReadMax)
+        return try read { transaction in
+            var found: [EventEnvelope] = []
+            guard limit > 0 else { return found }
+            let term = tag.map { Term(tag: $0) } ?? type.map { Term(type: $0) }
+            guard let term else {
+                try self.scan(
+                    transaction, after: after.rawValue,
+                    through: after.rawValue + min(UInt64(limit), .max - after.rawValue)
+                ) { found.append(try self.envelope($0)) }
+                return found
+            }
+            try self.forEachPosition(of: term, transaction, after: after.rawValue) { position in
+                guard let bytes = try transaction.get(self.tables.events, integer: position) else {
+                    throw LogError.damagedRecord(position, "the index knows it, the log does not")
+                }
+                let envelope = try self.envelope(self.record(bytes, at: position))
+                guard tag.map({ envelope.tags.contains($0) }) ?? true,
+                    type.map({ envelope.type == $0 }) ?? true
+                else { return true }
+                found.append(envelope)
+                return found.count < limit
+            }
+            return found
+        }
+    }
+
+    /// The event of this identity, or nil.
+    @available(*, noasync)
+    public func event(_ id: EventID) throws(LogError) -> EventEnvelope? {
+        try refreshState()
+        return try read { transaction in
+            guard let position = try self.position(of: id, transaction),
+                let bytes = try transaction.get(self.tables.events, integer: position)
+            else { return nil }
+            return try self.envelope(self.record(bytes, at: position))
+        }
+    }
+
+    /// The event at a position, or nil.
+    @available(*, noasync)
+    public func event(at position: LogPosition) throws(LogError) -> EventEnvelope? {
+        try refreshState()
+        return try read { transaction in
+            guard let bytes = try transaction.get(self.tables.events, integer: position.rawValue)
+            else { return nil }
+            return try self.envelope(self.record(bytes, at: position.rawValue))
+        }
+    }
+
+    /// Copies a record out.
+    package func envelope(_ record: RecordView) throws -> EventEnvelope {
+        let (origin, type) = try names(of: record)
+        guard let blocks = record.blocks else {
+            throw LogError.damagedRecord(record.position, "its parts contradict its header")
+        }
+        var tags: [Tag] = []
+        record.forEachTag { tags.append(Tag(unchecked: String(decoding: $0, as: UTF8.self))) }
+        return EventEnvelope(
+            id: EventID(origin: origin, sequence: record.sequence),
+            position: LogPosition(rawValue: record.position), stamp: record.stamp, type: type,
+            schemaVersion: record.schemaVersion, tags: tags, fact: blocks.fact,
+            causation: blocks.causation, correlation: blocks.correlation,
+            reissuedFrom: blocks.reissuedFrom, retention: record.retention,
+            encoding: record.encoding, keyID: blocks.keyID, payload: Array(record.payload))
+    }
+
+    private func names(of record: RecordView) throws -> (OriginID, EventType) {
+        try state.withLock { state in
+            guard Int(record.origin) < state.origins.count, Int(record.type) < state.types.count
+            else {
+                throw LogError.damagedRecord(
+                    record.position,
+                    "it names origin \(record.origin) and type \(record.type), which are unknown")
+            }
+            return (state.origins[Int(record.origin)].id, state.types[Int(record.type)])
+        }
+    }
+
+    /// The origins and types that this log knows, by their small numbers.
+    package func dictionaries() throws(LogError) -> (origins: [OriginID], types: [EventType]) {
+        try refreshState()
+        return state.withLock { ($0.origins.map(\.id), $0.types) }
+    }
+
+    /// The origins known, each with the sequence of its last event.
+    public func origins() throws(LogError) -> [(origin: OriginID, lastSequence: UInt64)] {
+        try refreshState()
+        return state.withLock { $0.origins.map { ($0.id, $0.lastSequence) } }
+    }
+
+    // MARK: - Look-up
+
+    /// Where an event stands, or nil if it is not recorded.
+    package func position(
+        of id: EventID, _ transaction: borrowing some Readable & ~Copyable
+    ) throws -> UInt64? {
+        guard let ordinal = state.withLock({ $0.ordinals[id.origin] }),
+            let bytes = try transaction.meta(tables, MetaKey.origin(ordinal)),
+            let row = OriginRow(decoding: bytes), id.sequence >= 1,
+            id.sequence <= row.lastSequence
+        else { return nil }
+        var segment = row.segment
+        if id.sequence < segment.firstSequence {
+            let cursor = try transaction.cursor(tables.meta)
+            guard let entry = try cursor.lastBelow(MetaKey.segment(ordinal, id.sequence + 1)),
+                entry.key.starts(with: MetaKey.segments(ordinal)), entry.key.count == 13
+            else { return nil }
+            var key = ByteReader(UnsafeRawBufferPointer(rebasing: entry.key[5...]))
+            guard let opened = SealedValue.open(entry.value, key: entry.key) else {
+                throw LogError.damagedRow(Array(entry.key))
+            }
+            var value = ByteReader(opened)
+            guard let first = key.bigEndian(UInt64.self),
+                let read = Segment(&value, firstSequence: first)
+            else { return nil }
+            segment = read
+        }
+        let distance = id.sequence - segment.firstSequence
+        if segment.isDense { return segment.firstPosition + distance }
+        let cursor = try transaction.cursor(tables.events)
+        var entry = try cursor.seek(integer: segment.firstPosition)
+        for _ in 0..<Segment.spreadMax {
+            guard let found = entry, let record = RecordView(found.value) else { return nil }
+            if record.origin == ordinal, record.sequence == id.sequence { return record.position }
+            entry = try cursor.next()
+        }
+        return nil
+    }
+
+    /// Calls `body` with the positions of a term behind `after`, ascending, until it says false.
+    ///
+    /// Looks into every run, then into the tail; a hash may belong to another term, so `body` looks at
+    /// the event.
+    func forEachPosition(
+        of term: Term, _ transaction: borrowing some Readable & ~Copyable, after: UInt64,
+        _ body: (UInt64) throws -> Bool
+    ) throws {
+        let catalogue = try IndexCatalogue(
+            decoding: try transaction.meta(tables, MetaKey.runs))
+        let cursor = try transaction.cursor(tables.index)
+        for run in catalogue.runs where run.upper > after {
+            var entry = try cursor.seek(IndexEntry.key(run: run.number, term: term.hash))
+            while let found = entry, let read = IndexEntry.read(found.key),
+                read.run == run.number, read.term == term.hash
+            {
+                var positions: [UInt64] = []
+                try IndexEntry.forEachPosition(found) { if $0 > after { positions.append($0) } }
+                for position in positions where try !body(position) { return }
+                entry = try cursor.next()
+            }
+        }
+        let head = try lastPosition(transaction)
+        let lower = max(after, catalogue.indexed)
+        guard head > lower else { return }
+        let positions = try tail.positions(
+            of: term, lower: lower, head: head, in: self, transaction,
+            typeTerms: try typeTerms(transaction))
+        for position in positions where try !body(position) { return }
+    }
+
+    /// The terms of the types, by their small numbers, as of the transaction: what is in memory may not
+    /// have heard of a type that another process has just recorded.
+    func typeTerms(_ transaction: borrowing some Readable & ~Copyable) throws -> [Term] {
+        var terms = state.withLock { $0.types.map { Term(type: $0) } }
+        while let row = try transaction.meta(tables, MetaKey.type(UInt16(terms.count))) {
+            terms.append(Term(type: EventType(stringLiteral: String(decoding: row, as: UTF8.self))))
+        }
+        return terms
+    }
+}
+
+extension EventLog {
+    /// Position (integer key) → record.
+    package var recordTable: Table { tables.events }
+
+    /// Calls `body` with every record that has the tag, up to a position, in log order.
+    package func forEachRecord(
+        tagged tag: Tag, through: UInt64, _ transaction: borrowing some Readable & ~Copyable,
+        _ body: (RecordView) throws -> Void
+    ) throws {
+        var name = tag.text
+        try forEachPosition(of: Term(tag: tag), transaction, after: 0) { position in
+            guard position <= through else { return false }
+            guard let bytes = try transaction.get(tables.events, integer: position) else {
+                throw LogError.damagedRecord(position, "the index knows it, the log does not")
+            }
+            let record = try self.record(bytes, at: position)
+            var isTagged = false
+            name.withUTF8 { wanted in
+                _ = record.forEachTag { if $0.elementsEqual(wanted) { isTagged = true } }
+            }
+            if isTagged { try body(record) }
+            return true
+        }
+    }
+}

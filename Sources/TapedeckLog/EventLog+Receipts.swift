@@ -1,0 +1,131 @@
+package import TapedeckLMDB
+public import TapedeckModel
+
+/// # Receipts
+///
+/// 1. A receipt is of a recorded event, durable before the call that records it returns, and never
+///    removed. Recording it again changes nothing.
+/// 2. The `overrides` table has a row for every event whose standing is not what the event itself
+///    says. It follows from the events and receipts alone.
+/// 3. Every change of a row gets the next number. The `changes` table leads from the number to the
+///    row, so that asking for what is new costs what is new.
+extension EventLog {
+    /// The most receipts in one call.
+    public static let receiptsPerCallMax = 100_000
+
+    /// Records what a server said of events that are in this log, all or none.
+    ///
+    /// Safe to repeat. Where a server contradicts an earlier receipt of its own, the least is kept.
+    ///
+    /// - Returns: how many of them changed anything.
+    ///
+    /// Throws `LogError`: `.notFound` (an event is not recorded here; nothing was done), `.tooLarge`,
+    /// and what a durable append throws.
+    @available(*, noasync)
+    @discardableResult
+    public func recordReceipts(_ receipts: [Receipt]) throws(LogError) -> Int {
+        try EventLog.check(receipts)
+        guard !receipts.isEmpty else { return 0 }
+        try refreshState()
+        let changed = try write { transaction in
+            var writer = ReceiptWriter(self.tables)
+            var changed = 0
+            for receipt in receipts {
+                guard let position = try self.position(of: receipt.event, transaction),
+                    let bytes = try transaction.get(self.tables.events, integer: position)
+                else {
+                    throw LogError(
+                        .notFound, "a receipt is of event \(receipt.event), which is not recorded here",
+                        hint: "record the event first")
+                }
+                let record = try self.record(bytes, at: position)
+                if try writer.add(
+                    receipt, ordinal: record.origin, position: position, stamp: record.stamp,
+                    transaction)
+                {
+                    changed += 1
+                }
+            }
+            try writer.finish(transaction)
+            return changed
+        }
+        if changed > 0 { announce() }
+        return changed
+    }
+
+    /// What can be said of receipts before they reach the writer.
+    static func check(_ receipts: [Receipt]) throws(LogError) {
+        guard receipts.count <= receiptsPerCallMax else {
+            throw LogError(
+                .tooLarge, "\(receipts.count) receipts at once",
+                hint: "record up to \(receiptsPerCallMax) in a call")
+        }
+        for receipt in receipts {
+            guard case .refused(let code) = receipt.outcome else { continue }
+            guard (1...Receipt.codeLengthMax).contains(code.rawValue.utf8.count) else {
+                throw LogError(
+                    .tooLarge,
+                    "the refusal of event \(receipt.event) has a code of \(code.rawValue.utf8.count)"
+                        + " bytes", hint: "use 1 to \(Receipt.codeLengthMax)")
+            }
+        }
+    }
+
+    /// What servers said of an event, by lineage; none where the event is not recorded.
+    @available(*, noasync)
+    public func receipts(of event: EventID) throws(LogError) -> [Receipt] {
+        try refreshState()
+        guard let ordinal = state.withLock({ $0.ordinals[event.origin] }) else { return [] }
+        return try read { transaction in
+            try ReceiptReader.receipts(of: event, ordinal: ordinal, transaction, self.tables)
+        }
+    }
+
+    // MARK: - Overrides
+
+    /// The overrides that changed behind the change `changedAfter`, in the order of their changes, each
+    /// as it is now; and the number of the last change, to ask from next time.
+    ///
+    /// With a `limit`, `last` is the last change that was returned if there are more.
+    package func overrides(
+        _ transaction: borrowing some Readable & ~Copyable, changedAfter: UInt64, limit: Int = .max
+    ) throws -> (rows: [StampOverride], last: UInt64) {
+        var rows: [StampOverride] = []
+        let last = try EventLog.lastChange(transaction, tables)
+        guard changedAfter < last else { return (rows, last) }
+        let cursor = try transaction.cursor(tables.changes)
+        var entry = try cursor.seek(integer: changedAfter + 1)
+        while let found = entry {
+            if rows.count == limit { return (rows, rows.last?.change ?? changedAfter) }
+            let change = found.key.loadUnaligned(as: UInt64.self)
+            guard let position = ChangeRow.read(change, found.value),
+                let row = try override(at: position, transaction), row.change == change
+            else { throw LogError(.damaged, "change \(change) of the stamps that count is damaged") }
+            rows.append(row)
+            entry = try cursor.next()
+        }
+        return (rows, last)
+    }
+
+    /// What counts instead of what the event at a position says itself; nil where that holds.
+    package func override(
+        at position: UInt64, _ transaction: borrowing some Readable & ~Copyable
+    ) throws -> StampOverride? {
+        guard let value = try transaction.get(tables.overrides, integer: position) else { return nil }
+        guard let row = OverrideRow.read(position, value) else {
+            throw LogError.damagedRecord(position, "the stamp that counts of it is damaged")
+        }
+        return row
+    }
+
+    static func lastChange(
+        _ transaction: borrowing some Readable & ~Copyable, _ tables: LogTables
+    ) throws -> UInt64 {
+        guard let bytes = try transaction.meta(tables, MetaKey.changes) else { return 0 }
+        var reader = ByteReader(bytes)
+        guard let last = reader.littleEndian(UInt64.self) else {
+            throw LogError(.damaged, "the counter of changed stamps is damaged")
+        }
+        return last
+    }
+}

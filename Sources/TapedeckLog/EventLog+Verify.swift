@@ -1,0 +1,148 @@
+internal import TapedeckLMDB
+internal import TapedeckModel
+
+/// # Verify
+///
+/// In this order, since each step trusts what the one before has shown: the pages of the file, without
+/// LMDB; what the log keeps of itself, and the index tables, as of one commit; every event up to that
+/// commit; the index against the events; receipts and what follows from them.
+///
+/// Memory stays bounded: the index is compared by sums over buckets of terms, and only buckets that
+/// differ are looked at term by term.
+extension EventLog {
+    /// Every event is looked up by its identity in a log of up to so many; in a longer one, about so
+    /// many events spread over all of it.
+    static let verifyLookupsMax: UInt64 = 1 << 20
+
+    /// The most terms of the tail that are asked for.
+    static let verifyTailTermsMax = 1 << 14
+
+    /// Checks the whole store: every event, hash chain, index entry and receipt, and the file itself.
+    ///
+    /// Events recorded meanwhile are left out. One read transaction is held while the pages and the
+    /// index are read, which the file grows by under load.
+    ///
+    /// What is damaged is in the report. Throws `LogError` only for what is no damage: `.closed`,
+    /// `.accessDenied`, `.inputOutput`.
+    @available(*, noasync)
+    public func verify(progress: LogProgress.Report? = nil) throws(LogError) -> VerifyReport {
+        var verification = Verification(self, progress)
+        do throws(LogError) {
+            try verification.run()
+        } catch {
+            guard error.code == .damaged else { throw error }
+            verification.report.add(.meta, position: error.position?.rawValue, error.message)
+        }
+        return verification.report
+    }
+
+    /// Opens and checks the store in `directory`, or says what is wrong where it cannot be opened.
+    ///
+    /// Throws `LogError`: `.noStore`, `.newerFormat`, `.busy` and what is no damage.
+    @available(*, noasync)
+    public static func verify(
+        _ directory: String, options: Options = Options(), progress: LogProgress.Report? = nil
+    ) throws(LogError) -> VerifyReport {
+        let place = StoreDirectory(directory)
+        var report = VerifyReport()
+        do throws(LogError) {
+            _ = try place.readMarker()
+            let pages = try LogError.wrapping { try PageCheck.run(place.log) }
+            if !pages.isSound {
+                report.add(pages)
+                return report
+            }
+            let log = try EventLog(opening: directory, options: options)
+            defer { log.close() }
+            return try log.verify(progress: progress)
+        } catch {
+            guard error.code == .damaged else { throw error }
+            report.add(.meta, position: error.position?.rawValue, error.message)
+            return report
+        }
+    }
+}
+
+extension VerifyReport {
+    mutating func add(_ pages: PageCheck.Report) {
+        for problem in pages.problems { add(.page, position: problem.page, problem.what) }
+        problemCount += UInt64(pages.problemCount - pages.problems.count)
+    }
+}
+
+/// One check of a store, step by step; the steps stand in `Verification+….swift`.
+struct Verification {
+    let log: EventLog
+    let progress: LogProgress.Report?
+    var report = VerifyReport()
+    /// What the log kept of itself at the commit up to which is checked.
+    var state: LogState
+    var head: UInt64 = 0
+    /// Every event up to here is in the index tables.
+    var indexed: UInt64 = 0
+    var typeTerms: [Term] = []
+    var buckets = TermBuckets()
+    /// What the terms of events behind the index tables have.
+    var tailTerms: [UInt64: TermSum] = [:]
+    var terms: [UInt64] = []
+    /// The rows of closed segments at that commit.
+    var segmentRows: UInt64 = 0
+
+    init(_ log: EventLog, _ progress: LogProgress.Report?) {
+        self.log = log
+        self.progress = progress
+        state = log.state.withLock { $0 }
+    }
+
+    mutating func run() throws(LogError) {
+        let (current, isSound) = try log.read { transaction in
+            var current = self
+            let isSound = try current.beginSnapshot(transaction)
+            return (current, isSound)
+        }
+        self = current
+        guard isSound else { return }
+        try checkEvents()
+        try checkIndex()
+        try checkReceipts()
+    }
+
+    /// Looks at the pages, at what the log keeps of itself and at the index tables. False where there
+    /// is no use in going on.
+    private mutating func beginSnapshot(_ transaction: borrowing ReadTransaction) throws -> Bool {
+        tell(.pages, 0, 1)
+        let pages = try PageCheck.run(log.directory.log, isPinned: true)
+        report.pages = pages.usedPages
+        report.add(pages)
+        guard pages.problemCount == 0 else { return false }
+        tell(.pages, 1, 1)
+
+        do {
+            head = try log.lastPosition(transaction)
+            state = try LogState(reading: transaction, log.tables, own: log.origin)
+            typeTerms = state.types.map { Term(type: $0) }
+            let catalogue = try IndexCatalogue(
+                decoding: try transaction.meta(log.tables, MetaKey.runs))
+            indexed = catalogue.indexed
+            if indexed > head {
+                report.add(
+                    .index, "the index covers \(indexed) events, the log has \(head)")
+            }
+            try addIndex(catalogue, transaction)
+        } catch let error as LogError where error.code == .damaged {
+            report.add(.meta, position: error.position?.rawValue, error.message)
+            return false
+        }
+        let cursor = try transaction.cursor(log.tables.meta)
+        var entry = try cursor.seek(MetaKey.allSegments)
+        while let found = entry, found.key.starts(with: MetaKey.allSegments) {
+            segmentRows += 1
+            entry = try cursor.next()
+        }
+        return true
+    }
+
+    func tell(_ phase: LogProgress.Phase, _ done: UInt64, _ total: UInt64) {
+        progress?(LogProgress(phase: phase, done: done, total: total))
+    }
+}

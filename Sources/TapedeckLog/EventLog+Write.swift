@@ -1,0 +1,21 @@
+package import TapedeckLMDB
+
+extension EventLog {
+    /// Runs `body` in a write transaction on the caller's thread, and returns when it is on disk.
+    ///
+    /// For what is not an append: receipts, imports, cursors. `body` may run more than once (see
+    /// `Environment.write`), so it must not change anything outside but through its result.
+    ///
+    /// Throws `LogError`: `.closed`, `.mustReopen`, `.diskFull`, `.readOnly`, and what `body` throws.
+    @available(*, noasync)
+    package func write<R>(_ body: (borrowing WriteTransaction) throws -> R) throws(LogError) -> R {
+        try queue.beginDirectWrite()
+        defer { queue.finished(1) }
+        do throws(LogError) {
+            return try LogError.wrapping { try environment.write(body) }
+        } catch {
+            if error.code == .inputOutput { queue.latch(error) }
+            throw error
+        }
+    }
+}

@@ -1,0 +1,343 @@
+internal import Foundation
+package import TapedeckLMDB
+public import TapedeckModel
+internal import Synchronization
+
+/// The append-only log of one store: the only ground state.
+///
+/// Invariants:
+/// 1. Positions are gapless from 1; sequences are gapless from 1 for each origin; both are assigned
+///    inside the committing transaction.
+/// 2. An origin's events stand in the order of their sequences.
+/// 3. A recorded event never changes. Its record carries a CRC-32C of all its bytes, and the last
+///    record of each origin in a commit carries that origin's hash chain.
+/// 4. What `append` has acknowledged is on disk.
+/// 5. Indexes may lag behind the log (`IndexCatalogue`); whoever asks them also looks at the rest.
+///
+/// One process may open a store once; several processes may share it.
+public final class EventLog: Sendable {
+    /// How an open log behaves.
+    public struct Options: Sendable {
+        /// The first size of the file's map in bytes: address space, not disk. It doubles when full.
+        public var mapSizeBytes: Int
+        /// Whether nothing is ever written: for stores on read-only media.
+        public var isReadOnly: Bool
+        /// How many events may wait to be indexed before that is done in the background.
+        public var unindexedEventsMax: UInt64
+        /// The time of day, in Unix milliseconds; injected by tests and simulators.
+        public var now: @Sendable () -> UInt64
+
+        /// Makes options; the defaults suit an app.
+        public init(
+            mapSizeBytes: Int = 16 << 30, isReadOnly: Bool = false,
+            unindexedEventsMax: UInt64 = 65_536,
+            now: @escaping @Sendable () -> UInt64 = Options.systemMilliseconds
+        ) {
+            self.mapSizeBytes = mapSizeBytes
+            self.isReadOnly = isReadOnly
+            self.unindexedEventsMax = unindexedEventsMax
+            self.now = now
+        }
+
+        /// The system's clock.
+        public static let systemMilliseconds: @Sendable () -> UInt64 = {
+            UInt64(max(0, Date().timeIntervalSince1970 * 1_000))
+        }
+    }
+
+    let environment: Environment
+    let tables: LogTables
+    package let directory: StoreDirectory
+    let options: Options
+    /// The store's name, for ever; a copy keeps it and takes another origin.
+    public let storeID: OriginID
+    /// The origin that this store writes as.
+    public let origin: OriginID
+    /// What is in memory of the log; replaced after each commit. See `LogState`.
+    let state: Mutex<LogState>
+    let tail = TailIndex()
+    let queue = AppendQueue()
+    let maintenance = DispatchQueue(label: "tapedeck.log.maintenance", qos: .utility)
+    let observers = Mutex<[Int: @Sendable (LogPosition) -> Void]>([:])
+
+    /// Opens the store in `directory`.
+    ///
+    /// Costs a few reads; what is not indexed is looked at only when an index is first asked.
+    ///
+    /// Throws `LogError`: `.noStore`, `.newerFormat`, `.damaged` (a missing, cut off or foreign file),
+    /// `.busy` (already open in this process), `.accessDenied`, `.diskFull`.
+    public convenience init(opening directory: String, options: Options = Options()) throws(LogError)
+    {
+        try self.init(StoreDirectory(directory), options: options, creating: nil)
+    }
+
+    /// Makes a new store in `directory` and opens it.
+    ///
+    /// Throws `LogError` with `.storeExists` where a store stands already, and what opening throws.
+    public static func create(
+        _ directory: String, options: Options = Options()
+    ) throws(LogError) -> EventLog {
+        let place = StoreDirectory(directory)
+        guard !place.exists else {
+            throw LogError(
+                .storeExists, "there is a store in \(directory) already",
+                hint: "use it, or erase it first with storectl erase --yes")
+        }
+        try place.create()
+        return try EventLog(place, options: options, creating: .random())
+    }
+
+    private init(
+        _ place: StoreDirectory, options: Options, creating created: OriginID?
+    ) throws(LogError) {
+        if created == nil { _ = try place.readMarker() }
+        try OpenStores.shared.enter(place.path)
+        do {
+            let environment = try Environment(
+                path: place.log,
+                options: .init(
+                    mapSizeBytes: options.mapSizeBytes, tablesMax: 8,
+                    isReadOnly: options.isReadOnly, creates: created != nil))
+            let tables = try LogTables(environment)
+            let identity = try StoreIdentity.settle(
+                environment, tables, place, created: created, isReadOnly: options.isReadOnly)
+            let read = try environment.read {
+                try LogState(reading: $0, tables, own: identity.origin)
+            }
+            if created != nil { try place.writeMarker(store: identity.store.description) }
+            self.environment = environment
+            self.tables = tables
+            storeID = identity.store
+            origin = identity.origin
+            state = Mutex(read)
+            directory = place
+            self.options = options
+        } catch {
+            OpenStores.shared.leave(place.path)
+            throw LogError.wrapping(error)
+        }
+    }
+
+    /// Waits for what is under way, then closes the files. Later calls throw `.closed`.
+    public func close() {
+        guard queue.close() else { return }
+        queue.flush { self.drain() }
+        queue.waitUntilIdle()
+        maintenance.sync {}
+        release()
+    }
+
+    private func release() {
+        environment.close()
+        OpenStores.shared.leave(directory.path)
+    }
+
+    deinit {
+        // Whatever runs in the background holds the log, so nothing does; and this may be the end of a
+        // background block, which must not wait for its own queue.
+        if queue.close() { release() }
+    }
+
+    /// Stops writing and lets go of every lock, for a process about to be suspended by the system.
+    ///
+    /// What was acknowledged is on disk. Appends throw `.closed` until `resume()`.
+    public func suspend() {
+        queue.suspend()
+        queue.flush { self.drain() }
+        queue.waitUntilIdle()
+        maintenance.sync {}
+        environment.clearStaleReaders()
+    }
+
+    /// Takes up writing again.
+    public func resume() { queue.resume() }
+
+    /// The position of the last event that this process knows to be recorded.
+    public var head: LogPosition { LogPosition(rawValue: state.withLock(\.head)) }
+
+    /// Asks the file for the last position, events of other processes included. Costs a microsecond.
+    public func currentHead() throws(LogError) -> LogPosition {
+        try read { transaction in LogPosition(rawValue: try self.lastPosition(transaction)) }
+    }
+
+    func lastPosition(_ transaction: borrowing some Readable & ~Copyable) throws -> UInt64 {
+        guard let last = try transaction.cursor(tables.events).last() else { return 0 }
+        return last.key.loadUnaligned(as: UInt64.self)
+    }
+
+    /// Runs `body` in a read transaction and gives its errors this room's names.
+    @available(*, noasync)
+    package func read<R: ~Copyable>(
+        _ body: (borrowing ReadTransaction) throws -> R
+    ) throws(LogError) -> R {
+        if queue.isClosed { throw LogError.isClosed }
+        return try LogError.wrapping { try environment.read(body) }
+    }
+
+    /// Reads `meta` again when another process has added events, origins or types.
+    func refreshState() throws(LogError) {
+        let fresh = try read { transaction -> LogState? in
+            let head = try self.lastPosition(transaction)
+            guard head != self.state.withLock(\.head) else { return nil }
+            return try LogState(reading: transaction, self.tables, own: self.origin)
+        }
+        guard let fresh else { return }
+        state.withLock { if fresh.head >= $0.head { $0 = fresh } }
+    }
+
+    /// Calls `body` on some thread after each commit of this process, with the new head.
+    package func observeCommits(_ body: @escaping @Sendable (LogPosition) -> Void) -> Int {
+        observers.withLock { observers in
+            let number = (observers.keys.max() ?? 0) + 1
+            observers[number] = body
+            return number
+        }
+    }
+
+    package func stopObserving(_ number: Int) {
+        observers.withLock { _ = $0.removeValue(forKey: number) }
+    }
+
+    /// Bytes of the log file in use.
+    public var usedBytes: Int { environment.facts().usedBytes }
+}
+
+extension LogError {
+    static let isClosed = LogError(
+        .closed, "the store is closed or suspended", hint: "open it again, or call resume()")
+
+    static func wrapping(_ error: any Error) -> LogError {
+        do {
+            return try LogError.wrapping { throw error }
+        } catch {
+            return error
+        }
+    }
+}
+
+/// The stores that this process has open: LMDB breaks when one file is opened twice in a process.
+final class OpenStores: Sendable {
+    static let shared = OpenStores()
+    private let paths = Mutex<Set<String>>([])
+
+    private func canonical(_ path: String) -> String {
+        URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+    }
+
+    func enter(_ path: String) throws(LogError) {
+        let name = canonical(path)
+        guard paths.withLock({ $0.insert(name).inserted }) else {
+            throw LogError(
+                .busy, "the store in \(path) is already open in this process",
+                hint: "share the open store instead of opening it again")
+        }
+    }
+
+    func leave(_ path: String) {
+        let name = canonical(path)
+        _ = paths.withLock { $0.remove(name) }
+    }
+}
+
+/// Who this store is: its name, its origin, and the place where it was last opened.
+struct StoreIdentity {
+    var store: OriginID
+    var origin: OriginID
+
+    /// Reads who the store is, or settles it for a new one.
+    ///
+    /// A store that is opened at another place than it was (another machine, another file) was copied
+    /// or restored: it takes a fresh origin, so that it cannot fork the store it was copied from.
+    static func settle(
+        _ environment: Environment, _ tables: LogTables, _ place: StoreDirectory,
+        created: OriginID?, isReadOnly: Bool
+    ) throws -> StoreIdentity {
+        let mark = try place.installMark()
+        let read = try environment.read { try StoreIdentity.read($0, tables) }
+        if let (identity, formerMark) = read, formerMark == mark || isReadOnly { return identity }
+        guard read != nil || created != nil else {
+            throw LogError(
+                .damaged, "\(place.log) does not say which store it is", hint: "restore a backup")
+        }
+        let identity = StoreIdentity(
+            store: read?.identity.store ?? created ?? .random(), origin: .random())
+        try environment.write { transaction in
+            var ordinal: UInt32 = 0
+            while try transaction.meta(tables, MetaKey.origin(ordinal)) != nil { ordinal += 1 }
+            var row = OriginRow(id: identity.origin)
+            if let former = read?.identity.origin {
+                row.clock = try clock(of: former, transaction, tables)
+            }
+            try transaction.setMeta(tables, MetaKey.origin(ordinal), row.encoded())
+            try transaction.setMeta(tables, MetaKey.store, identity.encoded(mark))
+            try transaction.setMeta(tables, MetaKey.format, StoreIdentity.format)
+        }
+        return identity
+    }
+
+    private static var format: [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.appendLittleEndian(UInt32(StoreDirectory.format))
+        return bytes
+    }
+
+    /// Makes the next opening take a fresh origin, wherever it is; says which store it is.
+    ///
+    /// A copy of a log can come to lie in a file with the very number that the mark names.
+    static func forgetPlace(
+        _ transaction: borrowing WriteTransaction, _ tables: LogTables
+    ) throws -> OriginID {
+        if let bytes = try transaction.meta(tables, MetaKey.format) {
+            var reader = ByteReader(bytes)
+            let format = reader.littleEndian(UInt32.self) ?? 0
+            guard format <= StoreDirectory.format else {
+                throw LogError(
+                    .newerFormat,
+                    "the log has storage format \(format); this program knows up to format"
+                        + " \(StoreDirectory.format)", hint: "upgrade this program")
+            }
+        }
+        guard let row = try transaction.meta(tables, MetaKey.store),
+            let read = try StoreIdentity.read(row)
+        else { throw LogError(.damaged, "the log does not say which store it is") }
+        try transaction.setMeta(tables, MetaKey.store, read.identity.encoded([]))
+        return read.identity.store
+    }
+
+    private static func clock(
+        of origin: OriginID, _ transaction: borrowing WriteTransaction, _ tables: LogTables
+    ) throws -> Stamp {
+        var ordinal: UInt32 = 0
+        while let bytes = try transaction.meta(tables, MetaKey.origin(ordinal)) {
+            if let row = OriginRow(decoding: bytes), row.id == origin { return row.clock }
+            ordinal += 1
+        }
+        return .zero
+    }
+
+    private func encoded(_ mark: [UInt8]) -> [UInt8] {
+        var bytes: [UInt8] = []
+        for half in [store.high, store.low, origin.high, origin.low] { bytes.appendBigEndian(half) }
+        return bytes + mark
+    }
+
+    private static func read(
+        _ transaction: borrowing ReadTransaction, _ tables: LogTables
+    ) throws -> (identity: StoreIdentity, mark: [UInt8])? {
+        try transaction.meta(tables, MetaKey.store).flatMap { try read($0) }
+    }
+
+    private static func read(
+        _ row: UnsafeRawBufferPointer
+    ) throws -> (identity: StoreIdentity, mark: [UInt8])? {
+        var reader = ByteReader(row)
+        guard let a = reader.bigEndian(UInt64.self), let b = reader.bigEndian(UInt64.self),
+            let c = reader.bigEndian(UInt64.self), let d = reader.bigEndian(UInt64.self),
+            let mark = reader.slice(reader.remaining)
+        else { throw LogError(.damaged, "the log's own name in its meta table is damaged") }
+        return (
+            StoreIdentity(
+                store: OriginID(high: a, low: b), origin: OriginID(high: c, low: d)), Array(mark)
+        )
+    }
+}

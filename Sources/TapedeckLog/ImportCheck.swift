@@ -1,0 +1,118 @@
+internal import TapedeckModel
+
+/// The first reading of an export, before anything of it is recorded.
+///
+/// Afterwards the file is known to be whole, each event of it to be well-formed and the next of its
+/// origin, and all that is recorded already to be the same here and there.
+struct ImportCheck {
+    let log: EventLog
+    let path: String
+    /// The last sequence of each origin that is recorded here; these were compared.
+    private(set) var recorded: [OriginID: UInt64] = [:]
+    private(set) var events: UInt64 = 0
+    private(set) var receipts: UInt64 = 0
+    /// Events that are not recorded here.
+    private(set) var fresh: UInt64 = 0
+    private var blocks: UInt64 = 0
+    /// The last sequence of each origin in the file so far.
+    private var reached: [OriginID: UInt64] = [:]
+    private var known: KnownEvents
+
+    init(_ log: EventLog, _ path: String) {
+        self.log = log
+        self.path = path
+        known = KnownEvents(log)
+    }
+
+    mutating func run(_ progress: LogProgress.Report?) throws(LogError) {
+        try log.refreshState()
+        let state = log.state.withLock { $0 }
+        for row in state.origins { recorded[row.id] = row.lastSequence }
+        var reader = try ExportReader(path, isHashed: true)
+        var start = reader.offset
+        while let body = try reader.next() {
+            switch body[0] {
+            case ExportFormat.blockKind:
+                try check(try ExportBlock(body, at: start, path), state)
+            case ExportFormat.trailerKind:
+                guard reader.isAtEnd, isTrailer(body, digest: reader.digest()) else {
+                    throw ExportFormat.damaged(
+                        path, start, "its end does not fit what stands before it")
+                }
+                return
+            default:
+                throw ExportFormat.damaged(path, start, "an entry of unknown kind begins there")
+            }
+            start = reader.offset
+            progress?(
+                LogProgress(
+                    phase: .checking, done: UInt64(start), total: UInt64(reader.byteCount)))
+        }
+        throw ExportFormat.damaged(path, start, "it was cut off there")
+    }
+
+    private func isTrailer(_ body: [UInt8], digest: [UInt8]) -> Bool {
+        var expected = [ExportFormat.trailerKind]
+        for count in [blocks, events, receipts, UInt64(reached.count)] {
+            expected.appendLittleEndian(count)
+        }
+        return body == expected + digest
+    }
+
+    private mutating func check(_ block: ExportBlock, _ state: LogState) throws(LogError) {
+        blocks += 1
+        receipts += UInt64(block.receiptCount)
+        var former = reached
+        // An event that a mark or a receipt names has to be in the block.
+        var unmatched = Set(block.receipts.keys)
+        var marks: [OriginID: UInt64] = [:]
+        for mark in block.marks { marks[mark.event.origin] = mark.event.sequence }
+        guard marks.count == block.marks.count else { throw block.damaged("a chain is marked twice") }
+
+        let result = try log.read { transaction in
+            var found = (known: self.known, events: UInt64(0), fresh: UInt64(0))
+            var origin: OriginID?
+            var ordinal: UInt32?
+            var last: UInt64 = 0
+            var held: UInt64 = 0
+            try block.forEachEvent { bytes in
+                let event: CanonicalView
+                do throws(CanonicalProblem) {
+                    event = try CanonicalView(bytes)
+                } catch {
+                    throw block.damaged("event \(found.events + 1) is not one: \(error.what)")
+                }
+                if event.id.origin != origin {
+                    if let origin { former[origin] = last }
+                    origin = event.id.origin
+                    ordinal = state.ordinals[event.id.origin]
+                    held = self.recorded[event.id.origin] ?? 0
+                    last = former[event.id.origin] ?? min(held, event.id.sequence - 1)
+                }
+                guard event.id.sequence == last + 1 else {
+                    throw LogError(
+                        .gap, "in \(path), event \(event.id) follows on \(last) of its origin",
+                        hint: "the events in between are missing; export again")
+                }
+                last = event.id.sequence
+                if let ordinal, event.id.sequence <= held {
+                    _ = try found.known.check(bytes, event.id, ordinal: ordinal, state, transaction)
+                } else {
+                    found.fresh += 1
+                }
+                if !unmatched.isEmpty { unmatched.remove(event.id) }
+                if marks[event.id.origin] == last { marks[event.id.origin] = nil }
+                found.events += 1
+            }
+            if let origin { former[origin] = last }
+            return found
+        }
+        guard unmatched.isEmpty, marks.isEmpty else {
+            throw block.damaged("a receipt or a chain is of an event that is not in it")
+        }
+        known = result.known
+        events += result.events
+        fresh += result.fresh
+        reached = former
+    }
+}

@@ -1,0 +1,115 @@
+internal import TapedeckLMDB
+internal import TapedeckModel
+
+/// Some blocks of an export that are recorded in one transaction.
+struct ImportGroup {
+    let log: EventLog
+    let blocks: [ExportBlock]
+    /// The last sequences of which the first reading has shown that they are the same here.
+    let compared: [OriginID: UInt64]
+
+    /// What recording a group did.
+    struct Outcome {
+        var state: LogState
+        var events: UInt64 = 0
+        var recorded: UInt64 = 0
+        var receipts: UInt64 = 0
+    }
+
+    /// Records what is not recorded yet. It may run again in another transaction.
+    func record(_ transaction: borrowing WriteTransaction) throws -> Outcome {
+        let started = try log.state(in: transaction)
+        var outcome = Outcome(state: started)
+        var writer = RecordWriter(log.tables, started)
+        var receipts = ReceiptWriter(log.tables)
+        var known = KnownEvents(log)
+        var clock = HybridClock(last: started.ownRow.clock)
+        let ends = try lastSequences()
+        // By alias, since closures cannot hold a borrow; it ends with this call.
+        let cursor = try transaction.alias.cursor(log.tables.events)
+        for block in blocks {
+            let marks = Dictionary(
+                block.marks.map { ($0.event.origin, $0) }, uniquingKeysWith: { $1 })
+            // The origin whose events are being read: mostly the same for a long stretch.
+            var origin: OriginID?
+            var ordinal: UInt32 = 0
+            var end: UInt64 = 0
+            var mark: ChainMark?
+            try block.forEachEvent { bytes in
+                guard let id = CanonicalView.id(of: bytes) else { throw block.damaged("it changed") }
+                if id.origin != origin {
+                    origin = id.origin
+                    ordinal = try writer.ordinal(of: id.origin, transaction)
+                    end = ends[id.origin] ?? 0
+                    mark = marks[id.origin]
+                }
+                outcome.events += 1
+                let last = writer.state.origins[Int(ordinal)].lastSequence
+                guard id.sequence <= last + 1 else {
+                    throw LogError(.gap, "event \(id) follows on \(last) of its origin")
+                }
+                let isNew = id.sequence == last + 1
+                let said = block.receipts.isEmpty ? [] : block.receipts[id] ?? []
+                if isNew {
+                    let event = try view(bytes, in: block)
+                    try writer.add(
+                        event, origin: ordinal, endsCommit: id.sequence == end, transaction, cursor)
+                    outcome.recorded += 1
+                    if mark?.event.sequence == id.sequence,
+                        mark?.chain != writer.state.chains[ordinal]
+                    {
+                        throw block.damaged("the hash chain does not fit at event \(id)")
+                    }
+                    // A stamp that was given says nothing of any clock.
+                    if !event.isStampGiven {
+                        clock.merge(Standing(of: event.stamp, said).effectiveStamp)
+                    }
+                } else if id.sequence > compared[id.origin] ?? 0 {
+                    // Recorded by somebody else since the first reading.
+                    _ = try known.check(bytes, id, ordinal: ordinal, started, transaction)
+                }
+                guard !said.isEmpty else { return }
+                let stamp = try view(bytes, in: block).stamp
+                let position =
+                    isNew
+                    ? writer.state.head
+                    : try known.check(bytes, id, ordinal: ordinal, started, transaction)
+                for receipt in said
+                where try receipts.add(
+                    receipt, ordinal: ordinal, position: position, stamp: stamp, transaction)
+                {
+                    outcome.receipts += 1
+                }
+            }
+        }
+        if outcome.recorded > 0 { writer.setClock(clock.last) }
+        try receipts.finish(transaction)
+        outcome.state = try writer.finish(transaction)
+        return outcome
+    }
+
+    private func view(
+        _ bytes: UnsafeRawBufferPointer, in block: ExportBlock
+    ) throws(LogError) -> CanonicalView {
+        do throws(CanonicalProblem) {
+            return try CanonicalView(bytes)
+        } catch {
+            throw block.damaged("an event is not one: \(error.what)")
+        }
+    }
+
+    /// The last event of each origin: its record carries the hash chain.
+    private func lastSequences() throws -> [OriginID: UInt64] {
+        var ends: [OriginID: UInt64] = [:]
+        var last: EventID?
+        for block in blocks {
+            try block.forEachEvent { bytes in
+                guard let id = CanonicalView.id(of: bytes) else { throw block.damaged("it changed") }
+                if let last, last.origin != id.origin { ends[last.origin] = last.sequence }
+                last = id
+            }
+        }
+        if let last { ends[last.origin] = last.sequence }
+        return ends
+    }
+}

@@ -1,0 +1,129 @@
+internal import TapedeckLMDB
+internal import TapedeckModel
+
+/// Which runs the index consists of: a row of `meta`.
+///
+/// A **run** is a sorted, immutable part of the index that covers a stretch of positions. Runs cover
+/// the log from its beginning without holes; what lies behind the last one is the tail. New runs are
+/// written beside the old ones and become valid with this row; equal ones are merged eight to one, so
+/// a term is looked up in few places and every entry is written few times (a log-structured merge
+/// tree, O'Neil and others 1996).
+struct IndexCatalogue {
+    struct Run: Equatable {
+        var number: UInt32
+        var level: UInt8
+        /// Covers positions in (lower, upper].
+        var lower: UInt64
+        var upper: UInt64
+    }
+
+    /// How many runs of one level are merged into one of the next.
+    static let fanIn = 8
+
+    var runs: [Run] = []
+    /// The number that the next run gets; never reused.
+    var nextNumber: UInt32 = 1
+
+    /// Every event up to here is in a run.
+    var indexed: UInt64 { runs.last?.upper ?? 0 }
+
+    init() {}
+
+    init(decoding bytes: UnsafeRawBufferPointer?) throws {
+        guard let bytes else { return }
+        var reader = ByteReader(bytes)
+        guard let next = reader.littleEndian(UInt32.self) else { throw IndexCatalogue.damaged }
+        nextNumber = next
+        while !reader.isAtEnd {
+            guard let number = reader.littleEndian(UInt32.self),
+                let level = reader.littleEndian(UInt8.self),
+                let lower = reader.littleEndian(UInt64.self),
+                let upper = reader.littleEndian(UInt64.self), lower == indexed, upper > lower
+            else { throw IndexCatalogue.damaged }
+            runs.append(Run(number: number, level: level, lower: lower, upper: upper))
+        }
+    }
+
+    static let damaged = LogError(
+        .damaged, "the catalogue of the index is damaged",
+        hint: "storectl doctor --rebuild-index makes the index anew")
+
+    func encoded() -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.appendLittleEndian(nextNumber)
+        for run in runs {
+            bytes.appendLittleEndian(run.number)
+            bytes.append(run.level)
+            bytes.appendLittleEndian(run.lower)
+            bytes.appendLittleEndian(run.upper)
+        }
+        return bytes
+    }
+
+    /// The stretch of neighbouring runs that is due to be merged, the lowest level first.
+    var dueForMerge: Range<Int>? {
+        var start = 0
+        var best: Range<Int>?
+        while start < runs.count {
+            var end = start
+            while end < runs.count, runs[end].level == runs[start].level { end += 1 }
+            if end - start >= IndexCatalogue.fanIn,
+                best.map({ runs[$0.lowerBound].level > runs[start].level }) ?? true
+            {
+                best = start..<end
+            }
+            start = end
+        }
+        return best
+    }
+}
+
+/// The keys and values of the `index` table.
+///
+/// Key: run (4 bytes), term (8), first position (8), big-endian. Value: the further positions of the
+/// term, each as a varint of its distance from the one before; then the checksum (`SealedValue`).
+enum IndexEntry {
+    static let keyCount = 20
+
+    /// A value ends when it has grown to so many bytes, so that it stays inside a page.
+    static let valueCountMax = 1_400
+
+    static func appendKey(
+        _ bytes: inout [UInt8], run: UInt32, term: UInt64, first: UInt64 = 0
+    ) {
+        bytes.appendBigEndian(run)
+        bytes.appendBigEndian(term)
+        bytes.appendBigEndian(first)
+    }
+
+    static func key(run: UInt32, term: UInt64, first: UInt64 = 0) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(keyCount)
+        appendKey(&bytes, run: run, term: term, first: first)
+        return bytes
+    }
+
+    static func read(_ key: UnsafeRawBufferPointer) -> (run: UInt32, term: UInt64, first: UInt64)? {
+        var reader = ByteReader(key)
+        guard key.count == keyCount, let run = reader.bigEndian(UInt32.self),
+            let term = reader.bigEndian(UInt64.self), let first = reader.bigEndian(UInt64.self)
+        else { return nil }
+        return (run, term, first)
+    }
+
+    /// Calls `body` with the positions of an entry, ascending.
+    static func forEachPosition(_ entry: Cursor.Entry, _ body: (UInt64) -> Void) throws(LogError) {
+        guard let key = read(entry.key), let value = SealedValue.open(entry.value, key: entry.key)
+        else { throw damaged }
+        body(key.first)
+        var reader = ByteReader(value)
+        var position = key.first
+        while let distance = reader.varint() {
+            position &+= distance
+            body(position)
+        }
+    }
+
+    private static let damaged = LogError(
+        .damaged, "an entry of the index is damaged", hint: "storectl doctor makes the index anew")
+}

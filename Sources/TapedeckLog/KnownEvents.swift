@@ -1,0 +1,63 @@
+internal import TapedeckLMDB
+internal import TapedeckModel
+
+/// Compares events from elsewhere with those that are recorded under the same identity.
+struct KnownEvents {
+    private let log: EventLog
+    private var types: [[UInt8]] = []
+    /// Where the last event stood: an origin's next event mostly stands behind it.
+    private var last: (origin: UInt32, sequence: UInt64, position: UInt64) = (.max, 0, 0)
+    private var scratch: [UInt8] = []
+
+    init(_ log: EventLog) { self.log = log }
+
+    /// Where the event stands. Throws `.fork` where it is recorded with other content.
+    ///
+    /// - Parameters:
+    ///   - canonical: the canonical bytes of the event from elsewhere.
+    ///   - state: as of the transaction; it knows the event's origin as `ordinal`.
+    mutating func check(
+        _ canonical: UnsafeRawBufferPointer, _ id: EventID, ordinal: UInt32, _ state: LogState,
+        _ transaction: borrowing some Readable & ~Copyable
+    ) throws -> UInt64 {
+        let record = try find(id, ordinal, transaction)
+        last = (ordinal, id.sequence, record.position)
+        if types.count < state.types.count { types = state.types.map { Array($0.name.utf8) } }
+        scratch.removeAll(keepingCapacity: true)
+        guard Int(record.type) < types.count,
+            scratch.appendCanonical(record, origin: id.origin, type: types[Int(record.type)])
+        else {
+            throw LogError.damagedRecord(record.position, "its parts contradict its header")
+        }
+        guard scratch.elementsEqual(canonical) else {
+            throw LogError(
+                .fork, "event \(id) is recorded here with other content",
+                hint: "two histories of one origin met: a store was copied and both went on",
+                position: LogPosition(rawValue: record.position))
+        }
+        return record.position
+    }
+
+    private func find(
+        _ id: EventID, _ ordinal: UInt32, _ transaction: borrowing some Readable & ~Copyable
+    ) throws -> RecordView {
+        if last.origin == ordinal, last.sequence + 1 == id.sequence,
+            let bytes = try transaction.get(log.tables.events, integer: last.position + 1)
+        {
+            let record = try log.record(bytes, at: last.position + 1)
+            if record.origin == ordinal, record.sequence == id.sequence { return record }
+        }
+        guard let position = try log.position(of: id, transaction),
+            let bytes = try transaction.get(log.tables.events, integer: position)
+        else {
+            throw LogError(
+                .damaged, "event \(id) should be recorded and is not found",
+                hint: "storectl verify says what is damaged; restore a backup")
+        }
+        let record = try log.record(bytes, at: position)
+        guard record.origin == ordinal, record.sequence == id.sequence else {
+            throw LogError.damagedRecord(position, "event \(id) should stand there")
+        }
+        return record
+    }
+}

@@ -1,0 +1,64 @@
+internal import TapedeckLMDB
+internal import TapedeckModel
+
+/// What an open log keeps in memory: small, and as of one head.
+struct LogState {
+    var head: UInt64 = 0
+    var origins: [OriginRow] = []
+    var ordinals: [OriginID: UInt32] = [:]
+    var chains: [UInt32: HashChain] = [:]
+    var types: [EventType] = []
+    var typeOrdinals: [EventType: UInt16] = [:]
+    /// Which origin is this store's own.
+    var own: UInt32 = 0
+
+    var ownRow: OriginRow { origins[Int(own)] }
+
+    /// Reads everything from the tables.
+    init(reading transaction: borrowing some Readable & ~Copyable, _ tables: LogTables, own: OriginID)
+        throws
+    {
+        while let row = try transaction.meta(tables, MetaKey.origin(UInt32(origins.count))) {
+            guard let origin = OriginRow(decoding: row) else {
+                throw LogError(.damaged, "origin \(origins.count) in the log's meta table is damaged")
+            }
+            ordinals[origin.id] = UInt32(origins.count)
+            origins.append(origin)
+        }
+        while let row = try transaction.meta(tables, MetaKey.type(UInt16(types.count))) {
+            let type = EventType(stringLiteral: String(decoding: row, as: UTF8.self))
+            typeOrdinals[type] = UInt16(types.count)
+            types.append(type)
+        }
+        head = origins.map(\.lastPosition).max() ?? 0
+        guard let ordinal = ordinals[own] else {
+            throw LogError(.damaged, "the log does not know its own origin \(own)")
+        }
+        self.own = ordinal
+        // A second opinion: the rows and the events were written by the same transactions.
+        let last = try transaction.cursor(tables.events).last()?.key.loadUnaligned(as: UInt64.self)
+        guard last ?? 0 == head else {
+            throw LogError(
+                .damaged, "the log's origins end at position \(head), its events at \(last ?? 0)",
+                hint: "restore a backup, or import an export into a new store")
+        }
+    }
+
+    /// The chain of an origin as of its last event, read from that event's record.
+    mutating func chain(
+        of origin: UInt32, _ transaction: borrowing some Readable & ~Copyable, _ tables: LogTables
+    ) throws -> HashChain {
+        if let known = chains[origin] { return known }
+        let row = origins[Int(origin)]
+        guard row.lastSequence > 0 else { return HashChain() }
+        guard let bytes = try transaction.get(tables.events, integer: row.lastPosition),
+            let record = RecordView(bytes), record.isIntact, let blocks = record.blocks,
+            let chain = HashChain(blocks.chain)
+        else {
+            throw LogError.damagedRecord(
+                row.lastPosition, "it should end a commit of \(row.id) and hold the chain's hash")
+        }
+        chains[origin] = chain
+        return chain
+    }
+}

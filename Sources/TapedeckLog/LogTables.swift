@@ -1,0 +1,152 @@
+internal import TapedeckLMDB
+import TapedeckModel
+
+/// The tables of the log environment; `schema/storage/v1.md` has their maps.
+struct LogTables {
+    /// Position (integer key) → record.
+    let events: Table
+    /// Everything small: origins, types, closed segments, index runs, the catalogue of views.
+    let meta: Table
+    /// (run, term, first position) → the further positions, as differences.
+    let index: Table
+    /// (origin, sequence, lineage) → what a server said of the event.
+    let receipts: Table
+    /// Position → the effective stamp where it is not the event's own, and whether it was refused.
+    let overrides: Table
+    /// Number of a change → the position whose override changed.
+    let changes: Table
+
+    init(_ environment: Environment) throws {
+        events = try environment.openTable("events", integerKeys: true)
+        meta = try environment.openTable("meta")
+        index = try environment.openTable("index")
+        receipts = try environment.openTable("receipts")
+        overrides = try environment.openTable("overrides", integerKeys: true)
+        changes = try environment.openTable("changes", integerKeys: true)
+    }
+}
+
+/// The keys of `meta`: one letter for the kind, then the name.
+enum MetaKey {
+    static let store: [UInt8] = Array("i".utf8)
+    /// The storage format, for files that are without their marker: backups.
+    static let format: [UInt8] = Array("f".utf8)
+    static let runs: [UInt8] = Array("r".utf8)
+    /// The number of the last change of an override.
+    static let changes: [UInt8] = Array("x".utf8)
+
+    static func origin(_ ordinal: UInt32) -> [UInt8] {
+        var key = Array("o".utf8)
+        key.appendBigEndian(ordinal)
+        return key
+    }
+
+    static func type(_ ordinal: UInt16) -> [UInt8] {
+        var key = Array("t".utf8)
+        key.appendBigEndian(ordinal)
+        return key
+    }
+
+    static let allSegments: [UInt8] = Array("s".utf8)
+
+    static func segments(_ origin: UInt32) -> [UInt8] {
+        var key = Array("s".utf8)
+        key.appendBigEndian(origin)
+        return key
+    }
+
+    static func segment(_ origin: UInt32, _ firstSequence: UInt64) -> [UInt8] {
+        var key = segments(origin)
+        key.appendBigEndian(firstSequence)
+        return key
+    }
+
+    static func catalogue(_ name: String) -> [UInt8] { Array("c".utf8) + Array(name.utf8) }
+}
+
+/// What the log knows of one origin: a row of `meta`, and in memory.
+struct OriginRow {
+    var id: OriginID
+    var lastSequence: UInt64 = 0
+    /// Where the last event stands; its record holds the chain's hash.
+    var lastPosition: UInt64 = 0
+    /// The segment that still grows.
+    var segment = Segment()
+    /// The store's own clock after the last commit; only of the store's own origin.
+    var clock: Stamp = .zero
+
+    func encoded() -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.appendBigEndian(id.high)
+        bytes.appendBigEndian(id.low)
+        bytes.appendLittleEndian(lastSequence)
+        bytes.appendLittleEndian(lastPosition)
+        bytes.appendLittleEndian(segment.firstSequence)
+        bytes.append(contentsOf: segment.encoded())
+        bytes.appendLittleEndian(clock.rawValue)
+        return bytes
+    }
+
+    init(id: OriginID) { self.id = id }
+
+    init?(decoding bytes: UnsafeRawBufferPointer) {
+        var reader = ByteReader(bytes)
+        guard let high = reader.bigEndian(UInt64.self), let low = reader.bigEndian(UInt64.self),
+            let sequence = reader.littleEndian(UInt64.self),
+            let position = reader.littleEndian(UInt64.self),
+            let firstSequence = reader.littleEndian(UInt64.self),
+            let segment = Segment(&reader, firstSequence: firstSequence),
+            let clock = reader.littleEndian(UInt64.self)
+        else { return nil }
+        id = OriginID(high: high, low: low)
+        lastSequence = sequence
+        lastPosition = position
+        self.segment = segment
+        self.clock = Stamp(rawValue: clock)
+    }
+}
+
+/// A stretch of one origin's sequences and where it stands in the log.
+///
+/// An origin's events stand in the order of their sequences. A *dense* segment has them at
+/// neighbouring positions, so a sequence's place is a subtraction. A *sparse* one has other origins'
+/// events in between; it stays within `spreadMax` positions, which a look-up scans.
+struct Segment: Equatable {
+    static let spreadMax: UInt64 = 256
+
+    var firstSequence: UInt64 = 0
+    var firstPosition: UInt64 = 0
+    var isDense = true
+
+    init() {}
+
+    init(firstSequence: UInt64, firstPosition: UInt64) {
+        self.firstSequence = firstSequence
+        self.firstPosition = firstPosition
+    }
+
+    func encoded() -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.appendLittleEndian(firstPosition)
+        bytes.append(isDense ? 1 : 0)
+        return bytes
+    }
+
+    init?(_ reader: inout ByteReader, firstSequence: UInt64) {
+        guard let position = reader.littleEndian(UInt64.self),
+            let dense = reader.littleEndian(UInt8.self)
+        else { return nil }
+        self.firstSequence = firstSequence
+        firstPosition = position
+        isDense = dense == 1
+    }
+
+    /// Takes in the next event of the origin; false when it needs a segment of its own.
+    mutating func extend(sequence: UInt64, position: UInt64, after last: UInt64) -> Bool {
+        if firstSequence == 0 { return false }
+        if isDense, position == last + 1 { return true }
+        guard position - firstPosition < Segment.spreadMax else { return false }
+        isDense = false
+        return true
+    }
+}

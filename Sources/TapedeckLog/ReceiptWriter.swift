@@ -1,0 +1,106 @@
+internal import TapedeckLMDB
+internal import TapedeckModel
+
+/// Writes receipts inside a write transaction, and the overrides that follow from them.
+struct ReceiptWriter: ~Copyable {
+    private let tables: LogTables
+    /// The number of the last change; nil until the first one of this transaction.
+    private var lastChange: UInt64?
+
+    init(_ tables: LogTables) { self.tables = tables }
+
+    /// Records a receipt of the event at `position`; false where nothing changes.
+    ///
+    /// - Parameters:
+    ///   - ordinal: the store's small number of the event's origin.
+    ///   - stamp: the event's own stamp.
+    mutating func add(
+        _ receipt: Receipt, ordinal: UInt32, position: UInt64, stamp: Stamp,
+        _ transaction: borrowing WriteTransaction
+    ) throws -> Bool {
+        let key = ReceiptRow.key(ordinal, receipt.event.sequence, receipt.lineage)
+        if let held = try key.withUnsafeBytes({ bytes in
+            try transaction.get(tables.receipts, bytes).map { value in
+                guard let read = ReceiptRow.read(bytes, value, origin: receipt.event.origin) else {
+                    throw LogError.damagedReceipt(receipt.event)
+                }
+                return read
+            }
+        }), !receipt.counts(before: held) {
+            return false
+        }
+        try transaction.put(tables.receipts, key, ReceiptRow.value(receipt, key: key))
+        let all = try ReceiptReader.receipts(
+            of: receipt.event, ordinal: ordinal, transaction, tables)
+        try settle(Standing(of: stamp, all), of: stamp, at: position, transaction)
+        return true
+    }
+
+    /// Makes the override of an event say what its receipts say. A row that is there stays, even where
+    /// it comes to say what the event itself says: whoever has folded the former row must hear of it.
+    private mutating func settle(
+        _ standing: Standing, of stamp: Stamp, at position: UInt64,
+        _ transaction: borrowing WriteTransaction
+    ) throws {
+        let held = try transaction.get(tables.overrides, integer: position).map { value in
+            guard let row = OverrideRow.read(position, value) else {
+                throw LogError.damagedRecord(position, "the stamp that counts of it is damaged")
+            }
+            return row
+        }
+        guard standing != held.map(Standing.init) ?? Standing(of: stamp) else { return }
+        if let held { try transaction.delete(tables.changes, integer: held.change) }
+        let change = try lastChange ?? EventLog.lastChange(transaction, tables)
+        let row = StampOverride(
+            position: position, effectiveStamp: standing.effectiveStamp,
+            isRefused: standing.isRefused, change: change + 1)
+        try transaction.put(tables.overrides, integer: position, OverrideRow.value(row))
+        try transaction.put(tables.changes, integer: row.change, ChangeRow.value(row))
+        lastChange = row.change
+    }
+
+    /// Writes the counter of changes.
+    consuming func finish(_ transaction: borrowing WriteTransaction) throws {
+        guard let lastChange else { return }
+        var value: [UInt8] = []
+        value.appendLittleEndian(lastChange)
+        try transaction.setMeta(tables, MetaKey.changes, value)
+    }
+}
+
+extension Standing {
+    init(_ row: StampOverride) {
+        self.init(of: row.effectiveStamp)
+        isRefused = row.isRefused
+    }
+}
+
+/// Reads receipts in any transaction.
+enum ReceiptReader {
+    /// What servers said of one event, by lineage.
+    static func receipts(
+        of event: EventID, ordinal: UInt32,
+        _ transaction: borrowing some Readable & ~Copyable, _ tables: LogTables
+    ) throws -> [Receipt] {
+        var found: [Receipt] = []
+        let prefix = ReceiptRow.prefix(ordinal, event.sequence)
+        let cursor = try transaction.cursor(tables.receipts)
+        var entry = try cursor.seek(prefix)
+        while let row = entry, row.key.starts(with: prefix) {
+            guard let receipt = ReceiptRow.read(row.key, row.value, origin: event.origin) else {
+                throw LogError.damagedReceipt(event)
+            }
+            found.append(receipt)
+            entry = try cursor.next()
+        }
+        return found
+    }
+}
+
+extension LogError {
+    static func damagedReceipt(_ event: EventID) -> LogError {
+        LogError(
+            .damaged, "a receipt of event \(event) is damaged",
+            hint: "storectl verify lists what is damaged; restore a backup")
+    }
+}

@@ -1,0 +1,151 @@
+internal import TapedeckLMDB
+internal import TapedeckModel
+
+/// Writes records at the end of the log inside a write transaction, and keeps the rows of `meta` that
+/// go with them.
+struct RecordWriter: ~Copyable {
+    private(set) var state: LogState
+    private let tables: LogTables
+    private var buffer: [UInt8] = []
+    private var canonical = CanonicalEvent()
+    private var touched: Set<UInt32> = []
+    /// The types that came as bytes: hash → name and small number.
+    private var types: [UInt64: (name: [UInt8], ordinal: UInt16)] = [:]
+
+    init(_ tables: LogTables, _ state: LogState) {
+        self.state = state
+        self.tables = tables
+        buffer.reserveCapacity(4_096)
+    }
+
+    /// Writes one event as the next of its origin.
+    ///
+    /// - Parameters:
+    ///   - endsCommit: whether this is the last event of its origin in the transaction; its record
+    ///     then carries the chain's hash.
+    ///   - cursor: walks the table of events in `transaction`.
+    mutating func add(
+        _ event: ProposedEvent, keyID: [UInt8] = [], reissuedFrom: EventID? = nil, origin: UInt32,
+        stamp: Stamp, endsCommit: Bool, _ transaction: borrowing WriteTransaction,
+        _ cursor: borrowing Cursor
+    ) throws {
+        let type = try typeOrdinal(event.type, transaction)
+        let position = state.head + 1
+        let row = state.origins[Int(origin)]
+        let sequence = row.lastSequence + 1
+
+        var chain = try state.chain(of: origin, transaction, tables)
+        canonical.withBytes(
+            of: event, id: EventID(origin: row.id, sequence: sequence), stamp: stamp, keyID: keyID,
+            reissuedFrom: reissuedFrom
+        ) { chain.add($0) }
+        state.chains[origin] = chain
+
+        buffer.removeAll(keepingCapacity: true)
+        buffer.appendRecord(
+            event, keyID: keyID, reissuedFrom: reissuedFrom,
+            as: RecordIdentity(
+                position: position, stamp: stamp, sequence: sequence, origin: origin, type: type),
+            chain: endsCommit ? chain.bytes : [])
+        try cursor.append(integer: position, buffer)
+        try advance(origin, sequence: sequence, position: position, transaction)
+    }
+
+    /// Writes one event from elsewhere, which is there as canonical bytes, as the next of its origin.
+    mutating func add(
+        _ event: CanonicalView, origin: UInt32, endsCommit: Bool,
+        _ transaction: borrowing WriteTransaction, _ cursor: borrowing Cursor
+    ) throws {
+        let type = try typeOrdinal(
+            UnsafeRawBufferPointer(rebasing: event.bytes[event.type]), transaction)
+        let position = state.head + 1
+        var chain = try state.chain(of: origin, transaction, tables)
+        chain.add(event.bytes)
+        state.chains[origin] = chain
+
+        buffer.removeAll(keepingCapacity: true)
+        buffer.appendRecord(
+            event,
+            as: RecordIdentity(
+                position: position, stamp: event.stamp, sequence: event.id.sequence, origin: origin,
+                type: type),
+            chain: endsCommit ? chain : nil)
+        try cursor.append(integer: position, buffer)
+        try advance(origin, sequence: event.id.sequence, position: position, transaction)
+    }
+
+    /// Takes the event just written into the row of its origin.
+    private mutating func advance(
+        _ origin: UInt32, sequence: UInt64, position: UInt64,
+        _ transaction: borrowing WriteTransaction
+    ) throws {
+        let row = state.origins[Int(origin)]
+        var segment = row.segment
+        if !segment.extend(sequence: sequence, position: position, after: row.lastPosition) {
+            if segment.firstSequence > 0 {
+                try transaction.setMeta(
+                    tables, MetaKey.segment(origin, segment.firstSequence), segment.encoded())
+            }
+            segment = Segment(firstSequence: sequence, firstPosition: position)
+        }
+        state.origins[Int(origin)].segment = segment
+        state.origins[Int(origin)].lastSequence = sequence
+        state.origins[Int(origin)].lastPosition = position
+        state.head = position
+        touched.insert(origin)
+    }
+
+    /// The store's small number for an origin, given on first sight.
+    mutating func ordinal(
+        of origin: OriginID, _ transaction: borrowing WriteTransaction
+    ) throws -> UInt32 {
+        if let known = state.ordinals[origin] { return known }
+        let ordinal = UInt32(state.origins.count)
+        let row = OriginRow(id: origin)
+        state.origins.append(row)
+        state.ordinals[origin] = ordinal
+        try transaction.setMeta(tables, MetaKey.origin(ordinal), row.encoded())
+        return ordinal
+    }
+
+    /// Sets the store's own clock, to be written with its origin's row.
+    mutating func setClock(_ stamp: Stamp) {
+        state.origins[Int(state.own)].clock = max(stamp, state.ownRow.clock)
+        touched.insert(state.own)
+    }
+
+    /// Writes the rows of the origins that were touched; the state is then as of this transaction.
+    consuming func finish(_ transaction: borrowing WriteTransaction) throws -> LogState {
+        for origin in touched {
+            try transaction.setMeta(
+                tables, MetaKey.origin(origin), state.origins[Int(origin)].encoded())
+        }
+        return state
+    }
+
+    private mutating func typeOrdinal(
+        _ name: UnsafeRawBufferPointer, _ transaction: borrowing WriteTransaction
+    ) throws -> UInt16 {
+        let hash = stableHash(name)
+        if let known = types[hash], known.name.elementsEqual(name) { return known.ordinal }
+        let ordinal = try typeOrdinal(
+            EventType(stringLiteral: String(decoding: name, as: UTF8.self)), transaction)
+        types[hash] = (Array(name), ordinal)
+        return ordinal
+    }
+
+    /// The store's small number for a type, given on first sight.
+    private mutating func typeOrdinal(
+        _ type: EventType, _ transaction: borrowing WriteTransaction
+    ) throws -> UInt16 {
+        if let known = state.typeOrdinals[type] { return known }
+        guard state.types.count < Int(UInt16.max) else {
+            throw LogError(.tooLarge, "the log holds \(UInt16.max) event types, its limit")
+        }
+        let ordinal = UInt16(state.types.count)
+        try transaction.setMeta(tables, MetaKey.type(ordinal), Array(type.name.utf8))
+        state.types.append(type)
+        state.typeOrdinals[type] = ordinal
+        return ordinal
+    }
+}

@@ -1,0 +1,156 @@
+internal import Foundation
+internal import TapedeckModel
+
+/// The files of one store.
+///
+/// - `store.json` says that this is a store, in which format. It is written once, so a log file that
+///   is missing or empty beside it is damage and not a new store.
+/// - `log.mdb` is the log environment. Everything else can be rebuilt from it.
+/// - `views-*.mdb` hold projections.
+package struct StoreDirectory: Sendable {
+    package let path: String
+
+    /// The newest storage format that this program writes and reads; `schema/storage/v1.md`.
+    package static let format = 1
+
+    package init(_ path: String) { self.path = path }
+
+    package var marker: String { path + "/store.json" }
+    package var log: String { path + "/log.mdb" }
+    /// Held while the index is merged; see `IndexLock`.
+    var indexLock: String { path + "/index.lock" }
+    /// A log that is being restored.
+    var restoring: String { log + ReplacedFile.temporarySuffix }
+    package func views(_ number: UInt64) -> String { path + "/views-\(number).mdb" }
+
+    package struct Marker: Codable {
+        var format: Int
+        var store: String
+    }
+
+    package var exists: Bool { FileManager.default.fileExists(atPath: marker) }
+
+    /// Reads the marker; refuses a newer format by name.
+    package func readMarker() throws(LogError) -> Marker {
+        guard exists else {
+            throw LogError(
+                .noStore, "there is no store in \(path)", hint: "make one with storectl init")
+        }
+        guard let data = FileManager.default.contents(atPath: marker) else {
+            throw LogError(.accessDenied, "\(marker) cannot be read", hint: "check who owns it")
+        }
+        guard let read = try? JSONDecoder().decode(Marker.self, from: data) else {
+            throw LogError(
+                .damaged, "\(marker) is not what a store writes there", hint: "restore a backup")
+        }
+        guard read.format <= StoreDirectory.format else {
+            throw LogError(
+                .newerFormat,
+                "\(path) has storage format \(read.format); this program knows up to format"
+                    + " \(StoreDirectory.format)", hint: "upgrade this program")
+        }
+        guard let size = (try? FileManager.default.attributesOfItem(atPath: log))?[.size] as? Int,
+            size > 0
+        else {
+            throw LogError(
+                .damaged, "\(log) is missing or empty, but \(marker) says that there was a log",
+                hint: "restore a backup")
+        }
+        return read
+    }
+
+    /// Whether a file of this name is one that a store makes, other than the marker.
+    static func isOwn(_ name: String) -> Bool {
+        if ["log.mdb", "log.mdb-lock", "index.lock"].contains(name) { return true }
+        if name.hasPrefix("log.mdb"), name.contains(ReplacedFile.temporarySuffix) { return true }
+        guard name.hasPrefix("views-") else { return false }
+        let digits = name.dropFirst("views-".count).prefix { $0.isNumber }
+        let rest = name.dropFirst("views-".count + digits.count)
+        return !digits.isEmpty && (rest == ".mdb" || rest == ".mdb-lock")
+    }
+
+    /// Refuses a place inside the store, where a copy could take the place of the store's own files.
+    func checkIsOutside(_ file: String) throws(LogError) {
+        let folder = URL(fileURLWithPath: file).deletingLastPathComponent()
+        let own = URL(fileURLWithPath: path, isDirectory: true)
+        guard
+            folder.resolvingSymlinksInPath().standardizedFileURL.path
+                != own.resolvingSymlinksInPath().standardizedFileURL.path
+        else {
+            throw LogError(
+                .usage, "\(file) is inside the store", hint: "write the copy somewhere else")
+        }
+    }
+
+    /// Makes the directory, readable by its owner only.
+    package func create() throws(LogError) {
+        do {
+            try FileManager.default.createDirectory(
+                atPath: path, withIntermediateDirectories: true,
+                attributes: [.posixPermissions: 0o700])
+        } catch {
+            throw LogError(
+                .accessDenied, "the directory \(path) cannot be made", hint: "check the path",
+                cause: error)
+        }
+    }
+
+    /// Writes the marker, last of all, so that a store whose making was cut off is no store.
+    package func writeMarker(store: String) throws(LogError) {
+        do {
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.sortedKeys]
+            let data = try encoder.encode(Marker(format: StoreDirectory.format, store: store))
+            try data.write(to: URL(fileURLWithPath: marker), options: .atomic)
+            try DurableFile.synchronize(marker)
+            try DurableFile.synchronize(path)
+        } catch let error as LogError {
+            throw error
+        } catch {
+            throw LogError(.readOnly, "\(marker) cannot be written", cause: error)
+        }
+    }
+
+    /// What tells this place from a copy of it: the machine, and the log file's inode.
+    package func installMark() throws(LogError) -> [UInt8] {
+        var facts = stat()
+        guard stat(log, &facts) == 0 else {
+            throw LogError(.damaged, "\(log) is missing", hint: "restore a backup")
+        }
+        let machine =
+            (try? String(contentsOfFile: "/etc/machine-id", encoding: .utf8))
+            ?? ProcessInfo.processInfo.hostName
+        return Array(machine.utf8.filter { $0 > 0x20 }) + Array("/\(facts.st_ino)".utf8)
+    }
+
+    /// The name of this boot of the system: after another boot, unsynced files may hold anything.
+    package static let bootID: String = {
+        #if canImport(Darwin)
+            var size = 64
+            var buffer = [CChar](repeating: 0, count: size)
+            sysctlbyname("kern.bootsessionuuid", &buffer, &size, nil, 0)
+            return String(cString: buffer)
+        #else
+            let read = try? String(
+                contentsOfFile: "/proc/sys/kernel/random/boot_id", encoding: .utf8)
+            return read?.trimmingCharacters(in: .whitespacesAndNewlines) ?? "unknown"
+        #endif
+    }()
+}
+
+/// What the system needs to be told before a file may be relied on.
+package enum DurableFile {
+    /// Puts a file, or a directory's list of files, on disk.
+    package static func synchronize(_ path: String) throws(LogError) {
+        let file = open(path, O_RDONLY)
+        guard file >= 0 else {
+            throw LogError(.accessDenied, "\(path) cannot be opened: \(systemError())")
+        }
+        defer { _ = close(file) }
+        guard fsync(file) == 0 else {
+            throw LogError(.inputOutput, "\(path) cannot be put on disk: \(systemError())")
+        }
+    }
+
+    package static func systemError() -> String { String(cString: strerror(errno)) }
+}

@@ -1,0 +1,28 @@
+internal import Foundation
+internal import TapedeckModel
+
+extension LogError {
+    /// What the system's error number means of a file that is not LMDB's.
+    static func system(_ number: Int32, _ path: String) -> LogError {
+        let text = String(cString: strerror(number))
+        switch number {
+        case ENOSPC, EDQUOT:
+            return LogError(
+                .diskFull, "the disk that holds \(path) is full; nothing was lost",
+                hint: "make room and try again")
+        case EROFS:
+            return LogError(
+                .readOnly, "\(path) cannot be written: \(text)", hint: "use another directory")
+        case EACCES, EPERM:
+            return LogError(
+                .accessDenied, "permission denied on \(path)", hint: "check who owns it")
+        case ENOENT, ENOTDIR:
+            return LogError(.notFound, "there is no \(path)", hint: "check the path")
+        case EISDIR, EEXIST, ENAMETOOLONG, EINVAL:
+            return LogError(.usage, "\(path) cannot be used: \(text)", hint: "name a file")
+        default:
+            return LogError(
+                .inputOutput, "input or output failed on \(path): \(text)", hint: "check the disk")
+        }
+    }
+}

@@ -1,0 +1,24 @@
+internal import TapedeckModel
+
+/// What the index knows an event by: a hash of its type, of a tag, or of the remote entity it shows.
+///
+/// Two terms may share a hash, so whoever finds an event by a term compares the event itself.
+struct Term: Hashable {
+    let hash: UInt64
+
+    init(hash: UInt64) { self.hash = hash }
+    init(type: EventType) { hash = stableHash(type.name, seed: 1) }
+    init(tag: Tag) { hash = stableHash(tag.text, seed: 2) }
+    init(tagBytes: UnsafeRawBufferPointer) { hash = stableHash(tagBytes, seed: 2) }
+    init(entity: Digest16) { hash = entity.high ^ 0x9E37_79B9_7F4A_7C15 }
+
+    /// Calls `body` with every term of a record.
+    @inline(__always)
+    static func forEach(
+        of record: RecordView, typeTerms: [Term], _ body: (UInt64) -> Void
+    ) {
+        if Int(record.type) < typeTerms.count { body(typeTerms[Int(record.type)].hash) }
+        record.forEachTag { body(Term(tagBytes: $0).hash) }
+        if let fact = record.fact { body(Term(entity: fact.entity).hash) }
+    }
+}

@@ -1,0 +1,228 @@
+internal import TapedeckLMDB
+internal import TapedeckModel
+
+extension Verification {
+    /// Reads every event up to the snapshot's head and follows what the log should know of it.
+    mutating func checkEvents() throws(LogError) {
+        var scan = EventScan(state, lookupEvery: max(1, head / EventLog.verifyLookupsMax))
+        while scan.position < head {
+            let from = self
+            let before = scan
+            (self, scan) = try log.read { transaction in
+                var current = from
+                var scan = before
+                try scan.run(transaction, &current)
+                return (current, scan)
+            }
+            tell(.checking, scan.position, head)
+        }
+        finish(scan)
+    }
+
+    /// Compares what the log keeps of its origins with what the events say.
+    private mutating func finish(_ scan: EventScan) {
+        for (index, row) in state.origins.enumerated() {
+            let seen = scan.origins[index]
+            if seen.row.lastSequence > 0 { report.origins += 1 }
+            let key = row.id.description
+            if row.lastSequence != seen.row.lastSequence || row.lastPosition != seen.row.lastPosition {
+                report.add(
+                    .origin, position: row.lastPosition, key: key,
+                    "its last event should be \(row.lastSequence) at \(row.lastPosition) and is"
+                        + " \(seen.row.lastSequence) at \(seen.row.lastPosition)")
+            } else if row.segment != seen.row.segment {
+                report.add(
+                    .origin, position: row.lastPosition, key: key,
+                    "its last segment is not where its events stand")
+            }
+            if seen.row.lastSequence > 0, !seen.endsInMark {
+                report.add(
+                    .chain, position: seen.row.lastPosition, key: key,
+                    "the origin's last event does not hold its hash chain")
+            }
+        }
+        if segmentRows != scan.closedSegments {
+            report.add(
+                .origin,
+                "the log keeps \(segmentRows) closed segments, its events make \(scan.closedSegments)")
+        }
+    }
+}
+
+/// A walk over all records.
+private struct EventScan {
+    /// What the events of one origin have said so far.
+    struct Seen {
+        var row: OriginRow
+        /// Nil behind a gap or a damaged record, until the next mark.
+        var chain: HashChain? = HashChain()
+        var endsInMark = false
+    }
+
+    var position: UInt64 = 0
+    var origins: [Seen]
+    var closedSegments: UInt64 = 0
+    private let originIDs: [OriginID]
+    private let types: [[UInt8]]
+    private let lookupEvery: UInt64
+    private var scratch: [UInt8] = []
+
+    init(_ state: LogState, lookupEvery: UInt64) {
+        originIDs = state.origins.map(\.id)
+        origins = originIDs.map { Seen(row: OriginRow(id: $0)) }
+        types = state.types.map { Array($0.name.utf8) }
+        self.lookupEvery = lookupEvery
+    }
+
+    /// Reads on for one transaction.
+    mutating func run(
+        _ transaction: borrowing ReadTransaction, _ verification: inout Verification
+    ) throws {
+        let end = min(verification.head, position + UInt64(EventLog.recordsPerTransactionMax))
+        let cursor = try transaction.cursor(verification.log.tables.events)
+        var entry = try cursor.seek(integer: position + 1)
+        while let found = entry {
+            let key = found.key.loadUnaligned(as: UInt64.self)
+            if key > end { break }
+            if key != position + 1 { lose(position + 1, through: key - 1, &verification) }
+            position = key
+            try read(found.value, transaction, &verification)
+            entry = try cursor.next()
+        }
+        if position < end { lose(position + 1, through: end, &verification) }
+        position = end
+    }
+
+    /// Events are missing: nothing can be said of chains until their next marks.
+    private mutating func lose(
+        _ first: UInt64, through last: UInt64, _ verification: inout Verification
+    ) {
+        verification.report.add(
+            .position, position: first,
+            first == last ? "the event is missing" : "the events up to \(last) are missing")
+    }
+
+    private mutating func read(
+        _ bytes: UnsafeRawBufferPointer, _ transaction: borrowing ReadTransaction,
+        _ verification: inout Verification
+    ) throws {
+        verification.report.events += 1
+        let record: RecordView
+        do throws(LogError) {
+            record = try verification.log.record(bytes, at: position)
+        } catch {
+            return verification.report.add(.record, position: position, error.message)
+        }
+        guard Int(record.origin) < origins.count, Int(record.type) < types.count else {
+            return verification.report.add(
+                .record, position: position,
+                "it names origin \(record.origin) and type \(record.type), which are unknown")
+        }
+        let origin = originIDs[Int(record.origin)]
+        scratch.removeAll(keepingCapacity: true)
+        let isWhole = scratch.appendCanonical(
+            record, origin: origin, type: types[Int(record.type)])
+        let problem = isWhole ? scratch.withUnsafeBytes(EventScan.problem) : "its parts do not fit"
+        if let problem {
+            return verification.report.add(.record, position: position, problem)
+        }
+        follow(record, &verification)
+        verification.addTerms(of: record)
+        if position % lookupEvery == 0 {
+            try lookUp(
+                EventID(origin: origin, sequence: record.sequence), transaction, &verification)
+        }
+        if !closed.isEmpty { try checkSegments(transaction, &verification) }
+    }
+
+    private static func problem(_ canonical: UnsafeRawBufferPointer) -> String? {
+        do throws(CanonicalProblem) {
+            _ = try CanonicalView(canonical)
+            return nil
+        } catch {
+            return error.what
+        }
+    }
+
+    // MARK: - Sequence and chain
+
+    private mutating func follow(_ record: RecordView, _ verification: inout Verification) {
+        var seen = origins[Int(record.origin)]
+        let sequence = record.sequence
+        if sequence != seen.row.lastSequence + 1 {
+            verification.report.add(
+                .sequence, position: position, key: seen.row.id.description,
+                "event \(sequence) of its origin follows on \(seen.row.lastSequence)")
+            seen.chain = nil
+        }
+        if var chain = seen.chain {
+            scratch.withUnsafeBytes { chain.add($0) }
+            seen.chain = chain
+        }
+        seen.endsInMark = record.flags.contains(.chain)
+        if seen.endsInMark {
+            let mark = record.blocks.flatMap { HashChain($0.chain) }
+            if let chain = seen.chain, chain != mark {
+                verification.report.add(
+                    .chain, position: position, key: seen.row.id.description,
+                    "the hash chain of its origin does not lead here")
+            }
+            seen.chain = mark
+        }
+        extend(&seen.row, record.origin, sequence)
+        origins[Int(record.origin)] = seen
+    }
+
+    // MARK: - Segments
+
+    /// Segments that the last record closed.
+    private var closed: [(origin: UInt32, segment: Segment)] = []
+
+    private mutating func extend(_ row: inout OriginRow, _ origin: UInt32, _ sequence: UInt64) {
+        if position <= row.lastPosition
+            || !row.segment.extend(sequence: sequence, position: position, after: row.lastPosition)
+        {
+            if row.segment.firstSequence > 0 { closed.append((origin, row.segment)) }
+            row.segment = Segment(firstSequence: sequence, firstPosition: position)
+        }
+        row.lastSequence = sequence
+        row.lastPosition = position
+    }
+
+    private mutating func checkSegments(
+        _ transaction: borrowing ReadTransaction, _ verification: inout Verification
+    ) throws {
+        for (origin, segment) in closed {
+            closedSegments += 1
+            let key = MetaKey.segment(origin, segment.firstSequence)
+            var held: Segment?
+            if let sealed = try transaction.get(verification.log.tables.meta, key),
+                let row = key.withUnsafeBytes({ SealedValue.open(sealed, key: $0) })
+            {
+                var reader = ByteReader(row)
+                held = Segment(&reader, firstSequence: segment.firstSequence)
+            }
+            if held != segment {
+                verification.report.add(
+                    .origin, position: segment.firstPosition,
+                    key: originIDs[Int(origin)].description,
+                    "the segment from event \(segment.firstSequence) is not where its events stand")
+            }
+        }
+        closed.removeAll()
+    }
+
+    // MARK: - Identity
+
+    private func lookUp(
+        _ id: EventID, _ transaction: borrowing ReadTransaction,
+        _ verification: inout Verification
+    ) throws {
+        verification.report.lookups += 1
+        let found = try verification.log.position(of: id, transaction)
+        guard found != position else { return }
+        verification.report.add(
+            .identity, position: position, key: id.description,
+            found.map { "its identity leads to position \($0)" } ?? "its identity leads nowhere")
+    }
+}

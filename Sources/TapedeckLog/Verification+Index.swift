@@ -1,0 +1,217 @@
+internal import TapedeckLMDB
+internal import TapedeckModel
+
+/// Sums over what the index should hold and what it holds, in buckets of terms: equal sums mean equal
+/// entries, but for a chance of one in 2^64 a bucket.
+struct TermBuckets {
+    private static let count = 1 << 16
+    private var sums = [UInt64](repeating: 0, count: TermBuckets.count)
+    private var counts = [Int64](repeating: 0, count: TermBuckets.count)
+
+    static func bucket(_ term: UInt64) -> Int { Int(truncatingIfNeeded: term) & (count - 1) }
+
+    mutating func add(_ term: UInt64, _ position: UInt64) {
+        let bucket = TermBuckets.bucket(term)
+        sums[bucket] &+= TermSum.mix(term, position)
+        counts[bucket] += 1
+    }
+
+    mutating func subtract(_ term: UInt64, _ position: UInt64) {
+        let bucket = TermBuckets.bucket(term)
+        sums[bucket] &-= TermSum.mix(term, position)
+        counts[bucket] -= 1
+    }
+
+    /// The buckets where what should be and what is differ.
+    var differing: Set<Int> {
+        Set(sums.indices.filter { sums[$0] != 0 || counts[$0] != 0 })
+    }
+}
+
+/// How many events a term has, and a sum that tells which.
+struct TermSum: Equatable {
+    var count: UInt64 = 0
+    var sum: UInt64 = 0
+
+    mutating func add(_ term: UInt64, _ position: UInt64) {
+        count += 1
+        sum &+= TermSum.mix(term, position)
+    }
+
+    /// SplitMix64's finaliser over both.
+    static func mix(_ term: UInt64, _ position: UInt64) -> UInt64 {
+        var mixed = term &+ position &* 0x9E37_79B9_7F4A_7C15
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}
+
+extension Verification {
+    /// The most differing buckets that are looked at term by term.
+    private static let bucketsNamedMax = 64
+
+    // MARK: - What the index holds
+
+    /// Takes in all entries of the runs that count.
+    mutating func addIndex(
+        _ catalogue: IndexCatalogue, _ transaction: borrowing ReadTransaction
+    ) throws {
+        report.indexed = indexed
+        for run in catalogue.runs {
+            try forEachEntry(of: run, transaction) { current, term, position in
+                current.buckets.subtract(term, position)
+                current.report.entries += 1
+            }
+        }
+    }
+
+    /// Calls `body` with each term and position of a run; what makes no sense is a problem.
+    private mutating func forEachEntry(
+        of run: IndexCatalogue.Run, _ transaction: borrowing ReadTransaction,
+        _ body: (inout Verification, _ term: UInt64, _ position: UInt64) -> Void
+    ) throws {
+        let cursor = try transaction.cursor(log.tables.index)
+        var entry = try cursor.seek(IndexEntry.key(run: run.number, term: 0))
+        var former = (term: UInt64(0), position: UInt64(0))
+        while let found = entry, let key = IndexEntry.read(found.key), key.run == run.number {
+            if key.term != former.term { former = (key.term, run.lower) }
+            guard let value = SealedValue.open(found.value, key: found.key) else {
+                report.add(
+                    .index, position: key.first,
+                    "an entry of run \(run.number) has a checksum that does not fit")
+                entry = try cursor.next()
+                continue
+            }
+            var reader = ByteReader(value)
+            var position = key.first
+            while true {
+                guard position > max(former.position, run.lower), position <= run.upper else {
+                    report.add(
+                        .index, position: position,
+                        "run \(run.number) of the index names it, but covers \(run.lower + 1) to"
+                            + " \(run.upper) in order")
+                    break
+                }
+                former.position = position
+                body(&self, key.term, position)
+                if reader.isAtEnd { break }
+                guard let distance = reader.varint() else {
+                    report.add(.index, "an entry of run \(run.number) of the index is damaged")
+                    break
+                }
+                position &+= distance
+            }
+            entry = try cursor.next()
+        }
+    }
+
+    // MARK: - What it should hold
+
+    /// Takes in the terms of a record.
+    mutating func addTerms(of record: RecordView) {
+        let position = record.position
+        forEachTerm(of: record) { current, term in
+            if position <= current.indexed {
+                current.buckets.add(term, position)
+            } else if current.tailTerms.count < EventLog.verifyTailTermsMax
+                || current.tailTerms[term] != nil
+            {
+                current.tailTerms[term, default: TermSum()].add(term, position)
+            }
+        }
+    }
+
+    private mutating func forEachTerm(
+        of record: RecordView, _ body: (inout Verification, UInt64) -> Void
+    ) {
+        terms.removeAll(keepingCapacity: true)
+        Term.forEach(of: record, typeTerms: typeTerms) { terms.append($0) }
+        for (index, term) in terms.enumerated() where !terms[..<index].contains(term) {
+            body(&self, term)
+        }
+    }
+
+    // MARK: - Comparing
+
+    mutating func checkIndex() throws(LogError) {
+        let differing = buckets.differing
+        if !differing.isEmpty { try nameTerms(in: differing) }
+        let (terms, after, through) = (tailTerms, indexed, head)
+        let wrong = try log.read { transaction in
+            var wrong: [(expected: UInt64, found: UInt64)] = []
+            for (term, expected) in terms {
+                var found = TermSum()
+                try self.log.forEachPosition(of: Term(hash: term), transaction, after: after) {
+                    guard $0 <= through else { return false }
+                    found.add(term, $0)
+                    return true
+                }
+                if found != expected { wrong.append((expected.count, found.count)) }
+            }
+            return wrong
+        }
+        for (expected, found) in wrong {
+            report.add(
+                .index,
+                "behind position \(after), \(found) events are found of a term that has \(expected)")
+        }
+    }
+
+    /// Says which terms differ, by reading the log and the index again.
+    private mutating func nameTerms(in differing: Set<Int>) throws(LogError) {
+        let named = Set(differing.sorted().prefix(Verification.bucketsNamedMax))
+        var expected: [UInt64: TermSum] = [:]
+        var names: [UInt64: String] = [:]
+        let (types, typeTerms, indexed) = (state.types, self.typeTerms, self.indexed)
+        do throws(LogError) {
+            try log.scan(after: 0, through: indexed) { record in
+                var seen: Set<UInt64> = []
+                func add(_ term: UInt64, _ name: () -> String) {
+                    guard named.contains(TermBuckets.bucket(term)), seen.insert(term).inserted else {
+                        return
+                    }
+                    expected[term, default: TermSum()].add(term, record.position)
+                    if names[term] == nil { names[term] = name() }
+                }
+                if Int(record.type) < types.count {
+                    add(typeTerms[Int(record.type)].hash) { types[Int(record.type)].name }
+                }
+                record.forEachTag { tag in
+                    add(Term(tagBytes: tag).hash) { String(decoding: tag, as: UTF8.self) }
+                }
+                if let entity = record.fact?.entity {
+                    add(Term(entity: entity).hash) { "entity \(entity.high.paddedHex)" }
+                }
+            }
+        } catch {
+            guard error.code == .damaged else { throw error }
+            report.add(.index, "the index does not fit the log, of which events are damaged")
+            return
+        }
+        let from = self
+        let found = try log.read { transaction in
+            var found: [UInt64: TermSum] = [:]
+            var current = from
+            let catalogue = try IndexCatalogue(
+                decoding: try transaction.meta(self.log.tables, MetaKey.runs))
+            for run in catalogue.runs {
+                try current.forEachEntry(of: run, transaction) { _, term, position in
+                    guard named.contains(TermBuckets.bucket(term)), position <= indexed else { return }
+                    found[term, default: TermSum()].add(term, position)
+                }
+            }
+            return found
+        }
+        let all = Set(expected.keys).union(found.keys).sorted()
+        for term in all where expected[term] != found[term] {
+            report.add(
+                .index, key: names[term] ?? "term \(term.paddedHex)",
+                "the index has \(found[term]?.count ?? 0) events of it where the log has"
+                    + " \(expected[term]?.count ?? 0), or other ones")
+        }
+        if differing.count > named.count {
+            report.add(.index, "\(differing.count - named.count) more parts of the index differ")
+        }
+    }
+}

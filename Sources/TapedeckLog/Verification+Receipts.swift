@@ -1,0 +1,140 @@
+internal import TapedeckLMDB
+internal import TapedeckModel
+
+extension Verification {
+    /// Receipts or overrides that are read in one transaction.
+    private static let rowsPerTransactionMax = 16_384
+
+    mutating func checkReceipts() throws(LogError) {
+        var from: [UInt8]? = []
+        while let start = from { from = try step { try $0.checkReceipts(from: start, $1) } }
+        var next: UInt64? = 0
+        while let start = next { next = try step { try $0.checkOverrides(from: start, $1) } }
+    }
+
+    private mutating func step<R>(
+        _ body: (inout Verification, borrowing ReadTransaction) throws -> R
+    ) throws(LogError) -> R {
+        let from = self
+        let (current, result) = try log.read { transaction in
+            var current = from
+            let result = try body(&current, transaction)
+            return (current, result)
+        }
+        self = current
+        return result
+    }
+
+    // MARK: - Receipts
+
+    /// Reads receipts from a key on; gives the key to go on from.
+    private mutating func checkReceipts(
+        from start: [UInt8], _ transaction: borrowing ReadTransaction
+    ) throws -> [UInt8]? {
+        let cursor = try transaction.cursor(log.tables.receipts)
+        var entry = start.isEmpty ? try cursor.first() : try cursor.seek(start)
+        var event: (origin: UInt32, sequence: UInt64)?
+        var gathered: [Receipt] = []
+        var count = 0
+        while let found = entry {
+            let next = ReceiptRow.event(found.key)
+            if next?.origin != event?.origin || next?.sequence != event?.sequence {
+                try check(gathered, ordinal: event?.origin, transaction)
+                gathered.removeAll()
+                if count >= Verification.rowsPerTransactionMax { return Array(found.key) }
+            }
+            event = next
+            count += 1
+            report.receipts += 1
+            guard let next, Int(next.origin) < state.origins.count,
+                let receipt = ReceiptRow.read(
+                    found.key, found.value, origin: state.origins[Int(next.origin)].id)
+            else {
+                report.add(.receipt, key: Array(found.key).hex, "the receipt is damaged")
+                entry = try cursor.next()
+                continue
+            }
+            gathered.append(receipt)
+            entry = try cursor.next()
+        }
+        try check(gathered, ordinal: event?.origin, transaction)
+        return nil
+    }
+
+    /// Checks that the override of an event is what its receipts say.
+    private mutating func check(
+        _ receipts: [Receipt], ordinal: UInt32?, _ transaction: borrowing ReadTransaction
+    ) throws {
+        guard let event = receipts.first?.event else { return }
+        guard let position = try log.position(of: event, transaction),
+            let bytes = try transaction.get(log.tables.events, integer: position),
+            let record = RecordView(bytes), record.isIntact
+        else {
+            return report.add(
+                .receipt, key: event.description, "it has a receipt, but is not found or damaged")
+        }
+        let expected = Standing(of: record.stamp, receipts)
+        let held = try transaction.get(log.tables.overrides, integer: position)
+            .flatMap { OverrideRow.read(position, $0) }
+        guard held.map(Standing.init) ?? Standing(of: record.stamp) != expected else { return }
+        report.add(
+            .override, position: position, key: event.description,
+            "what counts of it is not what its receipts say")
+    }
+
+    // MARK: - Overrides
+
+    /// Reads overrides from a position on; gives the position to go on from.
+    private mutating func checkOverrides(
+        from start: UInt64, _ transaction: borrowing ReadTransaction
+    ) throws -> UInt64? {
+        let last = try EventLog.lastChange(transaction, log.tables)
+        let cursor = try transaction.cursor(log.tables.overrides)
+        var entry = try cursor.seek(integer: start)
+        var count = 0
+        while let found = entry {
+            let position = found.key.loadUnaligned(as: UInt64.self)
+            if count >= Verification.rowsPerTransactionMax { return position }
+            count += 1
+            report.overrides += 1
+            if let row = OverrideRow.read(position, found.value) {
+                try check(row, lastChange: last, transaction)
+            } else {
+                report.add(.override, position: position, "its override is damaged")
+            }
+            entry = try cursor.next()
+        }
+        let changes = try transaction.count(log.tables.changes)
+        let rows = try transaction.count(log.tables.overrides)
+        if changes != rows {
+            report.add(.override, "\(rows) overrides have \(changes) changes")
+        }
+        return nil
+    }
+
+    private mutating func check(
+        _ row: StampOverride, lastChange: UInt64, _ transaction: borrowing ReadTransaction
+    ) throws {
+        let change = try transaction.get(log.tables.changes, integer: row.change)
+            .flatMap { ChangeRow.read(row.change, $0) }
+        if change != row.position || row.change > lastChange {
+            report.add(
+                .override, position: row.position, "its change \(row.change) leads elsewhere")
+        }
+        guard let bytes = try transaction.get(log.tables.events, integer: row.position),
+            let record = RecordView(bytes), record.isIntact,
+            Int(record.origin) < state.origins.count
+        else {
+            // A damaged event has been reported; one recorded meanwhile need not be looked at.
+            return
+        }
+        let event = EventID(
+            origin: state.origins[Int(record.origin)].id, sequence: record.sequence)
+        let cursor = try transaction.cursor(log.tables.receipts)
+        let prefix = ReceiptRow.prefix(record.origin, record.sequence)
+        guard try cursor.seek(prefix)?.key.starts(with: prefix) != true else { return }
+        report.add(
+            .override, position: row.position, key: event.description,
+            "it has an override, but no receipt")
+    }
+}

@@ -1,0 +1,97 @@
+import TapedeckLog
+import TapedeckModel
+
+/// What a log should hold, as an array: slow, and too simple to be wrong.
+struct LogModel {
+    private(set) var events: [EventEnvelope] = []
+    private(set) var given: Set<EventID> = []
+    private(set) var receipts: [EventID: [LineageID: Receipt]] = [:]
+    private var clock = HybridClock()
+    let origin: OriginID
+
+    init(origin: OriginID) { self.origin = origin }
+
+    var head: LogPosition { LogPosition(rawValue: UInt64(events.count)) }
+    var ids: [EventID] { events.map(\.id) }
+
+    func lastSequence(of origin: OriginID) -> UInt64 {
+        events.last { $0.id.origin == origin }?.id.sequence ?? 0
+    }
+
+    // MARK: - Changes
+
+    mutating func append(_ proposals: [ProposedEvent], now: UInt64) {
+        for proposal in proposals {
+            let stamp =
+                proposal.atMilliseconds.map { Stamp(milliseconds: $0) }
+                ?? clock.tick(milliseconds: now)
+            let id = EventID(origin: origin, sequence: lastSequence(of: origin) + 1)
+            if proposal.atMilliseconds != nil { given.insert(id) }
+            events.append(proposal.envelope(id, LogPosition(rawValue: head.rawValue + 1), stamp))
+        }
+    }
+
+    /// Takes in the events of another model that are not here yet.
+    mutating func importEvents(of other: LogModel) -> (recorded: Int, known: Int) {
+        let held = Set(ids)
+        var recorded = 0
+        for var event in other.events where !held.contains(event.id) {
+            event.position = LogPosition(rawValue: head.rawValue + 1)
+            events.append(event)
+            recorded += 1
+            if other.given.contains(event.id) {
+                given.insert(event.id)
+            } else {
+                clock.merge(other.standing(of: event).effectiveStamp)
+            }
+        }
+        for receipt in other.receipts.values.flatMap(\.values) { record(receipt) }
+        return (recorded, other.events.count - recorded)
+    }
+
+    mutating func record(_ receipt: Receipt) {
+        let held = receipts[receipt.event]?[receipt.lineage]
+        if let held, !receipt.counts(before: held) { return }
+        receipts[receipt.event, default: [:]][receipt.lineage] = receipt
+    }
+
+    // MARK: - Answers
+
+    func events(
+        after: LogPosition, limit: Int, type: EventType?, tag: Tag?
+    ) -> [EventEnvelope] {
+        Array(
+            events.filter {
+                $0.position > after && (type == nil || $0.type == type)
+                    && (tag.map($0.tags.contains) ?? true)
+            }.prefix(limit))
+    }
+
+    func standing(of event: EventEnvelope) -> Standing {
+        Standing(of: event.stamp, Array((receipts[event.id] ?? [:]).values))
+    }
+
+    func forbids(tags: [Tag], types: [EventType], after: LogPosition) -> Bool {
+        events.contains { event in
+            event.position > after && tags.allSatisfy(event.tags.contains)
+                && (types.isEmpty || types.contains(event.type))
+        }
+    }
+
+    func knows(_ fact: ObservedFact) -> Bool {
+        let sightings = events.compactMap(\.fact).filter { $0.entity == fact.entity }
+        guard sightings.contains(where: { $0.content == fact.content }) else { return false }
+        let winner = sightings.max { $0.order < $1.order }
+        return winner?.content == fact.content || winner.map { fact.order < $0.order } == true
+    }
+}
+
+extension ProposedEvent {
+    func envelope(_ id: EventID, _ position: LogPosition, _ stamp: Stamp) -> EventEnvelope {
+        EventEnvelope(
+            id: id, position: position, stamp: stamp, type: type, schemaVersion: schemaVersion,
+            tags: tags, fact: fact, causation: causation, correlation: correlation,
+            reissuedFrom: nil, retention: retention, encoding: encoding, keyID: [],
+            payload: payload)
+    }
+}
