@@ -1,0 +1,85 @@
+internal import Crypto
+package import TapedeckLMDB
+package import TapedeckModel
+
+/// A projection's digest while its rows come in, table by table, in key order.
+///
+/// SHA-256 over the fingerprint and, for states, items and rows, the SHA-256 of every key and value
+/// with their lengths. No position and no interned number is in it, so it is equal on every machine
+/// that folded the same events.
+package struct ViewsDigest {
+    package enum Part: Int, CaseIterable {
+        case states, items, rows
+    }
+
+    private var parts = [SHA256](repeating: SHA256(), count: Part.allCases.count)
+    private var pending = [[UInt8]](repeating: [], count: Part.allCases.count)
+    private let fingerprint: Digest16
+
+    /// Rows are gathered to this many bytes before they are hashed: a call costs more than its bytes.
+    private static let chunkCount = 1 << 15
+
+    package init(_ fingerprint: Digest16) { self.fingerprint = fingerprint }
+
+    @inline(__always)
+    package mutating func add(
+        _ part: Part, _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer
+    ) {
+        let index = part.rawValue
+        pending[index].appendVarint(UInt64(key.count))
+        pending[index].append(contentsOf: key)
+        pending[index].appendVarint(UInt64(value.count))
+        pending[index].append(contentsOf: value)
+        if pending[index].count >= ViewsDigest.chunkCount { flush(index) }
+    }
+
+    mutating func add(_ part: Part, _ batch: RowBatch) {
+        var walker = RowWalker(batch.bytes)
+        while let (key, value) = walker.next() { add(part, key, value) }
+    }
+
+    private mutating func flush(_ index: Int) {
+        pending[index].withUnsafeBytes { parts[index].update(bufferPointer: $0) }
+        pending[index].removeAll(keepingCapacity: true)
+    }
+
+    /// 64 hexadecimal digits.
+    package mutating func finish() -> String {
+        var whole = SHA256()
+        var head: [UInt8] = []
+        head.appendBigEndian(fingerprint.high)
+        head.appendBigEndian(fingerprint.low)
+        whole.update(data: head)
+        for index in parts.indices {
+            flush(index)
+            whole.update(data: Array(parts[index].finalize()))
+        }
+        return Array(whole.finalize()).hex
+    }
+}
+
+extension ViewsFile.Tables {
+    package func table(_ part: ViewsDigest.Part) -> Table {
+        switch part {
+        case .states: states
+        case .items: items
+        case .rows: rows
+        }
+    }
+
+    /// The digest of what the tables hold, and how many keys and rows that is.
+    package func digest(
+        _ fingerprint: Digest16, _ transaction: borrowing some Readable & ~Copyable
+    ) throws -> (digest: String, keys: Int, rows: Int) {
+        var digest = ViewsDigest(fingerprint)
+        for part in ViewsDigest.Part.allCases {
+            let cursor = try transaction.cursor(table(part))
+            var entry = try cursor.first()
+            while let found = entry {
+                digest.add(part, found.key, found.value)
+                entry = try cursor.next()
+            }
+        }
+        return (digest.finish(), try transaction.count(states), try transaction.count(rows))
+    }
+}

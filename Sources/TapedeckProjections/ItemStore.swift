@@ -1,0 +1,187 @@
+internal import Foundation
+
+/// Where a key's items live while it is folded: in memory during a rebuild, in LMDB otherwise.
+package protocol ItemStore: AnyObject {
+    /// Whether the key has items; then an in-key checkpoint would not hold all of it.
+    var isUsed: Bool { get }
+    func get(_ name: [UInt8]) -> [UInt8]?
+    func set(_ name: [UInt8], _ value: [UInt8])
+    func remove(_ name: [UInt8])
+    /// The first item whose name begins with `prefix`.
+    func first(_ prefix: [UInt8]) -> (name: [UInt8], value: [UInt8])?
+    /// The last item whose name begins with `prefix`.
+    func last(_ prefix: [UInt8]) -> (name: [UInt8], value: [UInt8])?
+}
+
+/// Items in memory, sorted by name.
+///
+/// Names and values lie in one growing buffer; slots that point into it lie in chunks, so that putting
+/// an item between a hundred thousand others moves a few hundred slots and not all of them.
+package final class MemoryItems: ItemStore {
+    private struct Slot {
+        var nameStart: Int
+        var valueStart: Int
+        var valueCount: Int32
+        var nameCount: Int16
+    }
+
+    /// A chunk is split in two when it has grown to so many slots.
+    private static let chunkCountMax = 512
+
+    private var bytes: [UInt8] = []
+    private var chunks: [[Slot]] = []
+    package private(set) var count = 0
+
+    package private(set) var isUsed = false
+
+    package init() {}
+
+    package func removeAll() {
+        guard isUsed || count > 0 || !bytes.isEmpty else { return }
+        bytes.removeAll(keepingCapacity: bytes.capacity < 1 << 20)
+        if chunks.count == 1 {
+            chunks[0].removeAll(keepingCapacity: true)
+        } else {
+            chunks.removeAll()
+        }
+        count = 0
+        isUsed = false
+    }
+
+    /// Calls `body` with each item in the order of names.
+    package func forEach(_ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Void) {
+        bytes.withUnsafeBytes { all in
+            for chunk in chunks {
+                for slot in chunk {
+                    body(
+                        UnsafeRawBufferPointer(
+                            rebasing: all[slot.nameStart..<slot.nameStart + Int(slot.nameCount)]),
+                        UnsafeRawBufferPointer(
+                            rebasing: all[slot.valueStart..<slot.valueStart + Int(slot.valueCount)])
+                    )
+                }
+            }
+        }
+    }
+
+    package func get(_ name: [UInt8]) -> [UInt8]? {
+        let (chunk, index, found) = find(name)
+        return found ? value(of: chunks[chunk][index]) : nil
+    }
+
+    package func set(_ name: [UInt8], _ value: [UInt8]) {
+        isUsed = true
+        let (chunk, index, found) = find(name)
+        if found {
+            var slot = chunks[chunk][index]
+            let start = slot.valueStart
+            if Int(slot.valueCount) >= value.count {
+                for offset in 0..<value.count { bytes[start + offset] = value[offset] }
+            } else {
+                slot.valueStart = bytes.count
+                bytes.append(contentsOf: value)
+            }
+            slot.valueCount = Int32(value.count)
+            chunks[chunk][index] = slot
+            return
+        }
+        let slot = Slot(
+            nameStart: bytes.count, valueStart: bytes.count + name.count,
+            valueCount: Int32(value.count), nameCount: Int16(name.count))
+        bytes.append(contentsOf: name)
+        bytes.append(contentsOf: value)
+        count += 1
+        if chunks.isEmpty { chunks.append([]) }
+        chunks[chunk].insert(slot, at: index)
+        if chunks[chunk].count > MemoryItems.chunkCountMax {
+            let half = Array(chunks[chunk][(MemoryItems.chunkCountMax / 2)...])
+            chunks[chunk].removeLast(half.count)
+            chunks.insert(half, at: chunk + 1)
+        }
+    }
+
+    package func remove(_ name: [UInt8]) {
+        let (chunk, index, found) = find(name)
+        guard found else { return }
+        chunks[chunk].remove(at: index)
+        if chunks[chunk].isEmpty, chunks.count > 1 { chunks.remove(at: chunk) }
+        count -= 1
+    }
+
+    package func first(_ prefix: [UInt8]) -> (name: [UInt8], value: [UInt8])? {
+        var (chunk, index, _) = find(prefix)
+        if chunk < chunks.count, index == chunks[chunk].count {
+            chunk += 1
+            index = 0
+        }
+        guard chunk < chunks.count, index < chunks[chunk].count else { return nil }
+        return entry(chunks[chunk][index], prefix: prefix)
+    }
+
+    package func last(_ prefix: [UInt8]) -> (name: [UInt8], value: [UInt8])? {
+        // The place of the first name above all that begin with the prefix.
+        var upper = prefix
+        while let byte = upper.last, byte == .max { upper.removeLast() }
+        var place = (chunk: chunks.count - 1, index: chunks.last?.count ?? 0)
+        if let byte = upper.last {
+            upper[upper.count - 1] = byte + 1
+            let (chunk, index, _) = find(upper)
+            place = (chunk, index)
+        }
+        if place.index == 0 {
+            place.chunk -= 1
+            guard place.chunk >= 0 else { return nil }
+            place.index = chunks[place.chunk].count
+        }
+        guard place.chunk >= 0, place.index > 0 else { return nil }
+        return entry(chunks[place.chunk][place.index - 1], prefix: prefix)
+    }
+
+    private func entry(_ slot: Slot, prefix: [UInt8]) -> (name: [UInt8], value: [UInt8])? {
+        let name = Array(bytes[slot.nameStart..<slot.nameStart + Int(slot.nameCount)])
+        guard name.starts(with: prefix) else { return nil }
+        return (name, value(of: slot))
+    }
+
+    private func value(of slot: Slot) -> [UInt8] {
+        Array(bytes[slot.valueStart..<slot.valueStart + Int(slot.valueCount)])
+    }
+
+    /// The place of a name, or where it would go.
+    private func find(_ name: [UInt8]) -> (chunk: Int, index: Int, found: Bool) {
+        bytes.withUnsafeBytes { all in
+            name.withUnsafeBytes { name in
+                // The last chunk whose first name is not above the name.
+                var low = 0
+                var high = chunks.count
+                while high - low > 1 {
+                    let middle = (low + high) / 2
+                    if compare(chunks[middle][0], all, name) <= 0 { low = middle } else { high = middle }
+                }
+                guard low < chunks.count else { return (0, 0, false) }
+                let chunk = low
+                low = 0
+                high = chunks[chunk].count
+                while low < high {
+                    let middle = (low + high) / 2
+                    let order = compare(chunks[chunk][middle], all, name)
+                    if order == 0 { return (chunk, middle, true) }
+                    if order < 0 { low = middle + 1 } else { high = middle }
+                }
+                return (chunk, low, false)
+            }
+        }
+    }
+
+    @inline(__always)
+    private func compare(
+        _ slot: Slot, _ all: UnsafeRawBufferPointer, _ name: UnsafeRawBufferPointer
+    ) -> Int {
+        let count = Int(slot.nameCount)
+        guard let left = all.baseAddress, let right = name.baseAddress else {
+            return count - name.count
+        }
+        let order = memcmp(left + slot.nameStart, right, min(count, name.count))
+        return order != 0 ? Int(order) : count - name.count
+    }
+}

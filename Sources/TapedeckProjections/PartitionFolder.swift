@@ -1,0 +1,229 @@
+internal import Foundation
+internal import TapedeckLMDB
+internal import TapedeckLog
+internal import TapedeckModel
+
+/// What folding one partition gives, as bytes to be written in order.
+struct PartitionOutput: @unchecked Sendable {
+    struct Part {
+        let states = RowBatch()
+        let items = RowBatch()
+        /// Sorted by row key.
+        var rows = RowBatch()
+        let checkpoints = RowBatch()
+        var frozen: [(key: [UInt8], info: FrozenKey)] = []
+    }
+
+    var number: Int
+    var parts: [Part]
+}
+
+/// Folds the keys of one partition after another; each worker has its own.
+final class PartitionFolder {
+    private let log: EventLog
+    private let routing: Routing
+    private let overrides: OverrideTable
+    private let limit: Rebuild.Limit
+    private var entries: [PartitionEntries.Entry] = []
+    private var events: [EventReference] = []
+    private var positions: [UInt64] = []
+    private let items = MemoryItems()
+    private var folded = KeyOutput()
+
+    init(
+        _ log: EventLog, _ routing: Routing, _ overrides: OverrideTable, _ limit: Rebuild.Limit
+    ) {
+        self.log = log
+        self.routing = routing
+        self.overrides = overrides
+        self.limit = limit
+    }
+
+    func fold(_ number: Int, _ all: [PartitionEntries]) throws -> PartitionOutput {
+        entries.removeAll(keepingCapacity: true)
+        for part in all { part.take(number, into: &entries) }
+        entries.sort {
+            $0.hash != $1.hash
+                ? $0.hash < $1.hash : $0.place.rawValue < $1.place.rawValue
+        }
+        var output = PartitionOutput(
+            number: number, parts: routing.drivers.map { _ in .init() })
+        var start = 0
+        while start < entries.count {
+            // A transaction for a bounded number of look-ups, so that it pins no old pages for long.
+            let from = start
+            start = try log.read { transaction in
+                let records = RecordSource(
+                    map: try transaction.leafMap(self.log.recordTable), log: self.log,
+                    transaction: transaction.alias)
+                var next = from
+                while next < self.entries.count, next - from < EventLog.recordsPerTransactionMax {
+                    var end = next + 1
+                    while end < self.entries.count,
+                        self.entries[end].hash == self.entries[next].hash
+                    {
+                        end += 1
+                    }
+                    try self.foldGroup(next..<end, records, into: &output)
+                    next = end
+                }
+                return next
+            }
+        }
+        for index in output.parts.indices {
+            output.parts[index].rows = output.parts[index].rows.sorted()
+        }
+        return output
+    }
+
+    /// Folds the keys of one hash: nearly always one key.
+    private func foldGroup(
+        _ range: Range<Int>, _ records: RecordSource,
+        into output: inout PartitionOutput
+    ) throws {
+        var rest: [(record: RecordView, tag: UnsafeRawBufferPointer)] = []
+        var key: UnsafeRawBufferPointer?
+        events.removeAll(keepingCapacity: true)
+        var last: EventPlace?
+        for index in range where entries[index].place != last {
+            let entry = entries[index]
+            last = entry.place
+            if index + 8 < entries.count { records.prefetch(entries[index + 8].place) }
+            let record = try records.record(at: entry.place)
+            routing.forEachKey(of: record) { tag in
+                if let key, key.holdsSame(as: tag) {
+                    self.admit(record)
+                    return
+                }
+                guard ViewKey.hash(of: tag) == entry.hash else { return }
+                if key == nil {
+                    key = tag
+                    self.admit(record)
+                } else {
+                    rest.append((record, tag))
+                }
+            }
+        }
+        guard let key else { return }
+        guard !rest.isEmpty else { return foldKey(key, into: &output) }
+        // Several keys of one hash go in the order of their bytes, as they stand in the tables.
+        var groups: [[UInt8]: [RecordView]] = [:]
+        for (record, tag) in rest { groups[Array(tag), default: []].append(record) }
+        let first = events
+        for name in (groups.keys + [Array(key)]).sorted(by: { ViewKeyOrder.precedes($0, $1) }) {
+            if let records = groups[name] {
+                events.removeAll(keepingCapacity: true)
+                for record in records { admit(record) }
+            } else {
+                events = first
+            }
+            name.withUnsafeBytes { foldKey($0, into: &output) }
+        }
+    }
+
+    @inline(__always)
+    private func admit(_ record: RecordView) {
+        let row = overrides.row(record.position)
+        if row?.isRefused == true { return }
+        if case .time(let end) = limit, (row?.stamp ?? record.stamp) > end { return }
+        events.append(
+            EventReference(
+                record, origin: routing.origins[Int(record.origin)], effectiveStamp: row?.stamp))
+    }
+
+    private func foldKey(_ tag: UnsafeRawBufferPointer, into output: inout PartitionOutput) {
+        guard !events.isEmpty else { return }
+        var isSorted = true
+        for index in 1..<max(1, events.count) where events[index].order < events[index - 1].order {
+            isSorted = false
+            break
+        }
+        if !isSorted { events.sort { $0.order < $1.order } }
+        let key = Tag(unchecked: String(decoding: tag, as: UTF8.self))
+        let viewKey = ViewKey(tag: tag)
+        for (index, driver) in routing.drivers.enumerated()
+        where Routing.begins(tag, with: driver.tagPrefix) {
+            folded.removeAll()
+            items.removeAll()
+            driver.foldAll(
+                key: key, events: events, typeIndex: routing.typeIndexes[index], items: items,
+                into: &folded)
+            write(driver, key, viewKey, into: &output.parts[index])
+        }
+    }
+
+    private func write(
+        _ driver: ProjectionDriver, _ key: Tag, _ viewKey: ViewKey,
+        into part: inout PartitionOutput.Part
+    ) {
+        guard !folded.stored.bytes.isEmpty else { return }
+        viewKey.bytes.withUnsafeBytes { name in
+            folded.stored.bytes.withUnsafeBytes { part.states.add(name, value: $0) }
+            items.forEach { item, value in part.items.add(name, item, value: value) }
+        }
+        folded.rows.bytes.withUnsafeBytes { all in
+            for entry in folded.rows.entries {
+                let table = [UInt8(entry.table)]
+                let end = entry.keyStart + entry.keyCount
+                table.withUnsafeBytes { table in
+                    part.rows.add(
+                        table, UnsafeRawBufferPointer(rebasing: all[entry.keyStart..<end]),
+                        value: UnsafeRawBufferPointer(rebasing: all[end..<end + entry.valueCount]))
+                }
+            }
+        }
+        for (order, row) in folded.checkpoints.suffix(Rebuild.checkpointsPerKeyMax) {
+            ExtraKey.checkpoint(viewKey, order).withUnsafeBytes { name in
+                row.withUnsafeBytes { part.checkpoints.add(name, value: $0) }
+            }
+        }
+        if let poison = folded.poison {
+            part.frozen.append(
+                (
+                    viewKey.bytes,
+                    FrozenKey(
+                        projection: driver.name, key: key.text, event: poison.id.description,
+                        position: poison.position, reason: poison.reason)
+                ))
+        }
+    }
+}
+
+/// Finds records again, inside one read transaction.
+struct RecordSource {
+    let map: LeafMap?
+    let log: EventLog
+    let transaction: TransactionAlias
+
+    @inline(__always)
+    func prefetch(_ place: EventPlace) {
+        if place.position == nil { map?.prefetch(place.inMap) }
+    }
+
+    /// The record at a place. Its checksum was checked when the place was noted.
+    @inline(__always)
+    func record(at place: EventPlace) throws -> RecordView {
+        guard let position = place.position else {
+            guard let (key, value) = map?.entry(at: place.inMap) else {
+                throw LogError(
+                    .damaged, "an event has vanished from the log while it was replayed")
+            }
+            return try log.record(value, at: key, checked: false)
+        }
+        guard let found = try transaction.get(log.recordTable, integer: position) else {
+            throw LogError(
+                .damaged, "the event at position \(position) has vanished",
+                position: LogPosition(rawValue: position))
+        }
+        return try log.record(found, at: position, checked: false)
+    }
+}
+
+/// The order of keys of equal hash in the tables.
+enum ViewKeyOrder {
+    static func precedes(_ left: [UInt8], _ right: [UInt8]) -> Bool {
+        let left = left.withUnsafeBytes { ViewKey(tag: $0).bytes }
+        let right = right.withUnsafeBytes { ViewKey(tag: $0).bytes }
+        return left.lexicographicallyPrecedes(right)
+    }
+}

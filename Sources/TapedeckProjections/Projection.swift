@@ -1,0 +1,190 @@
+public import TapedeckModel
+
+/// A pure fold of events into rows: what is read, made of what happened.
+///
+/// A projection routes each event to the tags of one kind; each such tag is a **key** with a state of
+/// its own. The runner gives a key its events, the projection folds them into the state, and the state
+/// yields rows. Folds know no clock, no randomness and no I/O, so the same events give the same bytes
+/// on every machine.
+///
+/// ```swift
+/// struct PagesPerPrinter: Projection {
+///     struct State: ProjectionState {
+///         var pages: UInt64 = 0
+///         init() {}
+///         init(decoding bytes: inout StateReader) throws { pages = try bytes.uint64() }
+///         func encode(into bytes: inout StateWriter) { bytes.add(pages) }
+///     }
+///     let name = "pages"
+///     let version = 1
+///     let tagKind = "printer"
+///     let eventTypes = [PagePrinted.eventType]
+///     func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
+///         key.state.pages += try event.decode(PagePrinted.self).pages
+///     }
+/// }
+/// ```
+public protocol Projection: Sendable {
+    /// What a key remembers.
+    associatedtype State: ProjectionState
+
+    /// The name in `storectl replay NAME` and in digests.
+    var name: String { get }
+    /// Raised whenever equal events would give other rows.
+    var version: Int { get }
+    /// What the fold depends on besides its version, as one canonical text; empty for nothing.
+    var parameters: String { get }
+    /// The kind of the tags that are this projection's keys.
+    var tagKind: String { get }
+    /// The event types that it wants; `FoldEvent.typeIndex` counts in this list.
+    var eventTypes: [EventType] { get }
+    /// What the fold needs of the order of a key's events.
+    var law: FoldLaw { get }
+    /// The newest payload schema that the fold reads; events of a newer one are kept and skipped until
+    /// a program that knows it folds them.
+    var schemaVersionMax: UInt16 { get }
+    /// The names of its row tables; `RowSink.add(table:)` counts in this list.
+    var tables: [String] { get }
+
+    /// Folds one event into its key's state.
+    ///
+    /// It may throw: the key is then frozen at what it was, visibly, and nothing else is.
+    func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws
+
+    /// Lists the rows that a state yields, for look-up in other orders than by key.
+    ///
+    /// A row's key must be unique in its table over all keys: end it with the key's own name. Called
+    /// once a key and batch; it must depend on the state and the key only.
+    func rows(of state: State, key: Tag, into rows: inout RowSink)
+}
+
+extension Projection {
+    /// None.
+    public var parameters: String { "" }
+    /// The runner keeps canonical order.
+    public var law: FoldLaw { .canonical }
+    /// 1, until a payload's schema changes.
+    public var schemaVersionMax: UInt16 { 1 }
+    /// None: the state is found by its key only.
+    public var tables: [String] { [] }
+    /// None.
+    public func rows(of state: State, key: Tag, into rows: inout RowSink) {}
+}
+
+/// What a fold needs of the order in which it meets a key's events.
+public enum FoldLaw: Sendable {
+    /// Canonical order (`FoldOrder`), always: an event that arrives late makes the runner fold the key
+    /// again. The default, and right for every ordinary fold.
+    case canonical
+    /// Any order gives the same state, or the fold calls `KeyedState.requestRefold()` where it cannot
+    /// tell; then the key is folded again in canonical order. For keys with very many events. The
+    /// order suite holds a projection to it.
+    case any
+}
+
+/// A state that a key remembers between events, as bytes that are equal for equal states.
+public protocol ProjectionState: Sendable {
+    /// The state before the first event.
+    init()
+    /// Reads what `encode` wrote.
+    init(decoding bytes: inout StateReader) throws
+    /// Writes the state; equal states must write equal bytes.
+    func encode(into bytes: inout StateWriter)
+}
+
+/// Collects the rows of one key.
+public struct RowSink: ~Copyable {
+    /// Bytes of all rows, one behind the other; see `entries`.
+    package var bytes: [UInt8] = []
+    package struct Entry {
+        package var table: Int
+        package var keyStart: Int
+        package var keyCount: Int
+        package var valueCount: Int
+    }
+    package var entries: [Entry] = []
+
+    package init() {}
+
+    package mutating func removeAll() {
+        bytes.removeAll(keepingCapacity: true)
+        entries.removeAll(keepingCapacity: true)
+    }
+
+    /// Adds a row to the `table`-th of the projection's tables.
+    ///
+    /// - Parameters:
+    ///   - key: sorts the table by bytes; see `RowKey`. Longer than 500 bytes it is cut and ends in
+    ///     a hash.
+    ///   - value: what a list query returns without a second look-up.
+    public mutating func add(table: Int, key: RowKey, value: [UInt8] = []) {
+        let start = bytes.count
+        bytes.append(contentsOf: key.bytes)
+        bytes.append(contentsOf: value)
+        entries.append(
+            Entry(
+                table: table, keyStart: start, keyCount: key.bytes.count, valueCount: value.count))
+    }
+}
+
+/// A row's key, built of parts whose byte order is their own order.
+public struct RowKey: Sendable {
+    /// The bytes so far.
+    public private(set) var bytes: [UInt8] = []
+
+    /// The longest key in bytes; LMDB takes 511.
+    public static let lengthMax = 500
+
+    /// An empty key.
+    public init() { bytes.reserveCapacity(48) }
+
+    /// A key that was built elsewhere, such as a cursor.
+    package init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+    /// Adds an unsigned number, ascending.
+    public consuming func ascending(_ value: UInt64) -> RowKey {
+        bytes.appendBigEndian(value)
+        return cut()
+    }
+    /// Adds a signed number, ascending.
+    public consuming func ascending(_ value: Int64) -> RowKey {
+        ascending(UInt64(bitPattern: value) ^ (1 << 63))
+    }
+    /// Adds an unsigned number, descending.
+    public consuming func descending(_ value: UInt64) -> RowKey { ascending(~value) }
+    /// Adds a signed number, descending.
+    public consuming func descending(_ value: Int64) -> RowKey {
+        descending(UInt64(bitPattern: value) ^ (1 << 63))
+    }
+    /// Adds a text by its UTF-8, ended by a zero byte; zero bytes inside are dropped.
+    public consuming func text(_ value: String) -> RowKey {
+        var value = value
+        value.withUTF8 { utf8 in
+            if utf8.contains(0) {
+                for byte in utf8 where byte != 0 { bytes.append(byte) }
+            } else {
+                bytes.append(contentsOf: utf8)
+            }
+        }
+        bytes.append(0)
+        return cut()
+    }
+    /// Adds a part of a text; see `text(_:)`.
+    public consuming func text(_ value: Substring) -> RowKey { text(String(value)) }
+    /// Adds raw bytes; only as the last part.
+    public consuming func raw(_ value: [UInt8]) -> RowKey {
+        bytes.append(contentsOf: value)
+        return cut()
+    }
+    /// Adds raw bytes; only as the last part.
+    public consuming func raw(_ value: some Sequence<UInt8>) -> RowKey { raw(Array(value)) }
+
+    private consuming func cut() -> RowKey {
+        if bytes.count > RowKey.lengthMax {
+            let hash = bytes.withUnsafeBytes { stableHash($0) }
+            bytes.removeLast(bytes.count - (RowKey.lengthMax - 8))
+            bytes.appendBigEndian(hash)
+        }
+        return self
+    }
+}

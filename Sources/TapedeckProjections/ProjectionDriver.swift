@@ -1,0 +1,267 @@
+package import TapedeckModel
+
+/// A projection without its type, as the runner and a rebuild handle it.
+///
+/// The subclass that knows the type folds a whole key in one call, so that the cost of not knowing it
+/// is paid once a key and not once an event.
+package class ProjectionDriver: @unchecked Sendable {
+    package let name: String
+    package let version: Int
+    package let parameters: String
+    package let tagPrefix: [UInt8]
+    package let eventTypes: [EventType]
+    package let schemaVersionMax: UInt16
+    package let law: FoldLaw
+    package let tables: [String]
+    /// Everything that decides what rows equal events give.
+    package let fingerprint: Digest16
+
+    /// The version of the layout of views files; raised when their bytes change meaning.
+    static let viewsFormat = 1
+
+    init(_ projection: some Projection) {
+        name = projection.name
+        version = projection.version
+        parameters = projection.parameters
+        tagPrefix = Array((projection.tagKind + "/").utf8)
+        eventTypes = projection.eventTypes
+        schemaVersionMax = projection.schemaVersionMax
+        law = projection.law
+        tables = projection.tables
+        fingerprint = ProjectionDriver.fingerprint(of: projection)
+    }
+
+    package static func fingerprint(of projection: some Projection) -> Digest16 {
+        var bytes: [UInt8] = []
+        bytes.appendVarint(UInt64(viewsFormat))
+        bytes.appendPrefixed(projection.name)
+        bytes.appendVarint(UInt64(projection.version))
+        bytes.appendPrefixed(projection.parameters)
+        bytes.appendPrefixed(projection.tagKind)
+        bytes.appendVarint(UInt64(projection.schemaVersionMax))
+        bytes.append(projection.law == .any ? 1 : 0)
+        for type in projection.eventTypes { bytes.appendPrefixed(type.name) }
+        bytes.append(0)
+        for table in projection.tables { bytes.appendPrefixed(table) }
+        return Digest16(hashing: bytes)
+    }
+
+    /// Folds a key from nothing; `events` are all of it, in canonical order, equal ones once.
+    package func foldAll(
+        key: Tag, events: [EventReference], typeIndex: [Int8], items: any ItemStore,
+        into output: inout KeyOutput
+    ) {}
+
+    /// Folds further events into a stored key; false where the key has to be folded from nothing.
+    package func foldMore(
+        key: Tag, stored: StoredKey?, events: [EventReference], typeIndex: [Int8], items: any ItemStore,
+        into output: inout KeyOutput
+    ) throws -> Bool { false }
+
+    /// Folds a key from an in-key checkpoint on.
+    package func foldOn(
+        key: Tag, from checkpoint: StoredKey?, events: [EventReference], typeIndex: [Int8],
+        items: any ItemStore, into output: inout KeyOutput
+    ) {}
+
+    /// The rows of a stored state.
+    package func rows(key: Tag, stored: StoredKey, into rows: inout RowSink) throws {}
+}
+
+/// A key's row in the table of states.
+///
+/// Flags (1 byte: 1 = frozen); under the canonical law the count of events folded (varint) and the order
+/// of the last one (33 bytes); then the state.
+package struct StoredKey {
+    package var isFrozen: Bool
+    package var count: UInt64
+    package var lastOrder: FoldOrder
+    package var state: UnsafeRawBufferPointer
+
+    package init(_ bytes: UnsafeRawBufferPointer, law: FoldLaw) throws(ModelError) {
+        var reader = ByteReader(bytes)
+        guard let flags = reader.littleEndian(UInt8.self) else { throw StoredKey.damaged }
+        isFrozen = flags & 1 == 1
+        if law == .canonical {
+            guard let count = reader.varint(), let order = reader.slice(FoldOrder.encodedCount)
+            else { throw StoredKey.damaged }
+            self.count = count
+            lastOrder = FoldOrder(decoding: order)
+        } else {
+            count = 1
+            lastOrder = .start
+        }
+        guard let state = reader.slice(reader.remaining) else { throw StoredKey.damaged }
+        self.state = state
+    }
+
+    private static let damaged = ModelError(
+        .damaged, "a projection's row is damaged", hint: "storectl replay makes projections anew")
+}
+
+/// What folding a key gives: its row, its index rows, and what went wrong.
+package struct KeyOutput: ~Copyable {
+    /// The row in the table of states; empty where the key has none.
+    package var stored = StateWriter()
+    package var rows = RowSink()
+    /// In-key checkpoints: the count of events and the row as of then.
+    package var checkpoints: [(order: FoldOrder, row: [UInt8])] = []
+    /// The event that the fold refused and why; the key stays as it was before.
+    package var poison: (id: EventID, position: UInt64, reason: String)?
+
+    package init() {}
+
+    package mutating func removeAll() {
+        stored.bytes.removeAll(keepingCapacity: true)
+        rows.removeAll()
+        checkpoints.removeAll(keepingCapacity: true)
+        poison = nil
+    }
+}
+
+/// The driver of one projection.
+package final class TypedDriver<P: Projection>: ProjectionDriver, @unchecked Sendable {
+    /// An in-key checkpoint is kept after every so many events of a key.
+    package static var eventsPerCheckpoint: UInt64 { 64 }
+
+    private let projection: P
+
+    package init(_ projection: P) {
+        self.projection = projection
+        super.init(projection)
+    }
+
+    package override func foldAll(
+        key: Tag, events: [EventReference], typeIndex: [Int8], items: any ItemStore,
+        into output: inout KeyOutput
+    ) {
+        var keyed = KeyedState<P.State>(key: key, state: P.State(), items: items)
+        fold(events, &keyed, count: 0, order: .start, typeIndex: typeIndex, into: &output)
+    }
+
+    package override func foldOn(
+        key: Tag, from checkpoint: StoredKey?, events: [EventReference], typeIndex: [Int8],
+        items: any ItemStore, into output: inout KeyOutput
+    ) {
+        guard let checkpoint, let state = try? decode(checkpoint) else {
+            foldAll(key: key, events: events, typeIndex: typeIndex, items: items, into: &output)
+            return
+        }
+        var keyed = KeyedState<P.State>(key: key, state: state, items: items)
+        fold(
+            events, &keyed, count: checkpoint.count, order: checkpoint.lastOrder,
+            typeIndex: typeIndex, into: &output)
+    }
+
+    package override func foldMore(
+        key: Tag, stored: StoredKey?, events: [EventReference], typeIndex: [Int8], items: any ItemStore,
+        into output: inout KeyOutput
+    ) throws -> Bool {
+        var keyed = KeyedState<P.State>(
+            key: key, state: try stored.map { try decode($0) } ?? P.State(), items: items)
+        if stored?.isFrozen == true { return false }
+        var count = stored?.count ?? 0
+        var last = stored?.lastOrder ?? .start
+        for event in events {
+            guard let index = wanted(event, typeIndex) else { continue }
+            if law == .canonical, count > 0 {
+                if event.order == last { continue }
+                if event.order < last { return false }
+            }
+            do { try fold(event, index, &keyed) } catch { return false }
+            if keyed.wantsRefold { return false }
+            count += 1
+            last = event.order
+            checkpoint(keyed, count, last, into: &output)
+        }
+        finish(keyed, count: count, order: last, isFrozen: false, into: &output)
+        return true
+    }
+
+    package override func rows(key: Tag, stored: StoredKey, into rows: inout RowSink) throws {
+        projection.rows(of: try decode(stored), key: key, into: &rows)
+    }
+
+    // MARK: - Folding
+
+    private func fold(
+        _ events: [EventReference], _ keyed: inout KeyedState<P.State>,
+        count: UInt64, order: FoldOrder, typeIndex: [Int8], into output: inout KeyOutput
+    ) {
+        var count = count
+        var last = order
+        for event in events {
+            guard let index = wanted(event, typeIndex) else { continue }
+            if count > 0, event.order == last { continue }
+            do {
+                try fold(event, index, &keyed)
+            } catch {
+                output.poison = (event.id, event.record.position, String(describing: error))
+                finish(keyed, count: count, order: last, isFrozen: true, into: &output)
+                return
+            }
+            count += 1
+            last = event.order
+            checkpoint(keyed, count, last, into: &output)
+        }
+        guard count > 0 else { return }
+        finish(keyed, count: count, order: last, isFrozen: false, into: &output)
+    }
+
+    @inline(__always)
+    private func wanted(_ event: EventReference, _ typeIndex: [Int8]) -> Int? {
+        let index = typeIndex[Int(event.record.type)]
+        guard index >= 0, event.record.schemaVersion <= schemaVersionMax,
+            event.record.encoding == .plain
+        else { return nil }
+        return Int(index)
+    }
+
+    @inline(__always)
+    private func fold(
+        _ event: EventReference, _ index: Int, _ keyed: inout KeyedState<P.State>
+    ) throws {
+        let payload = RawSpan(_unsafeBytes: event.record.payload)
+        let view = FoldEvent(
+            id: event.id, stamp: event.stamp, typeIndex: index,
+            schemaVersion: event.record.schemaVersion, fact: event.record.fact, payload: payload)
+        try projection.fold(view, into: &keyed)
+    }
+
+    private func checkpoint(
+        _ keyed: borrowing KeyedState<P.State>, _ count: UInt64, _ order: FoldOrder,
+        into output: inout KeyOutput
+    ) {
+        guard law == .canonical, count % Self.eventsPerCheckpoint == 0, !keyed.items.isUsed else {
+            return
+        }
+        var row = StateWriter()
+        write(keyed.state, count: count, order: order, isFrozen: false, into: &row)
+        output.checkpoints.append((order, row.bytes))
+    }
+
+    private func finish(
+        _ keyed: borrowing KeyedState<P.State>, count: UInt64, order: FoldOrder, isFrozen: Bool,
+        into output: inout KeyOutput
+    ) {
+        write(keyed.state, count: count, order: order, isFrozen: isFrozen, into: &output.stored)
+        projection.rows(of: keyed.state, key: keyed.key, into: &output.rows)
+    }
+
+    private func write(
+        _ state: P.State, count: UInt64, order: FoldOrder, isFrozen: Bool,
+        into writer: inout StateWriter
+    ) {
+        writer.bytes.append(isFrozen ? 1 : 0)
+        if law == .canonical {
+            writer.add(count)
+            writer.add(order)
+        }
+        state.encode(into: &writer)
+    }
+
+    private func decode(_ stored: StoredKey) throws -> P.State {
+        var reader = StateReader(stored.state)
+        return try P.State(decoding: &reader)
+    }
+}

@@ -1,0 +1,199 @@
+internal import Foundation
+internal import TapedeckLMDB
+internal import TapedeckLog
+internal import TapedeckModel
+
+extension ProjectionRunner {
+    /// Opens the files that serve the drivers; what has none, or is too far behind, is rebuilt.
+    ///
+    /// Whoever is building what is missing, in this process or another, is waited for.
+    func openFiles(_ wanted: [ProjectionDriver]) throws {
+        while try !unserved(wanted).isEmpty {
+            let lock = try StoreLock.rebuild(log.directory, waits: true)
+            defer { withExtendedLifetime(lock) {} }
+            let missing = try unserved(wanted)
+            if !missing.isEmpty { _ = try buildAndFlip(missing, Rebuild(log, missing)) }
+        }
+        let head = try log.currentHead().rawValue
+        let late = try wanted.filter { driver in
+            let reached = try checkpoint(of: driver)?.position ?? 0
+            let behind = head - min(head, reached)
+            return behind > ProjectionRunner.followedEventsMax && behind > head / 4
+        }
+        guard !late.isEmpty else { return }
+        do {
+            let lock = try StoreLock.rebuild(log.directory, waits: false)
+            defer { withExtendedLifetime(lock) {} }
+            _ = try buildAndFlip(late, Rebuild(log, late))
+        } catch let error as ProjectionError where error.code == .busy {
+            // Somebody else rebuilds, perhaps other projections: these are followed.
+        }
+    }
+
+    /// The drivers that no usable file serves; files that do are opened.
+    private func unserved(_ wanted: [ProjectionDriver]) throws -> [ProjectionDriver] {
+        opening.lock()
+        defer { opening.unlock() }
+        try checkOpen()
+        return try wanted.filter { driver in
+            guard let entry = try log.viewsEntry(driver.fingerprint) else { return true }
+            if files.withLock({ $0[driver.fingerprint]?.number }) != entry.number {
+                guard try openIfServing(entry) else { return true }
+            }
+            return try !fitsLog(driver)
+        }
+    }
+
+    /// Opens the file of an entry for all drivers that it serves; false where it has to be rebuilt.
+    /// The caller holds `opening`.
+    func openIfServing(_ entry: ViewsEntry) throws -> Bool {
+        let path = log.directory.views(entry.number)
+        guard entry.boot.isEmpty || entry.boot == StoreDirectory.bootID,
+            FileManager.default.fileExists(atPath: path)
+        else { return false }
+        let served = try drivers.map(\.fingerprint).filter {
+            try self.log.viewsEntry($0)?.number == entry.number
+        }
+        do {
+            let file = try ViewsFile(
+                path: path, number: entry.number, projections: served, creating: false)
+            guard try file.environment.read({ try file.log($0) }) == ViewsFile.name(of: log) else {
+                file.close()
+                return false
+            }
+            files.withLock { files in
+                for fingerprint in served { files[fingerprint] = file }
+            }
+            return true
+        } catch let error as LMDBError where error.meansRebuild {
+            return false
+        }
+    }
+
+    /// Whether the file of a driver can have come from this log: a log that was restored from a copy
+    /// may end before what the file has folded.
+    private func fitsLog(_ driver: ProjectionDriver) throws -> Bool {
+        do {
+            guard let reached = try checkpoint(of: driver) else { return false }
+            return try due().hasReached(reached)
+        } catch let error as LMDBError where error.meansRebuild {
+            return false
+        }
+    }
+
+    /// The open files that serve the drivers as the catalogue says now; nil where one is not open.
+    func serving(
+        _ wanted: [ProjectionDriver]
+    ) throws -> [(file: ViewsFile, drivers: [ProjectionDriver])]? {
+        try checkOpen()
+        let open = files.withLock { $0 }
+        var groups: [UInt64: (file: ViewsFile, drivers: [ProjectionDriver])] = [:]
+        for driver in wanted {
+            guard let file = open[driver.fingerprint],
+                try log.viewsEntry(driver.fingerprint)?.number == file.number
+            else { return nil }
+            groups[file.number, default: (file, [])].drivers.append(driver)
+        }
+        return groups.sorted { $0.key < $1.key }.map(\.value)
+    }
+
+    func checkpoint(of driver: ProjectionDriver) throws -> ProjectionCheckpoint? {
+        guard let file = files.withLock({ $0[driver.fingerprint] }) else { return nil }
+        return try file.environment.read { try file.checkpoint(driver.fingerprint, $0) }
+    }
+
+    /// Lets go of a damaged file, which is then made anew for the drivers.
+    func forget(_ file: ViewsFile, _ drivers: [ProjectionDriver]) throws {
+        opening.lock()
+        defer { opening.unlock() }
+        let served = try drivers.map(\.fingerprint).filter {
+            try log.viewsEntry($0)?.number == file.number
+        }
+        try log.removeViews(for: served)
+        files.withLock { files in
+            for fingerprint in served { files[fingerprint] = nil }
+        }
+    }
+
+    // MARK: - Rebuilding
+
+    /// Builds drivers in a fresh file, brings it up to date, and lets it serve from then on.
+    ///
+    /// Whoever calls holds the rebuild lock. Live tables are followed and read meanwhile.
+    func buildAndFlip(
+        _ drivers: [ProjectionDriver], _ rebuild: Rebuild
+    ) throws -> Rebuild.Report {
+        guard !drivers.isEmpty else { return Rebuild.Report() }
+        try removeUnusedFiles()
+        let number = try log.newViewsNumber()
+        let path = log.directory.views(number)
+        let report: Rebuild.Report
+        let file = try ViewsFile(
+            path: path, number: number, projections: drivers.map(\.fingerprint), creating: true)
+        do {
+            report = try rebuild.run(into: file)
+            // What was appended meanwhile. A few events may follow; they are folded after the flip.
+            let due = try due()
+            while try !advance(file, drivers, to: due) {}
+            try flip(to: file, drivers)
+        } catch {
+            file.close()
+            ProjectionRunner.unlinkViews(path)
+            throw error
+        }
+        // The new file serves, whatever happens here: what is left is removed by the next rebuild.
+        try? removeUnusedFiles()
+        return report
+    }
+
+    private func flip(to file: ViewsFile, _ drivers: [ProjectionDriver]) throws {
+        try file.environment.write { transaction in
+            try file.setLog(ViewsFile.name(of: log), transaction)
+            try DiffRing(file).appendReset(transaction)
+        }
+        opening.lock()
+        defer { opening.unlock() }
+        try checkOpen()
+        try log.setViews(
+            ViewsEntry(number: file.number, boot: StoreDirectory.bootID),
+            for: drivers.map(\.fingerprint))
+        files.withLock { files in
+            for driver in drivers { files[driver.fingerprint] = file }
+        }
+    }
+
+    /// Removes views files that serve nothing: those of a rebuild that was cut off, or flipped away.
+    /// Whoever calls holds the rebuild lock, so none of them is being built.
+    ///
+    /// Processes that still read one keep it until they let go: a file lives on without its name.
+    private func removeUnusedFiles() throws {
+        let used = try log.viewsNumbers()
+        let names = try FileManager.default.contentsOfDirectory(atPath: log.directory.path)
+        for name in names where name.hasPrefix("views-") {
+            guard let number = ViewsFile.number(ofFile: name), !used.contains(number) else { continue }
+            unlink(log.directory.path + "/" + name)
+        }
+        // Only where nobody verifies or replays, in any process: what is there was left by the dead.
+        guard names.contains(where: { $0.hasPrefix("scratch-") }),
+            let lock = try StoreLock.allScratch(log.directory)
+        else { return }
+        defer { withExtendedLifetime(lock) {} }
+        for name in names where name.hasPrefix("scratch-") {
+            unlink(log.directory.path + "/" + name)
+        }
+    }
+
+    static func unlinkViews(_ path: String) {
+        for name in [path, path + "-lock"] { unlink(name) }
+    }
+}
+
+extension LMDBError {
+    /// Whether a views file of which this is said is no good, and not the place where it lies.
+    fileprivate var meansRebuild: Bool {
+        switch kind {
+        case .damaged, .incompatible, .notFound, .unexpected: true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,149 @@
+internal import TapedeckLMDB
+internal import TapedeckLog
+internal import TapedeckModel
+
+extension ProjectionRunner {
+    /// How far the log goes now: what has to be folded for a reader who asks now.
+    func due() throws -> ProjectionCheckpoint {
+        let head = try log.currentHead().rawValue
+        return ProjectionCheckpoint(
+            position: head, overrides: try log.read { try self.log.overrides($0, changedAfter: .max).last })
+    }
+
+    /// Folds everything that is in the log now.
+    func catchUp(_ wanted: [ProjectionDriver]) throws {
+        let due = try due()
+        var repairs = 0
+        while true {
+            try openFiles(wanted)
+            folding.lock()
+            defer { folding.unlock() }
+            // Nil where a file was let go of in between.
+            guard let groups = try serving(wanted) else { continue }
+            do {
+                for (file, drivers) in groups {
+                    while try !advance(file, drivers, to: due) {}
+                }
+                return
+            } catch let damage as ViewsDamage where repairs == 0 {
+                repairs += 1
+                try forget(damage.file, wanted)
+            } catch let damage as ViewsDamage {
+                throw ProjectionError(
+                    .damaged, "the projections in \(damage.file.environment.path) are damaged",
+                    hint: "storectl replay makes projections anew", cause: damage.cause)
+            }
+        }
+    }
+
+    /// Folds one batch for each checkpoint among the drivers; true when all have reached `due`.
+    func advance(
+        _ file: ViewsFile, _ drivers: [ProjectionDriver], to due: ProjectionCheckpoint
+    ) throws -> Bool {
+        let checkpoints = try file.environment.read { transaction in
+            try drivers.map { try file.checkpoint($0.fingerprint, transaction) ?? .start }
+        }
+        var isDone = true
+        for (checkpoint, group) in Dictionary(grouping: zip(drivers, checkpoints), by: \.1)
+        where !checkpoint.hasReached(due) {
+            do {
+                let reached = try advance(file, group.map(\.0), from: checkpoint, to: due)
+                if !reached.hasReached(due) { isDone = false }
+            } catch let error as LMDBError
+                where error.kind == .damaged && error.path == file.environment.path
+            {
+                throw ViewsDamage(file: file, cause: error)
+            } catch let error as StoredRowError {
+                throw ViewsDamage(file: file, cause: error.cause)
+            }
+        }
+        return isDone
+    }
+
+    private func advance(
+        _ file: ViewsFile, _ drivers: [ProjectionDriver], from checkpoint: ProjectionCheckpoint,
+        to due: ProjectionCheckpoint
+    ) throws -> ProjectionCheckpoint {
+        // Asked after the checkpoint was read and for nothing behind `due`: it knows every type and
+        // origin of the events that the batch may meet.
+        let routing = try currentRouting(drivers)
+        return try file.environment.write { views in
+            for driver in drivers {
+                // Another process may have folded meanwhile, and not for the same projections.
+                let now = try file.checkpoint(driver.fingerprint, views) ?? .start
+                guard now == checkpoint else { return checkpoint }
+            }
+            try self.markUnsynced(file, views)
+            return try self.readLog { records in
+                let catchUp = CatchUp(
+                    log: self.log, file: file, routing: routing,
+                    overrides: try self.currentOverrides(records))
+                let result = try catchUp.run(from: checkpoint, through: due.position, records, views)
+                try DiffRing(file).append(result.diffs, views)
+                return result.reached
+            }
+        }
+    }
+
+    /// A read of the log whose errors keep their own names: those of the views file are among them,
+    /// and its full map has to be known as such.
+    private func readLog<R>(_ body: (borrowing ReadTransaction) throws -> R) throws -> R {
+        try log.read { records in
+            do { return Result<R, any Error>.success(try body(records)) } catch {
+                return .failure(error)
+            }
+        }.get()
+    }
+
+    /// Says in the log, before the first write to a file in a boot, that it is not on disk. It is one
+    /// file, so that concerns every projection that it serves, known to this program or not.
+    private func markUnsynced(
+        _ file: ViewsFile, _ views: borrowing WriteTransaction
+    ) throws {
+        let entry = ViewsEntry(number: file.number, boot: StoreDirectory.bootID)
+        let others = try file.checkpoints(views).keys.filter {
+            let found = try self.log.viewsEntry($0)
+            return found?.number == file.number && found != entry
+        }
+        if !others.isEmpty { try log.setViews(entry, for: others) }
+    }
+
+    // MARK: - What a batch knows of the log
+
+    private func currentOverrides(
+        _ records: borrowing ReadTransaction
+    ) throws -> OverrideTable {
+        // Taken out while it is changed, so that it is not copied.
+        var table = overrides.withLock { held in
+            defer { held = nil }
+            return held
+        } ?? OverrideTable()
+        try table.update(log, records)
+        overrides.withLock { $0 = table }
+        return table
+    }
+
+    private func currentRouting(_ drivers: [ProjectionDriver]) throws -> Routing {
+        let (origins, types) = try log.dictionaries()
+        let names = drivers.map(\.fingerprint)
+        if let held = routing.withLock({ $0[names] }), held.types == types.count,
+            held.origins == origins.count
+        {
+            return held.routing
+        }
+        let fresh = try Routing(drivers, log)
+        routing.withLock { $0[names] = (types.count, origins.count, fresh) }
+        return fresh
+    }
+}
+
+/// A views file whose bytes are not what was written there; it is made anew.
+struct ViewsDamage: Error {
+    let file: ViewsFile
+    let cause: any Error
+}
+
+/// A row of a views file that cannot be read back.
+struct StoredRowError: Error {
+    let cause: any Error
+}

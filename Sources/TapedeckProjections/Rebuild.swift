@@ -1,0 +1,317 @@
+internal import Foundation
+internal import Synchronization
+internal import TapedeckLMDB
+package import TapedeckLog
+package import TapedeckModel
+
+/// # Rebuilding projections from the log
+///
+/// Made for two cores, millions of keys and bounded memory. Nothing is looked up by key while folding:
+///
+/// 1. **Scan**: threads read the log once, check every checksum, and for each key of each event put
+///    (hash of the key, position) into one of 256 partitions by the hash's first byte.
+/// 2. **Fold**: threads take a partition at a time, sort its entries, and so have all events of a key
+///    side by side. They fetch them from the log, sort them canonically where they came late, fold the
+///    key once, and forget it. No state outlives its key.
+/// 3. **Load**: one thread writes what comes out. Keys are ordered by their hash, partitions are ranges
+///    of it, so every table but the index rows is written front to back. Index rows are sorted a
+///    partition at a time and merged at the end.
+///
+/// Memory: 16 bytes for each (key, event), a few partitions' rows, one transaction's pages. When the
+/// entries would exceed `entriesMax`, the log is scanned several times, each time for a part of the
+/// hashes.
+package final class Rebuild: @unchecked Sendable {
+    /// Where to stop.
+    package enum Limit: Sendable {
+        case none
+        /// What this store knew when its log ended here.
+        case position(LogPosition)
+        /// Events whose effective stamp is not later, as known today.
+        case time(Stamp)
+    }
+
+    /// Where a rebuild is.
+    package struct Progress: Sendable {
+        package var phase: String
+        package var done: UInt64
+        package var total: UInt64
+    }
+
+    /// How long the phases took and what came out.
+    package struct Report: Sendable {
+        package var events: UInt64 = 0
+        package var seconds: [(phase: String, seconds: Double)] = []
+        package var projections: [ProjectionReport] = []
+        package var frozen: [FrozenKey] = []
+        package var checkpoint = ProjectionCheckpoint(position: 0, overrides: 0)
+    }
+
+    /// Entries of 16 bytes that may be in memory at once.
+    static let entriesMax = 14 << 20
+    static let partitions = 256
+    /// Bytes of rows after which a load commits.
+    static let bytesPerCommitMax = 16 << 20
+    /// In-key checkpoints that are kept of a key: the latest.
+    static let checkpointsPerKeyMax = 4
+
+    private let log: EventLog
+    private let drivers: [ProjectionDriver]
+    private let workers: Int
+    private let limit: Limit
+    private let progress: @Sendable (Progress) -> Void
+    private let isCancelled: @Sendable () -> Bool
+
+    package init(
+        _ log: EventLog, _ drivers: [ProjectionDriver], workers: Int? = nil, limit: Limit = .none,
+        isCancelled: @escaping @Sendable () -> Bool = { false },
+        progress: @escaping @Sendable (Progress) -> Void = { _ in }
+    ) {
+        self.log = log
+        self.drivers = drivers
+        self.workers = max(1, min(workers ?? ProcessInfo.processInfo.activeProcessorCount, 64))
+        self.limit = limit
+        self.isCancelled = isCancelled
+        self.progress = progress
+    }
+
+    /// Builds all drivers' tables in a fresh file.
+    package func run(into file: ViewsFile) throws -> Report {
+        var head = try log.currentHead().rawValue
+        if case .position(let position) = limit { head = min(head, position.rawValue) }
+        let overrides = try OverrideTable(log)
+        let routing = try Routing(drivers, log)
+        var report = Report()
+        report.events = head
+        report.checkpoint = ProjectionCheckpoint(position: head, overrides: overrides.last)
+        let loader = RebuildLoader(file, drivers)
+        let passes = try passCount(routing, head: head)
+        var scanned = Duration.zero
+        var folded = Duration.zero
+        for pass in 0..<passes {
+            let range =
+                pass * Rebuild.partitions / passes..<(pass + 1) * Rebuild.partitions / passes
+            let started = ContinuousClock.now
+            let entries = try scan(routing, head: head, range: range, pass: pass, passes: passes)
+            let between = ContinuousClock.now
+            try fold(
+                entries, routing, overrides, range: range, into: loader, pass: pass, passes: passes)
+            scanned += between - started
+            folded += ContinuousClock.now - between
+        }
+        let started = ContinuousClock.now
+        progress(Progress(phase: "load", done: 0, total: 1))
+        report.projections = try loader.finish(report.checkpoint)
+        report.frozen = loader.frozen
+        progress(Progress(phase: "load", done: 1, total: 1))
+        report.seconds = [
+            ("scan", scanned.seconds), ("fold", folded.seconds),
+            ("load", (ContinuousClock.now - started).seconds),
+        ]
+        return report
+    }
+
+    // MARK: - Scan
+
+    /// How often the log has to be scanned, judged by a sample.
+    private func passCount(_ routing: Routing, head: UInt64) throws -> Int {
+        let block: UInt64 = 1_024
+        let blocks = min(64, head / block)
+        guard blocks > 0 else { return 1 }
+        var keys = 0
+        for index in 0..<blocks {
+            let from = head / blocks * index
+            try log.scan(after: from, through: min(head, from + block), checked: false) { record in
+                routing.forEachKey(of: record) { _ in keys += 1 }
+            }
+        }
+        let estimate = Double(keys) / Double(blocks * block) * Double(head) * 1.1
+        return max(1, min(Rebuild.partitions, Int((estimate / Double(Rebuild.entriesMax)).rounded(.up))))
+    }
+
+    private func scan(
+        _ routing: Routing, head: UInt64, range: Range<Int>, pass: Int, passes: Int
+    ) throws -> [PartitionEntries] {
+        let blockCount = UInt64(EventLog.recordsPerTransactionMax)
+        let nextBlock = Atomic<UInt64>(0)
+        let results = Mutex<[PartitionEntries]>([])
+        let total = head * UInt64(passes)
+        try Threads.run(workers) { _ in
+            let entries = PartitionEntries(range)
+            while true {
+                if self.isCancelled() { throw CancellationError() }
+                let from = nextBlock.add(blockCount, ordering: .relaxed).oldValue
+                if from >= head { break }
+                try self.scan(
+                    after: from, through: min(head, from + blockCount), head: head, routing, entries)
+                self.progress(
+                    Progress(phase: "scan", done: UInt64(pass) * head + from, total: total))
+            }
+            results.withLock { $0.append(entries) }
+        }
+        return results.withLock { $0 }
+    }
+
+    /// One block in one transaction.
+    private func scan(
+        after: UInt64, through: UInt64, head: UInt64, _ routing: Routing, _ entries: PartitionEntries
+    ) throws {
+        try log.read { transaction in
+            guard let map = try transaction.leafMap(self.log.recordTable) else {
+                try self.log.scan(transaction, after: after, through: through) { record in
+                    routing.forEachKey(of: record) {
+                        entries.add(
+                            hash: ViewKey.hash(of: $0), EventPlace(position: record.position))
+                    }
+                }
+                return
+            }
+            // The last page may be written again; records on all others stay where they are.
+            let settled = head - min(head, map.entriesPerPageMax)
+            try self.log.scan(transaction, map, after: after, through: through) { record, place in
+                routing.forEachKey(of: record) {
+                    entries.add(
+                        hash: ViewKey.hash(of: $0),
+                        place > 0 && record.position <= settled
+                            ? EventPlace(inMap: place) : EventPlace(position: record.position))
+                }
+            }
+        }
+    }
+
+    // MARK: - Fold
+
+    private func fold(
+        _ entries: [PartitionEntries], _ routing: Routing, _ overrides: OverrideTable,
+        range: Range<Int>, into loader: RebuildLoader, pass: Int, passes: Int
+    ) throws {
+        let handover = OrderedHandover<PartitionOutput>(range, window: 2 * workers + 2)
+        let workers = workers
+        try Threads.run(workers + 1) { index in
+            do {
+                if index == workers {
+                    while let outputs = handover.collect() {
+                        try loader.load(outputs)
+                        self.progress(
+                            Progress(
+                                phase: "fold",
+                                done: UInt64(outputs.last?.number ?? 0),
+                                total: UInt64(Rebuild.partitions)))
+                    }
+                    return
+                }
+                let folder = PartitionFolder(self.log, routing, overrides, self.limit)
+                while let number = handover.take() {
+                    if self.isCancelled() { throw CancellationError() }
+                    handover.put(number, try folder.fold(number, entries))
+                }
+            } catch {
+                handover.fail()
+                throw error
+            }
+        }
+    }
+}
+
+/// What came of one projection.
+public struct ProjectionReport: Sendable, Codable, Hashable {
+    /// The projection's name.
+    public var name: String
+    /// Its version.
+    public var version: Int
+    /// How many keys have a state.
+    public var keys: Int
+    /// How many index rows there are.
+    public var rows: Int
+    /// 64 hexadecimal digits; equal wherever the same events were folded by the same projection.
+    public var digest: String
+}
+
+extension Duration {
+    package var seconds: Double {
+        Double(components.seconds) + Double(components.attoseconds) / 1e18
+    }
+}
+
+/// Where a record is found again: at a place in the map, or by its position in the log.
+///
+/// A place spares the look-up, which would be most of the work. It holds because records are never
+/// changed or removed, so LMDB writes no page of theirs again but the last.
+struct EventPlace: Hashable {
+    let rawValue: UInt64
+
+    private static let positionFlag: UInt64 = 1 << 63
+
+    init(inMap place: Int) { rawValue = UInt64(place) }
+    init(position: UInt64) { rawValue = position | EventPlace.positionFlag }
+
+    var position: UInt64? {
+        rawValue & EventPlace.positionFlag == 0 ? nil : rawValue & ~EventPlace.positionFlag
+    }
+    var inMap: Int { Int(rawValue & ~EventPlace.positionFlag) }
+}
+
+/// (hash of a key, place of an event) by partitions, in chunks so that growing copies nothing.
+final class PartitionEntries: @unchecked Sendable {
+    struct Entry {
+        var hash: UInt64
+        var place: EventPlace
+    }
+
+    private static let chunkCount = 1_024
+    private typealias Chunk = UnsafeMutablePointer<Entry>
+    private struct Partition {
+        var full: [Chunk] = []
+        var current: Chunk?
+        var count = 0
+    }
+    private let partitions: UnsafeMutableBufferPointer<Partition>
+    private let range: Range<Int>
+
+    init(_ range: Range<Int>) {
+        self.range = range
+        partitions = .allocate(capacity: range.count)
+        partitions.initialize(repeating: Partition())
+    }
+
+    deinit {
+        for partition in partitions {
+            for chunk in partition.full { chunk.deallocate() }
+            partition.current?.deallocate()
+        }
+        partitions.deinitialize().deallocate()
+    }
+
+    @inline(__always)
+    func add(hash: UInt64, _ place: EventPlace) {
+        let index = Int(hash >> 56) - range.lowerBound
+        guard index >= 0, index < partitions.count else { return }
+        if let current = partitions[index].current,
+            partitions[index].count < PartitionEntries.chunkCount
+        {
+            current[partitions[index].count] = Entry(hash: hash, place: place)
+            partitions[index].count += 1
+            return
+        }
+        let chunk = Chunk.allocate(capacity: PartitionEntries.chunkCount)
+        chunk[0] = Entry(hash: hash, place: place)
+        if let full = partitions[index].current { partitions[index].full.append(full) }
+        partitions[index].current = chunk
+        partitions[index].count = 1
+    }
+
+    /// Moves a partition's entries to the end of `all`.
+    func take(_ number: Int, into all: inout [Entry]) {
+        let index = number - range.lowerBound
+        for chunk in partitions[index].full {
+            all.append(
+                contentsOf: UnsafeBufferPointer(start: chunk, count: PartitionEntries.chunkCount))
+            chunk.deallocate()
+        }
+        if let current = partitions[index].current {
+            all.append(
+                contentsOf: UnsafeBufferPointer(start: current, count: partitions[index].count))
+            current.deallocate()
+        }
+        partitions[index] = Partition()
+    }
+}

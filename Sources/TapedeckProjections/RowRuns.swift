@@ -1,0 +1,238 @@
+internal import Foundation
+internal import TapedeckModel
+
+/// Keys and values one behind the other: key's length (2 bytes), value's length (4 bytes), both.
+///
+/// The bytes are its own memory and not an array's: adding a row is three copies and no call.
+final class RowBatch {
+    private var start: UnsafeMutableRawPointer
+    private var capacity: Int
+    private var end = 0
+    private(set) var count = 0
+
+    static let headerCount = 6
+
+    init(capacity: Int = 4_096) {
+        self.capacity = capacity
+        start = .allocate(byteCount: capacity, alignment: 16)
+    }
+
+    deinit { start.deallocate() }
+
+    /// The rows' bytes; they hold until the next `add`.
+    var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: start, count: end) }
+
+    @inline(__always)
+    func add(
+        _ key: UnsafeRawBufferPointer, _ suffix: UnsafeRawBufferPointer? = nil,
+        value: UnsafeRawBufferPointer
+    ) {
+        let keyCount = key.count + (suffix?.count ?? 0)
+        let needed = end + RowBatch.headerCount + keyCount + value.count
+        if needed > capacity { grow(to: needed) }
+        var place = start + end
+        place.storeBytes(of: UInt16(keyCount), as: UInt16.self)
+        place.storeBytes(of: UInt32(value.count), toByteOffset: 2, as: UInt32.self)
+        place += RowBatch.headerCount
+        RowBatch.copy(key, to: &place)
+        if let suffix { RowBatch.copy(suffix, to: &place) }
+        RowBatch.copy(value, to: &place)
+        end = needed
+        count += 1
+    }
+
+    @inline(__always)
+    private static func copy(
+        _ part: UnsafeRawBufferPointer, to place: inout UnsafeMutableRawPointer
+    ) {
+        guard let base = part.baseAddress else { return }
+        place.copyMemory(from: base, byteCount: part.count)
+        place += part.count
+    }
+
+    private func grow(to needed: Int) {
+        let larger = max(needed, capacity * 2)
+        let moved = UnsafeMutableRawPointer.allocate(byteCount: larger, alignment: 16)
+        moved.copyMemory(from: start, byteCount: end)
+        start.deallocate()
+        start = moved
+        capacity = larger
+    }
+
+    func removeAll() {
+        end = 0
+        count = 0
+    }
+
+    /// The same rows in the order of their keys.
+    func sorted() -> RowBatch {
+        guard count > 1 else { return self }
+        var starts: [(prefix: UInt64, start: Int)] = []
+        starts.reserveCapacity(count)
+        let all = bytes
+        var walker = RowWalker(all)
+        var start = 0
+        while let (key, _) = walker.next() {
+            starts.append((RowWalker.prefix(key), start))
+            start = walker.offset
+        }
+        starts.sort { left, right in
+            if left.prefix != right.prefix { return left.prefix < right.prefix }
+            return RowWalker.precedes(
+                RowWalker.key(all, at: left.start), RowWalker.key(all, at: right.start))
+        }
+        let result = RowBatch(capacity: end)
+        for (_, start) in starts {
+            let rowEnd = RowWalker.end(all, at: start)
+            result.start.advanced(by: result.end)
+                .copyMemory(from: self.start + start, byteCount: rowEnd - start)
+            result.end += rowEnd - start
+        }
+        result.count = count
+        return result
+    }
+}
+
+/// Walks a batch.
+struct RowWalker {
+    private let all: UnsafeRawBufferPointer
+    private(set) var offset = 0
+
+    init(_ all: UnsafeRawBufferPointer) { self.all = all }
+
+    @inline(__always)
+    mutating func next() -> (key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer)? {
+        guard offset < all.count else { return nil }
+        let keyCount = Int(all.loadUnaligned(fromByteOffset: offset, as: UInt16.self))
+        let valueCount = Int(all.loadUnaligned(fromByteOffset: offset + 2, as: UInt32.self))
+        let start = offset + 6
+        offset = start + keyCount + valueCount
+        return (
+            UnsafeRawBufferPointer(rebasing: all[start..<start + keyCount]),
+            UnsafeRawBufferPointer(rebasing: all[start + keyCount..<offset])
+        )
+    }
+
+    static func key(_ all: UnsafeRawBufferPointer, at start: Int) -> UnsafeRawBufferPointer {
+        let count = Int(all.loadUnaligned(fromByteOffset: start, as: UInt16.self))
+        return UnsafeRawBufferPointer(rebasing: all[start + 6..<start + 6 + count])
+    }
+
+    static func end(_ all: UnsafeRawBufferPointer, at start: Int) -> Int {
+        start + 6 + Int(all.loadUnaligned(fromByteOffset: start, as: UInt16.self))
+            + Int(all.loadUnaligned(fromByteOffset: start + 2, as: UInt32.self))
+    }
+
+    /// The first eight bytes as a number: most comparisons end there.
+    @inline(__always)
+    static func prefix(_ key: UnsafeRawBufferPointer) -> UInt64 {
+        if key.count >= 8 {
+            return UInt64(bigEndian: key.loadUnaligned(as: UInt64.self))
+        }
+        var value: UInt64 = 0
+        for index in 0..<8 { value = value << 8 | (index < key.count ? UInt64(key[index]) : 0) }
+        return value
+    }
+
+    static func precedes(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Bool {
+        guard let a = left.baseAddress, let b = right.baseAddress else {
+            return left.count < right.count
+        }
+        let order = memcmp(a, b, min(left.count, right.count))
+        return order != 0 ? order < 0 : left.count < right.count
+    }
+}
+
+/// Sorted runs of rows, merged at the end; beyond a budget they wait in a file and not in memory.
+final class RowRuns {
+    /// Bytes that may wait in memory.
+    static let memoryCountMax = 48 << 20
+
+    private var inMemory: [RowBatch] = []
+    private var inMemoryCount = 0
+    private var inFile: [Range<Int>] = []
+    private var fileCount = 0
+    private var file: FileHandle?
+    private let path: String
+
+    /// - Parameter path: where to make the file, if one is needed.
+    init(spillingTo path: String) { self.path = path }
+
+    deinit {
+        try? file?.close()
+        unlink(path)
+    }
+
+    func add(_ batch: RowBatch) throws {
+        guard batch.count > 0 else { return }
+        inMemory.append(batch)
+        inMemoryCount += batch.bytes.count
+        guard inMemoryCount > RowRuns.memoryCountMax else { return }
+        if file == nil {
+            _ = FileManager.default.createFile(atPath: path, contents: nil)
+            file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+        }
+        for run in inMemory {
+            let bytes = run.bytes
+            try file?.write(contentsOf: Data(bytes))
+            inFile.append(fileCount..<fileCount + bytes.count)
+            fileCount += bytes.count
+        }
+        inMemory.removeAll()
+        inMemoryCount = 0
+    }
+
+    /// Calls `body` with every row of every run, in the order of keys.
+    func merge(_ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) throws -> Void) throws {
+        let mapped =
+            fileCount > 0
+            ? try Data(contentsOf: URL(fileURLWithPath: path), options: .alwaysMapped) : Data()
+        try mapped.withUnsafeBytes { mapped in
+            var walkers = inFile.map { RowWalker(UnsafeRawBufferPointer(rebasing: mapped[$0])) }
+            walkers += inMemory.map { RowWalker($0.bytes) }
+            defer { withExtendedLifetime(inMemory) {} }
+            try RowRuns.merge(&walkers, body)
+        }
+    }
+
+    private struct Head {
+        var prefix: UInt64
+        var key: UnsafeRawBufferPointer
+        var value: UnsafeRawBufferPointer
+        var walker: Int
+    }
+
+    private static func merge(
+        _ walkers: inout [RowWalker],
+        _ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) throws -> Void
+    ) throws {
+        func head(_ index: Int) -> Head? {
+            guard let (key, value) = walkers[index].next() else { return nil }
+            return Head(
+                prefix: RowWalker.prefix(key), key: key, value: value, walker: index)
+        }
+        func precedes(_ left: Head, _ right: Head) -> Bool {
+            left.prefix != right.prefix
+                ? left.prefix < right.prefix : RowWalker.precedes(left.key, right.key)
+        }
+        var heap: [Head] = walkers.indices.compactMap(head).sorted(by: precedes)
+        while let least = heap.first {
+            try body(least.key, least.value)
+            if let next = head(least.walker) {
+                heap[0] = next
+            } else {
+                heap[0] = heap[heap.count - 1]
+                heap.removeLast()
+            }
+            var parent = 0
+            while true {
+                var child = 2 * parent + 1
+                guard child < heap.count else { break }
+                if child + 1 < heap.count, precedes(heap[child + 1], heap[child]) { child += 1 }
+                guard precedes(heap[child], heap[parent]) else { break }
+                heap.swapAt(child, parent)
+                parent = child
+            }
+        }
+    }
+}

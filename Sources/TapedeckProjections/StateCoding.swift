@@ -1,0 +1,113 @@
+public import TapedeckModel
+
+/// Writes a state's bytes: varints, lengths and text, in the order in which they are read back.
+public struct StateWriter: Sendable {
+    package var bytes: [UInt8]
+
+    package init(_ bytes: [UInt8] = []) { self.bytes = bytes }
+
+    /// Adds an unsigned number.
+    public mutating func add(_ value: UInt64) { bytes.appendVarint(value) }
+    /// Adds a signed number.
+    public mutating func add(_ value: Int64) {
+        bytes.appendVarint(UInt64(bitPattern: value << 1 ^ value >> 63))
+    }
+    /// Adds a truth value.
+    public mutating func add(_ value: Bool) { bytes.append(value ? 1 : 0) }
+    /// Adds a floating-point number.
+    public mutating func add(_ value: Double) { bytes.appendLittleEndian(value.bitPattern) }
+    /// Adds text.
+    public mutating func add(_ value: String) { bytes.appendPrefixed(value) }
+    /// Adds bytes.
+    public mutating func add(_ value: [UInt8]) { bytes.appendPrefixed(value) }
+    /// Adds a place in the canonical order.
+    public mutating func add(_ value: FoldOrder) { value.append(to: &bytes) }
+    /// Adds whether there is a value, then the value.
+    public mutating func add<Value>(
+        _ value: Value?, with write: (inout StateWriter, Value) -> Void
+    ) {
+        add(value != nil)
+        if let value { write(&self, value) }
+    }
+    /// Adds a count, then each value.
+    public mutating func add<Value>(
+        _ values: [Value], with write: (inout StateWriter, Value) -> Void
+    ) {
+        add(UInt64(values.count))
+        for value in values { write(&self, value) }
+    }
+    /// Adds a text or nothing.
+    public mutating func add(_ value: String?) { add(value) { $0.add($1) } }
+    /// Adds a number or nothing.
+    public mutating func add(_ value: Int64?) { add(value) { $0.add($1) } }
+}
+
+/// Reads a state's bytes; every read throws `ModelError` with code `.damaged` where they end.
+public struct StateReader {
+    var reader: ByteReader
+
+    package init(_ bytes: UnsafeRawBufferPointer) { reader = ByteReader(bytes) }
+
+    /// Whether everything was read.
+    public var isAtEnd: Bool { reader.isAtEnd }
+
+    /// Reads an unsigned number.
+    public mutating func uint64() throws(ModelError) -> UInt64 { try found(reader.varint()) }
+    /// Reads a signed number.
+    public mutating func int64() throws(ModelError) -> Int64 {
+        let value = try uint64()
+        return Int64(bitPattern: value >> 1) ^ -Int64(bitPattern: value & 1)
+    }
+    /// Reads a truth value.
+    public mutating func bool() throws(ModelError) -> Bool {
+        try found(reader.littleEndian(UInt8.self)) != 0
+    }
+    /// Reads a floating-point number.
+    public mutating func double() throws(ModelError) -> Double {
+        Double(bitPattern: try found(reader.littleEndian(UInt64.self)))
+    }
+    /// Reads text.
+    public mutating func string() throws(ModelError) -> String {
+        try found(reader.prefixedString())
+    }
+    /// Reads bytes.
+    public mutating func bytes() throws(ModelError) -> [UInt8] {
+        Array(try found(reader.prefixed()))
+    }
+    /// Reads a place in the canonical order.
+    public mutating func foldOrder() throws(ModelError) -> FoldOrder {
+        FoldOrder(decoding: try found(reader.slice(FoldOrder.encodedCount)))
+    }
+    /// Reads whether there is a value, then the value.
+    public mutating func optional<Value>(
+        _ read: (inout StateReader) throws(ModelError) -> Value
+    ) throws(ModelError) -> Value? {
+        try bool() ? try read(&self) : nil
+    }
+    /// Reads a count, then each value.
+    public mutating func array<Value>(
+        _ read: (inout StateReader) throws(ModelError) -> Value
+    ) throws(ModelError) -> [Value] {
+        let count = try uint64()
+        guard count <= UInt64(reader.remaining) else { throw StateReader.short }
+        var values: [Value] = []
+        values.reserveCapacity(Int(count))
+        for _ in 0..<count { values.append(try read(&self)) }
+        return values
+    }
+    /// Reads a text or nothing.
+    public mutating func optionalString() throws(ModelError) -> String? {
+        try bool() ? try string() : nil
+    }
+    /// Reads a number or nothing.
+    public mutating func optionalInt64() throws(ModelError) -> Int64? {
+        try bool() ? try int64() : nil
+    }
+
+    private func found<Value>(_ value: Value?) throws(ModelError) -> Value {
+        guard let value else { throw StateReader.short }
+        return value
+    }
+
+    private static let short = ModelError(.damaged, "a projection's state ends too early")
+}

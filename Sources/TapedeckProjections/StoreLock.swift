@@ -1,0 +1,47 @@
+internal import Foundation
+internal import TapedeckLog
+
+/// A lock on a store over all processes and within each; the system releases it when its holder dies.
+final class StoreLock {
+    private let descriptor: Int32
+
+    /// One rebuild of a store at a time.
+    ///
+    /// - Parameter waits: whether one that is under way is waited for; else it throws `.busy`.
+    static func rebuild(_ directory: StoreDirectory, waits: Bool) throws -> StoreLock {
+        if let lock = try StoreLock(
+            directory.path + "/rebuild.lock", LOCK_EX | (waits ? 0 : LOCK_NB))
+        {
+            return lock
+        }
+        throw ProjectionError(
+            .busy, "another rebuild of this store is under way", hint: "wait for it to end")
+    }
+
+    /// Held by everyone who has a scratch file.
+    static func scratch(_ directory: StoreDirectory) throws -> StoreLock? {
+        try StoreLock(directory.path + "/scratch.lock", LOCK_SH)
+    }
+
+    /// Held by whoever removes scratch files; nil where somebody has one.
+    static func allScratch(_ directory: StoreDirectory) throws -> StoreLock? {
+        try StoreLock(directory.path + "/scratch.lock", LOCK_EX | LOCK_NB)
+    }
+
+    private init?(_ path: String, _ operation: Int32) throws {
+        descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else {
+            throw ProjectionError(.accessDenied, "\(path): \(DurableFile.systemError())")
+        }
+        while flock(descriptor, operation) != 0 {
+            if errno == EINTR { continue }
+            let isHeld = errno == EWOULDBLOCK
+            let what = DurableFile.systemError()
+            _ = Foundation.close(descriptor)
+            guard isHeld else { throw ProjectionError(.inputOutput, "\(path): \(what)") }
+            return nil
+        }
+    }
+
+    deinit { _ = Foundation.close(descriptor) }
+}

@@ -1,0 +1,89 @@
+internal import Foundation
+internal import Synchronization
+
+/// Threads that may block: a pool of tasks must not wait for LMDB or for each other.
+enum Threads {
+    /// Runs `body` on `count` threads at once and returns when all have ended; throws what the first
+    /// of them threw.
+    static func run(_ count: Int, _ body: @escaping @Sendable (Int) throws -> Void) throws {
+        let failure = Mutex<(any Error)?>(nil)
+        let group = DispatchGroup()
+        for index in 0..<count {
+            group.enter()
+            let thread = Thread {
+                do {
+                    try body(index)
+                } catch {
+                    failure.withLock { if $0 == nil { $0 = error } }
+                }
+                group.leave()
+            }
+            thread.stackSize = 8 << 20
+            thread.name = "tapedeck.rebuild.\(index)"
+            thread.start()
+        }
+        group.wait()
+        if let error = failure.withLock({ $0 }) { throw error }
+    }
+}
+
+/// Hands results of numbered pieces of work to one consumer in the order of their numbers.
+///
+/// A worker takes a number only when it is less than a window ahead of the consumer, so what waits is
+/// bounded however uneven the pieces are.
+final class OrderedHandover<Value>: @unchecked Sendable {
+    // Guarded by `condition`.
+    private var next: Int
+    private var consumed: Int
+    private var waiting: [Int: Value] = [:]
+    private var hasFailed = false
+    private let end: Int
+    private let window: Int
+    private let condition = NSCondition()
+
+    init(_ range: Range<Int>, window: Int) {
+        next = range.lowerBound
+        consumed = range.lowerBound
+        end = range.upperBound
+        self.window = window
+    }
+
+    /// The next number to work on; nil when there is none, or somebody failed.
+    func take() -> Int? {
+        condition.lock()
+        defer { condition.unlock() }
+        while !hasFailed, next < end, next >= consumed + window { condition.wait() }
+        guard !hasFailed, next < end else { return nil }
+        defer { next += 1 }
+        return next
+    }
+
+    func put(_ number: Int, _ value: sending Value) {
+        condition.lock()
+        waiting[number] = value
+        condition.broadcast()
+        condition.unlock()
+    }
+
+    /// The results that are ready, in order, at least one; nil after the last, or when somebody failed.
+    func collect() -> [Value]? {
+        condition.lock()
+        defer { condition.unlock() }
+        while !hasFailed, consumed < end, waiting[consumed] == nil { condition.wait() }
+        guard !hasFailed, consumed < end else { return nil }
+        var ready: [Value] = []
+        while let value = waiting.removeValue(forKey: consumed) {
+            ready.append(value)
+            consumed += 1
+        }
+        condition.broadcast()
+        return ready
+    }
+
+    func fail() {
+        condition.lock()
+        hasFailed = true
+        condition.broadcast()
+        condition.unlock()
+    }
+}

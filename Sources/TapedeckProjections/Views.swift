@@ -1,0 +1,84 @@
+internal import TapedeckLMDB
+internal import TapedeckLog
+public import TapedeckModel
+
+/// What projections hold as of one moment, inside `ProjectionRunner.read`.
+public struct Views: ViewReader {
+    private let sources: [Digest16: (tables: ViewsFile.Tables, transaction: TransactionAlias)]
+
+    init(_ sources: [Digest16: (tables: ViewsFile.Tables, transaction: TransactionAlias)]) {
+        self.sources = sources
+    }
+
+    private func source(
+        _ projection: some Projection
+    ) throws -> (tables: ViewsFile.Tables, transaction: TransactionAlias) {
+        guard let source = sources[ProjectionDriver.fingerprint(of: projection)] else {
+            throw ProjectionError(
+                .notFound, "this store does not keep the projection \(projection.name)",
+                hint: "open the store with it", projection: projection.name)
+        }
+        return source
+    }
+
+    /// The state of one key; nil where no event of the key was folded.
+    public func state<P: Projection>(of projection: P, key: Tag) throws -> P.State? {
+        let (tables, transaction) = try source(projection)
+        guard let bytes = try transaction.get(tables.states, ViewKey(key).bytes) else { return nil }
+        var reader = StateReader(try StoredKey(bytes, law: projection.law).state)
+        return try P.State(decoding: &reader)
+    }
+
+    /// One item of a key.
+    public func item(of projection: some Projection, key: Tag, name: RowKey) throws -> [UInt8]? {
+        let (tables, transaction) = try source(projection)
+        return try transaction.get(tables.items, ViewKey(key).bytes + name.bytes).map { Array($0) }
+    }
+
+    /// A key's items whose names begin with `prefix`, in byte order; see `ViewReader`.
+    public func items(
+        of projection: some Projection, key: Tag, prefix: RowKey, after: [UInt8]?, limit: Int
+    ) throws -> [Row] {
+        let (tables, transaction) = try source(projection)
+        let owner = ViewKey(key).bytes
+        let start = owner + prefix.bytes
+        return try scan(
+            transaction, tables.items, from: start, after: after.map { owner + $0 },
+            upTo: KeyRange.upper(of: start), dropping: owner.count, limit: limit)
+    }
+
+    /// Rows of one table, in byte order; see `ViewReader`.
+    public func rows(
+        of projection: some Projection, table: Int, lower: RowKey?, upper: RowKey?, after: [UInt8]?,
+        limit: Int
+    ) throws -> [Row] {
+        let (tables, transaction) = try source(projection)
+        let name = [UInt8(table)]
+        return try scan(
+            transaction, tables.rows, from: name + (lower?.bytes ?? []),
+            after: after.map { name + $0 },
+            upTo: upper.map { name + $0.bytes } ?? KeyRange.upper(of: name), dropping: 1,
+            limit: limit)
+    }
+
+    private func scan(
+        _ transaction: TransactionAlias, _ table: Table, from: [UInt8], after: [UInt8]?,
+        upTo: [UInt8]?, dropping: Int, limit: Int
+    ) throws -> [Row] {
+        var found: [Row] = []
+        let cursor = try transaction.cursor(table)
+        var entry: Cursor.Entry?
+        if let after, from.lexicographicallyPrecedes(after) || from == after {
+            entry = try cursor.seek(after)
+            if let first = entry, first.key.elementsEqual(after) { entry = try cursor.next() }
+        } else {
+            entry = try cursor.seek(from)
+        }
+        while found.count < limit, let row = entry {
+            if let upTo, !row.key.lexicographicallyPrecedes(upTo) { break }
+            found.append(Row(key: Array(row.key[dropping...]), value: Array(row.value)))
+            entry = try cursor.next()
+        }
+        return found
+    }
+}

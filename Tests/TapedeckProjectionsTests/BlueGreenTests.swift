@@ -1,0 +1,277 @@
+import Foundation
+import Synchronization
+import TapedeckLog
+import TapedeckModel
+import Testing
+
+@testable import TapedeckProjections
+
+/// A rebuild goes on beside readers and writers, and leaves either the new tables or the old.
+@Suite struct BlueGreenTests {
+    private func loan(_ number: Int) throws -> [ProposedEvent] {
+        [try ProposedEvent(LoanStarted(isbn: "\(number % 7)", reader: "r"))]
+    }
+
+    /// How many loans the projections know of.
+    private func count(_ runner: ProjectionRunner) throws -> UInt64 {
+        try runner.read(["history", "reader-history"]) { views in
+            let perReader = try views.state(of: ReaderHistory(), key: Tag("reader", "r"))?.count
+            var perBook: UInt64 = 0
+            for book in 0..<7 {
+                perBook +=
+                    try views.state(of: BookHistory(), key: Tag("book", "\(book)"))?.count ?? 0
+            }
+            #expect(perBook == perReader ?? 0, "two projections are as of two positions")
+            return perBook
+        }
+    }
+
+    @Test func readersSeeEveryAppendWhileRebuildsFlip() throws {
+        let store = try TestStore()
+        let (log, runner) = (store.log, store.runner)
+        for number in 0..<50 { try log.appendBlocking(try loan(number)) }
+        let isDone = Atomic(false)
+        try finishes {
+            try Threads.run(4) { thread in
+                switch thread {
+                case 0:
+                    defer { isDone.store(true, ordering: .relaxed) }
+                    for round in 0..<12 {
+                        _ = try runner.rebuild(options: RebuildOptions(workers: 1 + round % 3))
+                    }
+                case 1:
+                    var number = 50
+                    while !isDone.load(ordering: .relaxed) {
+                        try log.appendBlocking(try self.loan(number))
+                        number += 1
+                        #expect(try self.count(runner) >= UInt64(number))
+                    }
+                default:
+                    var seen: UInt64 = 50
+                    while !isDone.load(ordering: .relaxed) {
+                        let now = try self.count(runner)
+                        #expect(now >= seen, "what was seen once has gone again")
+                        seen = now
+                    }
+                }
+            }
+        }
+        try store.checkVerifies()
+    }
+
+    @Test func readersDoNotWaitForARebuild() throws {
+        let store = try TestStore()
+        for number in 0..<50 { try store.log.appendBlocking(try loan(number)) }
+        try store.touch()
+        let (log, runner) = (store.log, store.runner)
+        let (isUnderWay, hasRead) = (Latch(), Latch())
+        try finishes {
+            try Threads.run(2) { thread in
+                if thread == 0 {
+                    let options = RebuildOptions(progress: { _ in
+                        isUnderWay.open()
+                        #expect(hasRead.wait(), "the reader waited for the rebuild")
+                    })
+                    _ = try runner.rebuild(options: options)
+                } else {
+                    #expect(isUnderWay.wait())
+                    try log.appendBlocking(try self.loan(50))
+                    #expect(try self.count(runner) == 51)
+                    #expect(try runner.verify().differences.isEmpty)
+                    hasRead.open()
+                }
+            }
+        }
+        #expect(try count(runner) == 51)
+    }
+
+    @Test func whatIsAppendedDuringARebuildIsInTheResult() throws {
+        let store = try TestStore()
+        for number in 0..<200 { try store.log.appendBlocking(try loan(number)) }
+        let (log, runner) = (store.log, store.runner)
+        let appended = Atomic(200)
+        _ = try runner.rebuild(
+            options: RebuildOptions(progress: { _ in
+                let number = appended.add(1, ordering: .relaxed).oldValue
+                do {
+                    try log.appendBlocking(try self.loan(number))
+                } catch {
+                    Issue.record(error)
+                }
+            }))
+        #expect(appended.load(ordering: .relaxed) > 210)
+        #expect(try count(runner) == UInt64(appended.load(ordering: .relaxed)))
+        try store.checkVerifies()
+    }
+
+    @Test func aReadGoesOnInTheFileThatARebuildReplaces() throws {
+        let store = try TestStore()
+        try store.log.appendBlocking(try loan(0))
+        try store.touch()
+        let runner = store.runner
+        try finishes {
+            try runner.read { views in
+                let before = try views.state(of: ReaderHistory(), key: Tag("reader", "r"))
+                _ = try? Threads.run(1) { _ in _ = try runner.rebuild() }
+                #expect(try views.state(of: ReaderHistory(), key: Tag("reader", "r")) == before)
+            }
+        }
+        #expect(try store.viewsFiles() == ["views-2.mdb", "views-2.mdb-lock"])
+    }
+
+    // MARK: - Ending early
+
+    @Test func aCancelledRebuildLeavesEverythingAsItWas() throws {
+        let store = try TestStore()
+        for number in 0..<300 { try store.log.appendBlocking(try loan(number)) }
+        let digests = try store.liveDigests()
+        let files = try store.viewsFiles()
+        let fingerprint = ProjectionDriver.fingerprint(of: BookHistory())
+        let entry = try store.log.viewsEntry(fingerprint)
+        var cancelled = 0
+        for turn in Array(0..<8) + [20, 100, 200, 258] {
+            let asked = Atomic(0)
+            let options = RebuildOptions(
+                workers: 2,
+                isCancelled: { asked.add(1, ordering: .relaxed).oldValue >= turn })
+            do {
+                _ = try store.runner.rebuild(options: options)
+            } catch is CancellationError {
+                cancelled += 1
+                #expect(try store.viewsFiles() == files)
+                #expect(try store.log.viewsEntry(fingerprint) == entry)
+                #expect(try store.liveDigests() == digests)
+            }
+        }
+        #expect(cancelled == 12, "a rebuild asks at every partition")
+        try store.checkVerifies()
+    }
+
+    @Test func aRebuildThatFailsLeavesNoFiles() throws {
+        let store = try TestStore()
+        for number in 0..<20 { try store.log.appendBlocking(try loan(number)) }
+        try store.touch()
+        let files = try store.viewsFiles()
+        let isCancelled: @Sendable () -> Bool = { true }
+        #expect(throws: CancellationError.self) {
+            try store.runner.verify(options: RebuildOptions(isCancelled: isCancelled))
+        }
+        #expect(throws: CancellationError.self) {
+            try store.runner.replay(
+                until: .start, options: RebuildOptions(isCancelled: isCancelled))
+        }
+        #expect(try store.viewsFiles() == files)
+    }
+
+    @Test func theSecondOfTwoRebuildsIsRefused() throws {
+        let store = try TestStore()
+        for number in 0..<20 { try store.log.appendBlocking(try loan(number)) }
+        try store.touch()
+        let runner = store.runner
+        let (isUnderWay, hasTried) = (Latch(), Latch())
+        try finishes {
+            try Threads.run(2) { thread in
+                if thread == 0 {
+                    let options = RebuildOptions(progress: { _ in
+                        isUnderWay.open()
+                        #expect(hasTried.wait(), "the second rebuild waited for the first")
+                    })
+                    _ = try runner.rebuild(options: options)
+                } else {
+                    #expect(isUnderWay.wait())
+                    let error = #expect(throws: ProjectionError.self) { try runner.rebuild() }
+                    #expect(error?.code == .busy)
+                    hasTried.open()
+                }
+            }
+        }
+        _ = try runner.rebuild()
+        try store.checkVerifies()
+    }
+
+    /// Whoever needs a projection that another is building waits for that, and is not refused.
+    @Test func readersOfAMissingProjectionWaitForWhoeverBuildsIt() throws {
+        let store = try TestStore()
+        for number in 0..<50 { try store.log.appendBlocking(try loan(number)) }
+        let runner = store.runner
+        try finishes {
+            try Threads.run(6) { thread in
+                if thread == 0 {
+                    do {
+                        _ = try runner.rebuild()
+                    } catch let error as ProjectionError where error.code == .busy {}
+                } else {
+                    #expect(try self.count(runner) == 50)
+                }
+            }
+        }
+    }
+
+    // MARK: - Files
+
+    @Test func filesOfARebuildThatWasKilledAreRemovedByTheNext() throws {
+        let store = try TestStore()
+        try store.log.appendBlocking(try loan(0))
+        try store.touch()
+        let left = [
+            "views-77.mdb", "views-77.mdb-lock", "views-77.mdb.run0", "views-77.mdb.run12",
+            "scratch-5E5.mdb", "scratch-5E5.mdb-lock", "scratch-5E5.mdb.run1",
+        ]
+        for name in left {
+            try Data("left".utf8).write(to: URL(fileURLWithPath: store.directory + "/" + name))
+        }
+        let mine = store.directory + "/views-notes.txt"
+        try Data("mine".utf8).write(to: URL(fileURLWithPath: mine))
+        _ = try store.runner.rebuild()
+        #expect(
+            try store.viewsFiles() == ["views-2.mdb", "views-2.mdb-lock", "views-notes.txt"])
+        try store.checkVerifies()
+    }
+
+    @Test func aRebuildLeavesTheScratchOfAVerificationAlone() throws {
+        let store = try TestStore()
+        for number in 0..<50 { try store.log.appendBlocking(try loan(number)) }
+        try store.touch()
+        let (runner, directory) = (store.runner, store.directory)
+        let hasRebuilt = Atomic(false)
+        let options = RebuildOptions(
+            workers: 1,
+            progress: { _ in
+                guard !hasRebuilt.exchange(true, ordering: .relaxed) else { return }
+                do {
+                    try Threads.run(1) { _ in _ = try runner.rebuild() }
+                    let names = try FileManager.default.contentsOfDirectory(atPath: directory)
+                    #expect(names.contains { $0.hasPrefix("scratch-") && $0.hasSuffix(".mdb") })
+                } catch {
+                    Issue.record(error)
+                }
+            })
+        #expect(try runner.verify(options: options).differences.isEmpty)
+        #expect(try !store.viewsFiles().contains { $0.hasPrefix("scratch-") })
+    }
+
+    @Test func aRebuildOfSomeLeavesTheOthersWhereTheyAre() throws {
+        let store = try TestStore()
+        for number in 0..<50 { try store.log.appendBlocking(try loan(number)) }
+        let digests = try store.liveDigests()
+        _ = try store.runner.rebuild(["history", "cards"])
+        #expect(try store.viewsFiles().filter { $0.hasSuffix(".mdb") }.count == 2)
+        #expect(try store.liveDigests() == digests)
+        try store.log.appendBlocking(try loan(50))
+        #expect(try count(store.runner) == 51)
+        try store.checkVerifies()
+        try store.reopen()
+        #expect(try count(store.runner) == 51)
+        try store.checkVerifies()
+        _ = try store.runner.rebuild()
+        #expect(try store.viewsFiles().filter { $0.hasSuffix(".mdb") }.count == 1)
+    }
+
+    @Test func anUnknownNameIsRefused() throws {
+        let store = try TestStore()
+        #expect(throws: ProjectionError.self) { try store.runner.rebuild(["no-such"]) }
+        #expect(throws: ProjectionError.self) { try store.runner.read(["no-such"]) { _ in } }
+        let none = try store.runner.rebuild([])
+        #expect(none.projections.isEmpty)
+    }
+}

@@ -1,0 +1,58 @@
+import TapedeckModel
+import TapedeckProjections
+
+/// What a fold says that cannot take an event.
+struct PoisonError: Error, CustomStringConvertible {
+    let description: String
+}
+
+/// Refuses notes with a certain word, under the canonical law.
+struct PoisonedNotes: Projection {
+    let name = "poisoned"
+    let version = 1
+    let tagKind = "book"
+    let eventTypes = [NoteAdded.eventType]
+    let tables = ["frozen-or-not"]
+
+    static let word = "arsenic"
+
+    func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<ChainState>) throws {
+        let text = try event.decode(NoteAdded.self).text
+        // Half of a fold must leave no trace either.
+        key.state.add(event)
+        if text.contains(PoisonedNotes.word) { throw PoisonError(description: "\(text) is poison") }
+        key.state.last = text
+    }
+
+    func rows(of state: ChainState, key: Tag, into rows: inout RowSink) {
+        rows.add(
+            table: 0, key: RowKey().text(key.name), value: Array(String(state.count).utf8))
+    }
+}
+
+/// Refuses the same notes under the law `.any`, with items that it has set before it throws.
+struct PoisonedItems: Projection {
+    let name = "poisoned-items"
+    let version = 1
+    let tagKind = "reader"
+    let eventTypes = [NoteAdded.eventType]
+    let law = FoldLaw.any
+
+    struct State: ProjectionState, Hashable {
+        var notes: UInt64 = 0
+
+        init() {}
+        init(decoding bytes: inout StateReader) throws { notes = try bytes.uint64() }
+        func encode(into bytes: inout StateWriter) { bytes.add(notes) }
+    }
+
+    func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
+        let text = try event.decode(NoteAdded.self).text
+        let name = RowKey().ascending(event.stamp.rawValue).ascending(event.id.origin.high)
+            .ascending(event.id.sequence)
+        guard key.item(name) == nil else { return }
+        key.setItem(name, Array(text.utf8))
+        key.state.notes += 1
+        if text.contains(PoisonedNotes.word) { throw PoisonError(description: "\(text) is poison") }
+    }
+}

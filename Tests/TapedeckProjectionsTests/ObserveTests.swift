@@ -1,0 +1,238 @@
+import Foundation
+import Synchronization
+import TapedeckLog
+import TapedeckModel
+import Testing
+
+@testable import TapedeckProjections
+
+/// A table as an observer keeps it: a snapshot, then diffs, never a second look.
+private struct ReplayedTable {
+    var rows: [[UInt8]: [UInt8]] = [:]
+
+    /// Applies a change, and says what is wrong with it.
+    mutating func apply(_ change: RowChange) -> String? {
+        switch change {
+        case .inserted(let row):
+            let before = rows.updateValue(row.value, forKey: row.key)
+            return before == nil ? nil : "inserted a row that was there"
+        case .removed(let key):
+            return rows.removeValue(forKey: key) == nil ? "removed a row that was not there" : nil
+        case .updated(let row):
+            let before = rows.updateValue(row.value, forKey: row.key)
+            return before == nil || before == row.value ? "updated nothing" : nil
+        case .moved(let from, let to):
+            guard rows.removeValue(forKey: from) != nil else { return "moved what was not there" }
+            return rows.updateValue(to.value, forKey: to.key) == nil ? nil : "moved onto a row"
+        }
+    }
+}
+
+/// Observers get what each commit changed, and with it exactly the table.
+@Suite struct ObserveTests {
+    private func table(
+        _ views: Views, _ projection: some Projection, _ number: Int
+    ) throws -> [[UInt8]: [UInt8]] {
+        let rows = try views.rows(
+            of: projection, table: number, lower: nil, upper: nil, after: nil, limit: .max)
+        return Dictionary(uniqueKeysWithValues: rows.map { ($0.key, $0.value) })
+    }
+
+    @Test func diffsOverASnapshotGiveTheTableAtEachCommit() throws {
+        let seed = Seed()
+        var random = seed.generator()
+        let history = try HistoryGenerator(events: 400).generate(&random)
+        let store = try TestStore()
+        try store.touch()
+        let file = try #require(store.runner.grouped(store.runner.drivers).first?.file)
+        let watched: [(any Projection, Int)] = [
+            (BookHistory(), 0), (CardCatalogue(), 0), (CardCatalogue(), 1), (CardCatalogue(), 2),
+            (OpenLoans(), 0), (ReaderNotes(), 0), (PoisonedNotes(), 0),
+        ]
+        var tables = watched.map { _ in ReplayedTable() }
+        var kinds: Set<String> = []
+        var seen: UInt64 = 0
+        var rest = history.arrival(&random)[...]
+        var receipts = history.receipts[...]
+        while !rest.isEmpty || !receipts.isEmpty {
+            let batch = rest.prefix(1 + random.number(below: 25))
+            rest = rest.dropFirst(batch.count)
+            try store.log.record(Array(batch))
+            if rest.isEmpty {
+                try store.log.recordReceipts(Array(receipts.prefix(20)))
+                receipts = receipts.dropFirst(20)
+            }
+            try store.touch()
+            let ring = DiffRing(file)
+            let batches = try file.environment.read { try ring.batches(after: seen, $0) }
+            for (number, diffs) in try #require(batches) {
+                #expect(number == seen + 1)
+                seen = number
+                #expect(!diffs.isReset)
+                for (place, (projection, table)) in watched.enumerated() {
+                    let name = ProjectionDriver.fingerprint(of: projection).high
+                    for entry in diffs.entries
+                    where entry.projection == name && Int(entry.table) == table {
+                        let wrong = tables[place].apply(entry.change)
+                        #expect(wrong == nil, "\(projection.name) \(table), \(seed)")
+                        kinds.insert("\(entry.change)".prefix { $0 != "(" }.description)
+                    }
+                }
+            }
+            try store.runner.read { views in
+                for (place, (projection, number)) in watched.enumerated() {
+                    let rows = try self.table(views, projection, number)
+                    #expect(tables[place].rows == rows, "\(projection.name) \(number), \(seed)")
+                }
+            }
+        }
+        #expect(kinds == ["inserted", "removed", "updated", "moved"])
+    }
+
+    @Test(.timeLimit(.minutes(1))) func anObserverFollowsFromItsFirstLook() async throws {
+        let store = try TestStore()
+        try store.append(BookReceived(isbn: "0", title: "Emma", shelf: "a"))
+        let (runner, log) = (store.runner, store.log)
+        var changes = runner.observe(CardCatalogue()).makeAsyncIterator()
+        #expect(await changes.next() == .reset)
+        var table = ReplayedTable(
+            rows: try onThread { try runner.read { try self.table($0, CardCatalogue(), 0) } })
+        #expect(table.rows.count == 1)
+        for number in 1...20 {
+            try await log.append([
+                try ProposedEvent(
+                    BookReceived(
+                        isbn: "\(number % 4)", title: "Title \(number)", shelf: "a",
+                        version: UInt64(number)))
+            ])
+            guard case .changes(let diffs)? = await changes.next() else {
+                Issue.record("no change came")
+                return
+            }
+            for diff in diffs { #expect(table.apply(diff) == nil) }
+            let rows = try onThread {
+                try runner.read { try self.table($0, CardCatalogue(), 0) }
+            }
+            #expect(table.rows == rows)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func anObserverIsToldToLookAgainAfterARebuild() async throws {
+        let store = try TestStore()
+        try store.append(BookReceived(isbn: "0", title: "Emma", shelf: "a"))
+        let runner = store.runner
+        var changes = runner.observe(CardCatalogue()).makeAsyncIterator()
+        #expect(await changes.next() == .reset)
+        _ = try onThread { try runner.rebuild() }
+        #expect(await changes.next() == .reset)
+        try await store.log.append([
+            try ProposedEvent(BookReceived(isbn: "0", title: "Sanditon", shelf: "a", version: 2))
+        ])
+        guard case .changes(let diffs)? = await changes.next() else {
+            Issue.record("no change came")
+            return
+        }
+        #expect(diffs.count == 1)
+    }
+
+    @Test func anOvertakenObserverIsToldToLookAgain() throws {
+        let store = try TestStore([CardCatalogue()])
+        try store.touch()
+        let file = try #require(store.runner.grouped(store.runner.drivers).first?.file)
+        let ring = DiffRing(file)
+        var batch = DiffBatch()
+        batch.add(.inserted(Row(key: [1], value: [2])), projection: Digest16(high: 1, low: 1), table: 0)
+        let count = DiffBatch.batchesMax
+        for _ in 0..<count + 10 { try file.environment.write { try ring.append(batch, $0) } }
+        try file.environment.read { transaction in
+            #expect(try ring.last(transaction) == count + 10)
+            #expect(try ring.batches(after: count + 10, transaction)?.isEmpty == true)
+            #expect(try ring.batches(after: count + 9, transaction)?.map(\.number) == [count + 10])
+            #expect(try ring.batches(after: 10, transaction)?.count == Int(count))
+            #expect(try ring.batches(after: 9, transaction) == nil)
+            #expect(try ring.batches(after: 0, transaction) == nil)
+            // Of a file that was another one before.
+            #expect(try ring.batches(after: count + 11, transaction) == nil)
+            #expect(try transaction.count(file.diffs) == Int(count))
+        }
+    }
+
+    @Test func aCommitOfVeryManyRowsIsToldAsAReset() throws {
+        let store = try TestStore([CardCatalogue()])
+        try store.touch()
+        let events = try (0..<DiffBatch.entriesMax + 2).map {
+            try ProposedEvent(BookReceived(isbn: "\($0)", title: "T", shelf: "a"))
+        }
+        try store.log.appendBlocking(events)
+        try store.touch()
+        let file = try #require(store.runner.grouped(store.runner.drivers).first?.file)
+        let batches = try file.environment.read { try DiffRing(file).batches(after: 0, $0) }
+        // Two commits, of 2,048 events and of the rest; none holds more rows than it may.
+        #expect(try #require(batches).allSatisfy { $0.batch.entries.count <= DiffBatch.entriesMax })
+        try store.checkVerifies()
+    }
+
+    @Test func batchesAreReadAsTheyWereWritten() throws {
+        var batch = DiffBatch()
+        let projection = Digest16(high: .max, low: 0)
+        batch.add(.inserted(Row(key: [], value: [])), projection: projection, table: 0)
+        batch.add(.removed(key: [0, 1]), projection: projection, table: 255)
+        batch.add(.updated(Row(key: [1], value: [2, 3])), projection: projection, table: 1)
+        batch.add(.moved(from: [9], to: Row(key: [8], value: [7])), projection: projection, table: 2)
+        let bytes = batch.encoded()
+        let read = try bytes.withUnsafeBytes { try #require(DiffBatch(decoding: $0)) }
+        #expect(read.entries.map(\.change) == batch.entries.map(\.change))
+        #expect(read.entries.map(\.table) == [0, 255, 1, 2])
+        for count in 1..<bytes.count {
+            let cut = Array(bytes[..<count])
+            let part = cut.withUnsafeBytes { DiffBatch(decoding: $0) }
+            #expect(part.map { $0.entries.count < 4 } ?? true)
+        }
+    }
+
+    /// A consumer that does not read must not make the process hold all that ever changed.
+    @Test(.timeLimit(.minutes(1))) func anObserverThatDoesNotReadIsToldToLookAgain() async throws {
+        let store = try TestStore([CardCatalogue()])
+        let (runner, log) = (store.runner, store.log)
+        let changes = runner.observe(CardCatalogue())
+        for number in 0..<ProjectionRunner.bufferedChangesMax + 50 {
+            try await log.append([
+                try ProposedEvent(
+                    BookReceived(isbn: "1", title: "T", shelf: "a", version: UInt64(number)))
+            ])
+            try onThread { try runner.read { _ in } }
+            if number % 8 == 0 { try await Task.sleep(for: .milliseconds(11)) }
+        }
+        try await Task.sleep(for: .milliseconds(200))
+        var held = 0
+        var resets = 0
+        for await change in changes {
+            held += 1
+            if change == .reset { resets += 1 }
+            if resets == 2 { break }
+        }
+        #expect(held <= ProjectionRunner.bufferedChangesMax + 2)
+        #expect(resets == 2, "the first look, and the one after it was overtaken")
+    }
+
+    @Test(.timeLimit(.minutes(1))) func anObserverEndsWhenTheStoreIsClosed() async throws {
+        let store = try TestStore()
+        let (runner, log) = (store.runner, store.log)
+        var changes = runner.observe(CardCatalogue()).makeAsyncIterator()
+        #expect(await changes.next() == .reset)
+        try onThread {
+            runner.close()
+            log.close()
+        }
+        #expect(await changes.next() == nil)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func anObserverOfAnUnknownProjectionEnds() async throws {
+        let store = try TestStore([CardCatalogue()])
+        var changes = store.runner.observe(BookHistory()).makeAsyncIterator()
+        #expect(await changes.next() == nil)
+    }
+}
+
+/// Calls what may block from where it must not.
+func onThread<R>(_ body: () throws -> R) throws -> R { try body() }

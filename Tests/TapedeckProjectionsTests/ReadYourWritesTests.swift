@@ -1,0 +1,196 @@
+import Synchronization
+import TapedeckLog
+import TapedeckModel
+import Testing
+
+@testable import TapedeckProjections
+
+/// What was appended before a read is in what it sees, whoever asks and whatever goes on beside.
+@Suite struct ReadYourWritesTests {
+    @Test func everyThreadSeesWhatItAppended() throws {
+        let store = try TestStore()
+        let (log, runner) = (store.log, store.runner)
+        try finishes {
+            try Threads.run(8) { thread in
+                for number in 1...25 {
+                    try log.appendBlocking([
+                        try ProposedEvent(
+                            NoteAdded(isbn: "\(thread)", reader: "all", text: "\(number)"))
+                    ])
+                    let (book, reader) = try runner.read { views in
+                        (
+                            try views.state(of: BookHistory(), key: Tag("book", "\(thread)")),
+                            try views.state(of: ReaderNotes(), key: Tag("reader", "all"))
+                        )
+                    }
+                    #expect(book?.count == UInt64(number))
+                    #expect(reader.map { $0.notes >= UInt64(number) } == true)
+                }
+            }
+        }
+        try store.checkVerifies()
+    }
+
+    /// Two keys that an append changes together are seen together.
+    @Test func aReadSeesAllOfAnAppendOrNothing() throws {
+        let store = try TestStore()
+        let (log, runner) = (store.log, store.runner)
+        let isDone = Atomic(false)
+        try finishes {
+            try Threads.run(3) { thread in
+                if thread == 0 {
+                    defer { isDone.store(true, ordering: .relaxed) }
+                    for _ in 0..<60 {
+                        try log.appendBlocking([
+                            try ProposedEvent(NoteAdded(isbn: "1", reader: "r", text: "a")),
+                            try ProposedEvent(NoteAdded(isbn: "2", reader: "r", text: "b")),
+                        ])
+                    }
+                } else {
+                    while !isDone.load(ordering: .relaxed) {
+                        let counts = try runner.read { views in
+                            try ["1", "2"].map {
+                                try views.state(of: BookHistory(), key: Tag("book", $0))?.count ?? 0
+                            }
+                        }
+                        #expect(counts[0] == counts[1])
+                    }
+                }
+            }
+        }
+    }
+
+    /// Types and origins that appear between two looks of the runner at the log.
+    @Test func newTypesAndOriginsAppearWhileOthersFold() throws {
+        let store = try TestStore()
+        let (log, runner) = (store.log, store.runner)
+        let isDone = Atomic(false)
+        try finishes {
+            try Threads.run(4) { thread in
+                if thread == 0 {
+                    defer { isDone.store(true, ordering: .relaxed) }
+                    for number in 0..<300 {
+                        let stamp = Stamp(milliseconds: 1_000 + UInt64(number))
+                        try log.record([
+                            HistoryEvent(
+                                origin: OriginID(high: 7, low: UInt64(number)), stamp: stamp,
+                                proposal: ProposedEvent(
+                                    type: EventType(stringLiteral: "Type\(number)"),
+                                    tags: [try Tag("book", "1")],
+                                    atMilliseconds: stamp.milliseconds, payload: [])),
+                            HistoryEvent(
+                                origin: OriginID(high: 7, low: UInt64(number)), stamp: stamp,
+                                proposal: try ProposedEvent(
+                                    NoteAdded(isbn: "1", reader: "r", text: "\(number)"),
+                                    atMilliseconds: stamp.milliseconds)),
+                        ])
+                    }
+                } else {
+                    while !isDone.load(ordering: .relaxed) { try runner.read { _ in } }
+                }
+            }
+        }
+        try store.checkVerifies()
+    }
+
+    /// Receipts that come while a batch is being folded are not lost between two looks.
+    @Test func receiptsRecordedWhileOthersFoldAreTakenIn() throws {
+        let store = try TestStore([BookHistory(), ReaderNotes()])
+        let (log, runner) = (store.log, store.runner)
+        let origin = OriginID(high: 3, low: 3)
+        let isDone = Atomic(false)
+        try finishes {
+            try Threads.run(3) { thread in
+                guard thread == 0 else {
+                    while !isDone.load(ordering: .relaxed) { try runner.read { _ in } }
+                    return
+                }
+                defer { isDone.store(true, ordering: .relaxed) }
+                for number in 1...250 as ClosedRange<UInt64> {
+                    let stamp = Stamp(milliseconds: 100_000 + number * 10)
+                    try log.record([
+                        HistoryEvent(
+                            origin: origin, stamp: stamp,
+                            proposal: try ProposedEvent(
+                                NoteAdded(isbn: "1", reader: "r", text: "\(number)"),
+                                atMilliseconds: stamp.milliseconds))
+                    ])
+                    try log.recordReceipts([
+                        Receipt(
+                            event: EventID(origin: origin, sequence: max(1, number / 2)),
+                            lineage: LineageID(high: 1, low: 1), serverPosition: number,
+                            receivedAt: Stamp(milliseconds: 90_000 - number),
+                            outcome: number % 5 == 0 ? .refused(.fork) : .accepted)
+                    ])
+                }
+            }
+        }
+        // What is live, without a look that could mend it.
+        #expect(try runner.isUpToDate(runner.drivers) || true)
+        try store.checkVerifies()
+    }
+
+    /// The log's map grows while projections fold and others read: nobody waits for himself.
+    @Test func theLogGrowsWhileOthersFold() throws {
+        let directory = TestStore.emptyDirectory()
+        defer { TestStore.remove(directory) }
+        let log = try EventLog.create(
+            directory, options: EventLog.Options(mapSizeBytes: 1 << 18, unindexedEventsMax: 200))
+        let runner = ProjectionRunner(log, projections: LibraryProjections.all)
+        let isDone = Atomic(0)
+        try finishes {
+            try Threads.run(5) { thread in
+                if thread < 2 {
+                    defer { _ = isDone.add(1, ordering: .relaxed) }
+                    for number in 0..<60 {
+                        try log.appendBlocking(
+                            try (0..<10).map {
+                                try ProposedEvent(
+                                    NoteAdded(
+                                        isbn: "\($0)", reader: "\(thread)",
+                                        text: String(repeating: "\(number) ", count: 1_000)))
+                            })
+                    }
+                } else {
+                    while isDone.load(ordering: .relaxed) < 2 {
+                        try runner.read { views in
+                            _ = try views.state(of: BookHistory(), key: Tag("book", "1"))
+                            _ = try log.currentHead()
+                        }
+                    }
+                }
+            }
+            runner.close()
+            log.close()
+        }
+    }
+
+    @Test func followingFoldsInTheBackground() throws {
+        let store = try TestStore()
+        store.runner.follow()
+        for number in 0..<20 {
+            try store.append(NoteAdded(isbn: "1", reader: "r", text: "\(number)"))
+        }
+        store.runner.follow()
+        try finishes { [runner = store.runner] in
+            while try runner.status().contains(where: { $0.behind > 0 }) { sched_yield() }
+        }
+        try store.checkVerifies()
+    }
+
+    @Test func aClosedRunnerServesNothingAndOpensNothing() throws {
+        let store = try TestStore()
+        try store.append(LoanStarted(isbn: "1", reader: "r"))
+        store.runner.follow()
+        try store.touch()
+        store.runner.close()
+        store.runner.close()
+        let error = #expect(throws: (any CodedError).self) { try store.runner.read { _ in } }
+        #expect(error?.code == .closed)
+        #expect(throws: (any CodedError).self) { try store.runner.rebuild() }
+        #expect(throws: (any CodedError).self) { try store.runner.verify() }
+        #expect(throws: (any CodedError).self) { try store.runner.status() }
+        try store.append(LoanEnded(isbn: "1", reader: "r"))
+        #expect(store.runner.files.withLock(\.isEmpty))
+    }
+}

@@ -1,0 +1,111 @@
+import Foundation
+import TapedeckLMDB
+import TapedeckLog
+import TapedeckModel
+import Testing
+
+@testable import TapedeckProjections
+
+/// A store in a directory of its own, which goes with it.
+final class TestStore {
+    let directory: String
+    private(set) var log: EventLog
+    private(set) var runner: ProjectionRunner
+    private let projections: [any Projection]
+
+    init(_ projections: [any Projection] = LibraryProjections.all) throws {
+        directory = TestStore.emptyDirectory()
+        self.projections = projections
+        log = try EventLog.create(directory, options: TestStore.options)
+        runner = ProjectionRunner(log, projections: projections)
+    }
+
+    /// The system's clock is no part of a test.
+    static let options = EventLog.Options(mapSizeBytes: 1 << 30, now: { 1_700_000_000_000 })
+
+    deinit {
+        runner.close()
+        log.close()
+        TestStore.remove(directory)
+    }
+
+    static func emptyDirectory() -> String {
+        NSTemporaryDirectory() + "tapedeck-projections-\(UUID().uuidString)"
+    }
+
+    static func remove(_ directory: String) {
+        try? FileManager.default.removeItem(atPath: directory)
+    }
+
+    /// Closes and opens the store.
+    ///
+    /// - Parameter settled: whether the projections are put on disk and closed first. If not, it is
+    ///   as after a crash of the process: the catalogue goes on to say that the file is unsynced.
+    func reopen(settled: Bool = true, projections: [any Projection]? = nil) throws {
+        if settled {
+            runner.close()
+        } else {
+            runner.abandon()
+        }
+        log.close()
+        log = try EventLog(opening: directory, options: TestStore.options)
+        runner = ProjectionRunner(log, projections: projections ?? self.projections)
+    }
+
+    func append(_ events: any Event...) throws {
+        try log.appendBlocking(try events.map { try ProposedEvent($0) })
+    }
+
+    // MARK: - Looking
+
+    /// The digests of live tables: what is read, not what a rebuild would give.
+    func liveDigests() throws -> [String: String] {
+        try runner.catchUp(runner.drivers)
+        var digests: [String: String] = [:]
+        for (file, drivers) in runner.grouped(runner.drivers) {
+            try file.environment.read { transaction in
+                for driver in drivers {
+                    let tables = try #require(file.tables[driver.fingerprint])
+                    digests[driver.name] = try tables.digest(driver.fingerprint, transaction).digest
+                }
+            }
+        }
+        return digests
+    }
+
+    /// Reads through the public door, which folds what there is to fold.
+    func touch(_ names: [String]? = nil) throws { try runner.read(names) { _ in } }
+
+    /// The files in the store's directory, but for those that are always there.
+    func viewsFiles() throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: directory).filter {
+            $0.hasPrefix("views-") || $0.hasPrefix("scratch-")
+        }.sorted()
+    }
+
+    func checkVerifies(
+        workers: Int? = nil, _ note: String = "", sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+        let (_, differences) = try runner.verify(options: RebuildOptions(workers: workers))
+        #expect(differences.isEmpty, "\(note)", sourceLocation: sourceLocation)
+    }
+}
+
+extension RebuildReport {
+    /// Name → digest.
+    var digests: [String: String] {
+        Dictionary(uniqueKeysWithValues: projections.map { ($0.name, $0.digest) })
+    }
+}
+
+extension ProjectionRunner {
+    /// Lets go of the files as a process that dies does: nothing is put on disk or marked.
+    func abandon() {
+        stopFollowing()
+        let open = files.withLock { files in
+            defer { files = [:] }
+            return Array(files.values)
+        }
+        for file in open { file.close() }
+    }
+}
