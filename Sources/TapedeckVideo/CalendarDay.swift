@@ -1,0 +1,101 @@
+/// A day of the proleptic Gregorian calendar, without a zone.
+package struct CalendarDay: Hashable, Comparable, Sendable, CustomStringConvertible {
+    /// Days since 1970-01-01.
+    package let number: Int
+
+    /// Wraps a number of days since 1970-01-01.
+    package init(number: Int) { self.number = number }
+
+    /// Reads `YYYY-MM-DD`; anything else, and days that do not exist, give nil.
+    package init?(_ text: some StringProtocol) {
+        let bytes = Array(text.utf8)
+        guard bytes.count == 10, bytes[4] == UInt8(ascii: "-"), bytes[7] == UInt8(ascii: "-") else {
+            return nil
+        }
+        func digits(_ range: Range<Int>) -> Int? {
+            var value = 0
+            for byte in bytes[range] {
+                guard (0x30...0x39).contains(byte) else { return nil }
+                value = value * 10 + Int(byte - 0x30)
+            }
+            return value
+        }
+        guard let year = digits(0..<4), let month = digits(5..<7), let day = digits(8..<10),
+            year > 0, (1...12).contains(month), day >= 1,
+            day <= CalendarDay.length(ofMonth: month, year: year)
+        else { return nil }
+        self.init(year: year, month: month, day: day)
+    }
+
+    // Years begin in March here, so that the leap day is a year's last; the arithmetic is that of
+    // Howard Hinnant, "chrono-compatible low-level date algorithms".
+    private init(year: Int, month: Int, day: Int) {
+        let year = month <= 2 ? year - 1 : year
+        let era = year / 400
+        let yearOfEra = year - era * 400
+        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
+        number =
+            era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
+            - 719_468
+    }
+
+    /// The day on which a time falls, `offsetSeconds` east of Greenwich.
+    package init(milliseconds: Int64, offsetSeconds: Int) {
+        let seconds = Int(milliseconds.floorDivided(by: 1_000)) + offsetSeconds
+        number = seconds.floorDivided(by: 86_400)
+    }
+
+    /// The Monday of the ISO week that the day is in.
+    package var monday: CalendarDay {
+        // Day 0 was a Thursday.
+        let weekday = (number + 3) - (number + 3).floorDivided(by: 7) * 7
+        return CalendarDay(number: number - weekday)
+    }
+
+    /// Midnight at its beginning in UTC, in Unix milliseconds.
+    package var startMilliseconds: Int64 { Int64(number) * 86_400_000 }
+
+    package func adding(_ days: Int) -> CalendarDay { CalendarDay(number: number + days) }
+
+    /// `YYYY-MM-DD`.
+    package var description: String {
+        let shifted = number + 719_468
+        let era = shifted.floorDivided(by: 146_097)
+        let dayOfEra = shifted - era * 146_097
+        let yearOfEra =
+            (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let shiftedMonth = (5 * dayOfYear + 2) / 153
+        let day = dayOfYear - (153 * shiftedMonth + 2) / 5 + 1
+        let month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
+        let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+        return "\(year.padded(4))-\(month.padded(2))-\(day.padded(2))"
+    }
+
+    /// Earlier.
+    package static func < (left: CalendarDay, right: CalendarDay) -> Bool {
+        left.number < right.number
+    }
+
+    private static func length(ofMonth month: Int, year: Int) -> Int {
+        switch month {
+        case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
+        case 4, 6, 9, 11: 30
+        default: 31
+        }
+    }
+}
+
+extension BinaryInteger {
+    /// The quotient rounded down, also below 0.
+    package func floorDivided(by divisor: Self) -> Self {
+        let quotient = self / divisor
+        return self % divisor < 0 ? quotient - 1 : quotient
+    }
+
+    /// Decimal digits, led by zeros up to `width`; for values that are not negative.
+    package func padded(_ width: Int) -> String {
+        let digits = String(self)
+        return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits
+    }
+}

@@ -1,0 +1,158 @@
+internal import Foundation
+internal import SwiftProtobuf
+public import TapedeckModel
+
+/// All event types of this domain by their names: reads their payloads from JSON and writes them.
+///
+/// ```swift
+/// let event = try EventCatalogue.video.proposal(
+///     type: "WatchLaterToggled", json: #"{"video":"https://youtu.be/dQw4w9WgXcQ","isOn":true}"#)
+/// ```
+public struct EventCatalogue: Sendable {
+    private let types: [(type: EventType, message: any VideoEvent.Type)]
+
+    /// Every type that this program knows.
+    public static let video = EventCatalogue(types: [
+        AnswerUploaded.self, BroadcastReceived.self, CastObserved.self, CommentPosted.self,
+        EpisodeScheduled.self, PlaybackProgressed.self, ShowObserved.self, VideoExtracted.self,
+        WatchLaterToggled.self,
+    ])
+
+    private init(types: [any VideoEvent.Type]) {
+        self.types = types.map { ($0.eventType, $0) }
+    }
+
+    /// The types' names, sorted.
+    public var typeNames: [String] { types.map(\.type.name) }
+
+    /// Makes a proposal of a type's name and its payload as JSON text.
+    ///
+    /// Throws as `proposal(type:json:atMilliseconds:)` over bytes does.
+    public func proposal(
+        type: String, json: String, atMilliseconds: UInt64? = nil
+    ) throws(ModelError) -> ProposedEvent {
+        try proposal(type: type, json: Array(json.utf8), atMilliseconds: atMilliseconds)
+    }
+
+    /// Makes a proposal of a type's name and its payload as JSON by protobuf's mapping.
+    ///
+    /// Numbers of 64 bits are read as numbers and as texts, fields that the type does not have are
+    /// left aside, and videos may stand as URLs.
+    ///
+    /// - Parameter atMilliseconds: when it happened, in Unix milliseconds; nil lets the store say.
+    ///
+    /// Throws `ModelError`: `.unknownType`; `.malformedJSON` with line and column; `.invalidPayload`,
+    /// `.invalidVideo` or `.tooLarge` with the field at the front of the message.
+    public func proposal(
+        type: String, json: [UInt8], atMilliseconds: UInt64? = nil
+    ) throws(ModelError) -> ProposedEvent {
+        guard let message = types.first(where: { $0.type.name == type })?.message else {
+            throw unknown(type)
+        }
+        if let atMilliseconds, atMilliseconds >= UInt64(Timestamps.recorded.upperBound) {
+            throw ModelError(.invalidTime, "a time outside 1970 to 9999")
+        }
+        return try proposal(of: message, json: json, atMilliseconds: atMilliseconds)
+    }
+
+    /// A payload as JSON by protobuf's mapping, or nil for a type that this program does not know.
+    ///
+    /// Throws `ModelError` with `.invalidPayload` where the bytes are not a payload of that type.
+    public func json(
+        type: EventType, version: UInt16 = 1, payload: [UInt8]
+    ) throws(ModelError) -> String? {
+        guard let message = types.first(where: { $0.type == type })?.message else { return nil }
+        func json<E: VideoEvent>(of _: E.Type) throws -> String {
+            try E(payload: payload, version: version).jsonString()
+        }
+        do {
+            return try json(of: message)
+        } catch let error as ModelError {
+            throw error
+        } catch {
+            throw ModelError(.invalidPayload, "the payload of a \(type) cannot be written as JSON")
+        }
+    }
+
+    private func proposal<E: VideoEvent>(
+        of _: E.Type, json: [UInt8], atMilliseconds: UInt64?
+    ) throws(ModelError) -> ProposedEvent {
+        let (value, members) = try JSONParser.parseWithMembers(
+            json, bytesMax: FieldLimits.jsonBytesMax)
+        guard case .object = value else {
+            throw ModelError(.invalidPayload, "the payload is \(value.kind), not an object")
+        }
+        let message: E
+        do {
+            message = try E(jsonUTF8Bytes: json.withoutByteOrderMark, options: .lenient)
+        } catch {
+            throw EventCatalogue.culprit(E.self, json, members)
+        }
+        do {
+            return try ProposedEvent(message.normalized(), atMilliseconds: atMilliseconds)
+        } catch let error as ModelError {
+            throw error
+        } catch {
+            throw ModelError(.invalidPayload, "the payload of a \(E.eventType) cannot be written")
+        }
+    }
+
+    /// Names the member that cannot be read: protobuf's reader does not, so each is read alone.
+    private static func culprit<E: VideoEvent>(
+        _: E.Type, _ json: [UInt8], _ members: [JSONParser.Member]
+    ) -> ModelError {
+        for member in members {
+            let alone = [UInt8(ascii: "{")] + json[member.range] + [UInt8(ascii: "}")]
+            if (try? E(jsonUTF8Bytes: alone, options: .lenient)) == nil {
+                return FieldChecks.invalid(
+                    String(member.name.prefix(80)), "cannot be read as a \(E.eventType)'s")
+            }
+        }
+        return ModelError(.invalidPayload, "the payload names a field twice")
+    }
+
+    private func unknown(_ type: String) -> ModelError {
+        let near = types.map { (distance: editDistance(type, $0.type.name), name: $0.type.name) }
+            .filter { $0.distance <= max(3, type.utf8.count / 2) }
+            .sorted { ($0.distance, $0.name) < ($1.distance, $1.name) }
+            .prefix(3).map(\.name)
+        return ModelError(
+            .unknownType, "\"\(type.prefix(80))\" is no event type of this program",
+            hint: near.isEmpty
+                ? "known are \(typeNames.joined(separator: ", "))"
+                : "did you mean \(near.joined(separator: " or "))?")
+    }
+}
+
+/// How many letters have to be added, dropped or changed, upper and lower case being equal.
+///
+/// Only the first 80 bytes count, as names are shorter and hostile ones may be long.
+private func editDistance(_ left: String, _ right: String) -> Int {
+    let left = Array(left.lowercased().utf8.prefix(80))
+    let right = Array(right.lowercased().utf8.prefix(80))
+    var row = Array(0...right.count)
+    for (i, a) in left.enumerated() {
+        var diagonal = row[0]
+        row[0] = i + 1
+        for (j, b) in right.enumerated() {
+            let changed = diagonal + (a == b ? 0 : 1)
+            diagonal = row[j + 1]
+            row[j + 1] = min(changed, row[j] + 1, row[j + 1] + 1)
+        }
+    }
+    return row[right.count]
+}
+
+extension JSONDecodingOptions {
+    fileprivate static var lenient: JSONDecodingOptions {
+        var options = JSONDecodingOptions()
+        options.ignoreUnknownFields = true
+        return options
+    }
+}
+
+extension [UInt8] {
+    fileprivate var withoutByteOrderMark: [UInt8] {
+        starts(with: [0xEF, 0xBB, 0xBF]) ? Array(self[3...]) : self
+    }
+}

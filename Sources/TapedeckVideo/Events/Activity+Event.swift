@@ -1,0 +1,107 @@
+public import TapedeckModel
+
+extension VideoExtracted: VideoEvent {
+    /// `VideoExtracted`.
+    public static let eventType: EventType = "VideoExtracted"
+
+    /// The last address of a video stands for all before it.
+    public static var retention: Retention { .latest }
+
+    /// The video.
+    public var tags: [Tag] { get throws { [try VideoKey(video).tag] } }
+
+    /// Checks the video, the address and the times.
+    public func normalized() throws(ModelError) -> VideoExtracted {
+        var copy = self
+        copy.video = try FieldChecks.video(video, "video").text
+        try FieldChecks.url(url, "url")
+        try FieldChecks.time(extractedAt, "extractedAt")
+        try FieldChecks.time(expiresAt, "expiresAt")
+        return copy
+    }
+}
+
+extension CommentPosted: VideoEvent {
+    /// `CommentPosted`.
+    public static let eventType: EventType = "CommentPosted"
+
+    /// The video, or the answer.
+    public var tags: [Tag] {
+        get throws { hasVideo ? [try VideoKey(video).tag] : [try Tag("answer", answer)] }
+    }
+
+    /// Checks that exactly one thing is commented and that something is said.
+    public func normalized() throws(ModelError) -> CommentPosted {
+        var copy = self
+        guard hasVideo != hasAnswer else {
+            throw FieldChecks.invalid("video", "or answer must be given, and not both")
+        }
+        if hasVideo { copy.video = try FieldChecks.video(video, "video").text }
+        if hasAnswer { try FieldChecks.id(answer, "answer") }
+        guard text.unicodeScalars.contains(where: { !$0.properties.isWhitespace }) else {
+            throw FieldChecks.invalid("text", "is missing or blank")
+        }
+        try FieldChecks.text(text, "text")
+        try FieldChecks.text(author, "author")
+        return copy
+    }
+}
+
+extension WatchLaterToggled: VideoEvent {
+    /// `WatchLaterToggled`.
+    public static let eventType: EventType = "WatchLaterToggled"
+
+    /// The video.
+    public var tags: [Tag] { get throws { [try VideoKey(video).tag] } }
+
+    /// Checks the video and that the toggle says which way.
+    public func normalized() throws(ModelError) -> WatchLaterToggled {
+        var copy = self
+        copy.video = try FieldChecks.video(video, "video").text
+        guard hasIsOn else { throw FieldChecks.invalid("isOn", "is missing") }
+        return copy
+    }
+}
+
+extension PlaybackProgressed: VideoEvent {
+    /// `PlaybackProgressed`.
+    public static let eventType: EventType = "PlaybackProgressed"
+
+    /// The furthest place of a viewing stands for all.
+    public static var retention: Retention { .max }
+
+    /// The video.
+    public var tags: [Tag] { get throws { [try VideoKey(video).tag] } }
+
+    /// Checks the video, the viewing and the figures.
+    ///
+    /// A position beyond the duration is accepted: players round both.
+    public func normalized() throws(ModelError) -> PlaybackProgressed {
+        var copy = self
+        copy.video = try FieldChecks.video(video, "video").text
+        try FieldChecks.id(viewing, "viewing")
+        try FieldChecks.seconds(positionSeconds, "positionSeconds")
+        try FieldChecks.seconds(durationSeconds, "durationSeconds")
+        return copy
+    }
+}
+
+extension AnswerUploaded: VideoEvent {
+    /// `AnswerUploaded`.
+    public static let eventType: EventType = "AnswerUploaded"
+
+    /// The answer and the question.
+    public var tags: [Tag] {
+        get throws { [try Tag("answer", answer), try Tag("question", question)] }
+    }
+
+    /// Checks the ids, the duration and the addresses.
+    public func normalized() throws(ModelError) -> AnswerUploaded {
+        try FieldChecks.id(question, "question")
+        try FieldChecks.id(answer, "answer")
+        try FieldChecks.seconds(durationSeconds, "durationSeconds")
+        if hasVideoURL { try FieldChecks.url(videoURL, "videoUrl") }
+        if hasThumbnailURL { try FieldChecks.url(thumbnailURL, "thumbnailUrl") }
+        return self
+    }
+}

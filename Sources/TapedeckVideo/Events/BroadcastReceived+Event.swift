@@ -1,0 +1,36 @@
+public import TapedeckModel
+
+extension BroadcastReceived: Observation {
+    /// `BroadcastReceived`.
+    public static let eventType: EventType = "BroadcastReceived"
+
+    /// The video.
+    public var tags: [Tag] { get throws { [try VideoKey(video).tag] } }
+
+    /// `shelby/broadcast/<id>`.
+    public var entity: String { "shelby/broadcast/\(broadcast)" }
+
+    /// When the remote last changed it, else when it was shared, in Unix milliseconds.
+    public var remoteVersion: UInt64? {
+        let time =
+            hasUpdatedAt ? updatedAt.milliseconds : hasCreatedAt ? createdAt.milliseconds : nil
+        return time.map { UInt64(max(0, $0)) }
+    }
+
+    /// Versions are milliseconds.
+    public static var versionMilliseconds: Int64 { 1 }
+
+    /// Checks the ids, the texts and the times.
+    public func normalized() throws(ModelError) -> BroadcastReceived {
+        var copy = self
+        try FieldChecks.id(broadcast, "broadcast")
+        copy.video = try FieldChecks.video(video, "video").text
+        try FieldChecks.text(title, "title")
+        try FieldChecks.text(sharer, "sharer")
+        try FieldChecks.text(origin, "origin")
+        try FieldChecks.text(comment, "comment")
+        try FieldChecks.time(createdAt, "createdAt")
+        try FieldChecks.time(updatedAt, "updatedAt")
+        return copy
+    }
+}

@@ -1,0 +1,151 @@
+public import TapedeckModel
+
+extension ShowObserved: Observation {
+    /// `ShowObserved`.
+    public static let eventType: EventType = "ShowObserved"
+
+    /// The show.
+    public var tags: [Tag] { get throws { [try Tag("show", String(show))] } }
+
+    /// `tvmaze/show/<id>`.
+    public var entity: String { "tvmaze/show/\(show)" }
+
+    /// When TVmaze last changed the show, in Unix seconds.
+    public var remoteVersion: UInt64? { hasUpdated ? UInt64(max(0, updated)) : nil }
+
+    /// Versions are seconds.
+    public static var versionMilliseconds: Int64 { 1_000 }
+
+    /// Checks the id, the texts and the days.
+    public func normalized() throws(ModelError) -> ShowObserved {
+        try FieldChecks.id(show, "show")
+        if hasUpdated { try FieldChecks.version(updated, "updated") }
+        if hasNetwork { try network.check("network") }
+        if hasWebChannel { try webChannel.check("webChannel") }
+        try FieldChecks.list(genres.count, "genres")
+        for genre in genres { try FieldChecks.text(genre, "genres") }
+        if hasImage { try image.check("image") }
+        if hasRuntimeMinutes { try FieldChecks.minutes(runtimeMinutes, "runtimeMinutes") }
+        if hasAverageRuntimeMinutes {
+            try FieldChecks.minutes(averageRuntimeMinutes, "averageRuntimeMinutes")
+        }
+        if hasPremiered { try FieldChecks.day(premiered, "premiered") }
+        if hasEnded { try FieldChecks.day(ended, "ended") }
+        for (value, field) in [
+            (name, "name"), (summary, "summary"), (type, "type"), (language, "language"),
+            (status, "status"), (officialSite, "officialSite"), (schedule.time, "schedule.time"),
+            (externals.imdb, "externals.imdb"),
+        ] { try FieldChecks.text(value, field) }
+        try FieldChecks.list(schedule.days.count, "schedule.days")
+        for day in schedule.days { try FieldChecks.text(day, "schedule.days") }
+        try FieldChecks.cleared(cleared)
+        return self
+    }
+}
+
+extension EpisodeScheduled: Observation {
+    /// `EpisodeScheduled`.
+    public static let eventType: EventType = "EpisodeScheduled"
+
+    /// The episode and its show.
+    public var tags: [Tag] {
+        get throws { [try Tag("episode", String(episode)), try Tag("show", String(show))] }
+    }
+
+    /// `tvmaze/episode/<id>`.
+    public var entity: String { "tvmaze/episode/\(episode)" }
+
+    /// The version of the show with which it came: a change to an episode marks its show.
+    public var remoteVersion: UInt64? { hasShowUpdated ? UInt64(max(0, showUpdated)) : nil }
+
+    /// Versions are seconds.
+    public static var versionMilliseconds: Int64 { 1_000 }
+
+    /// Checks the ids, the texts and the times.
+    public func normalized() throws(ModelError) -> EpisodeScheduled {
+        try FieldChecks.id(episode, "episode")
+        try FieldChecks.id(show, "show")
+        if hasShowUpdated { try FieldChecks.version(showUpdated, "showUpdated") }
+        if hasAirdate { try FieldChecks.day(airdate, "airdate") }
+        if hasAirstamp { try FieldChecks.moment(airstamp, "airstamp") }
+        if hasRuntimeMinutes { try FieldChecks.minutes(runtimeMinutes, "runtimeMinutes") }
+        if hasImage { try image.check("image") }
+        for (value, field) in [
+            (name, "name"), (type, "type"), (airtime, "airtime"), (summary, "summary"),
+        ] { try FieldChecks.text(value, field) }
+        try FieldChecks.cleared(cleared)
+        return self
+    }
+}
+
+extension CastObserved: Observation {
+    /// `CastObserved`.
+    public static let eventType: EventType = "CastObserved"
+
+    /// The show.
+    public var tags: [Tag] { get throws { [try Tag("show", String(show))] } }
+
+    /// `tvmaze/cast/<show>`.
+    public var entity: String { "tvmaze/cast/\(show)" }
+
+    /// The version of the show with which it came, if it came with one.
+    public var remoteVersion: UInt64? { hasShowUpdated ? UInt64(max(0, showUpdated)) : nil }
+
+    /// Versions are seconds.
+    public static var versionMilliseconds: Int64 { 1_000 }
+
+    /// Checks the ids and the texts of everybody in it.
+    public func normalized() throws(ModelError) -> CastObserved {
+        try FieldChecks.id(show, "show")
+        if hasShowUpdated { try FieldChecks.version(showUpdated, "showUpdated") }
+        try FieldChecks.list(cast.count, "cast")
+        for (index, member) in cast.enumerated() {
+            let field = "cast[\(index)]"
+            try FieldChecks.id(member.personID, "\(field).personId")
+            try FieldChecks.id(member.characterID, "\(field).characterId")
+            try FieldChecks.text(member.person, "\(field).person")
+            try FieldChecks.text(member.character, "\(field).character")
+            if member.hasPersonImage { try member.personImage.check("\(field).personImage") }
+            if member.hasCharacterImage {
+                try member.characterImage.check("\(field).characterImage")
+            }
+        }
+        return self
+    }
+}
+
+extension TVmazeImage {
+    func check(_ field: String) throws(ModelError) {
+        if hasMedium { try FieldChecks.url(medium, "\(field).medium") }
+        if hasOriginal { try FieldChecks.url(original, "\(field).original") }
+    }
+}
+
+extension TVmazeChannel {
+    func check(_ field: String) throws(ModelError) {
+        try FieldChecks.id(id, "\(field).id")
+        try FieldChecks.text(name, "\(field).name")
+        try FieldChecks.text(countryName, "\(field).countryName")
+        try FieldChecks.text(countryCode, "\(field).countryCode")
+        try FieldChecks.text(timezone, "\(field).timezone")
+    }
+}
+
+extension FieldChecks {
+    static func version(_ value: Int64, _ field: String) throws(ModelError) {
+        guard (0..<253_402_300_800).contains(value) else {
+            throw invalid(field, "is not a time from 1970 to 9999 in Unix seconds")
+        }
+    }
+
+    static func minutes(_ value: Int32, _ field: String) throws(ModelError) {
+        guard (0...Int32(FieldLimits.secondsMax / 60)).contains(value) else {
+            throw invalid(field, "is not a number of minutes")
+        }
+    }
+
+    static func cleared(_ names: [String]) throws(ModelError) {
+        try list(names.count, "cleared")
+        for name in names { try id(name, "cleared") }
+    }
+}

@@ -1,0 +1,281 @@
+package import TapedeckModel
+
+/// Reads JSON (RFC 8259) and says where it ceases to be JSON.
+///
+/// A parser of our own, as Foundation's gives no line for every error, fails as a whole on a number
+/// that a double cannot hold, and bounds neither depth nor size:
+///
+/// 1. Nesting is counted, so hostile depth is an error and never a stack overflow.
+/// 2. Text must be valid UTF-8 and its surrogate pairs whole.
+/// 3. Numbers stay text; whoever needs one decides what fits.
+/// 4. A byte-order mark in front is skipped.
+package struct JSONParser {
+    private let bytes: UnsafeBufferPointer<UInt8>
+    private var at = 0
+    private var depth = 0
+    private var members: [Member] = []
+
+    /// How deep lists and objects may nest.
+    package static let depthMax = 128
+
+    /// Where a member of the outermost object stands.
+    package struct Member {
+        /// Its name, unescaped.
+        package let name: String
+        /// Its name, colon and value in the document.
+        package let range: Range<Int>
+    }
+
+    /// Reads a whole document.
+    ///
+    /// Throws `ModelError` with `.malformedJSON` and the line and column, or `.tooLarge` where it
+    /// nests deeper than `depthMax` or has more than `bytesMax` bytes.
+    package static func parse(
+        _ bytes: [UInt8], bytesMax: Int = .max
+    ) throws(ModelError) -> JSONValue {
+        try parseWithMembers(bytes, bytesMax: bytesMax).value
+    }
+
+    /// Reads a whole document and tells where the members of an outermost object stand.
+    package static func parseWithMembers(
+        _ bytes: [UInt8], bytesMax: Int = .max
+    ) throws(ModelError) -> (value: JSONValue, members: [Member]) {
+        guard bytes.count <= bytesMax else {
+            throw ModelError(.tooLarge, "\(bytes.count) bytes of JSON; the limit is \(bytesMax)")
+        }
+        let result: Result<(JSONValue, [Member]), ModelError> = bytes.withUnsafeBufferPointer {
+            buffer in
+            var parser = JSONParser(bytes: buffer)
+            return Result { () throws(ModelError) in try parser.document() }
+        }
+        return try result.get()
+    }
+
+    private init(bytes: UnsafeBufferPointer<UInt8>) { self.bytes = bytes }
+
+    private mutating func document() throws(ModelError) -> (JSONValue, [Member]) {
+        if bytes.count >= 3, bytes[0] == 0xEF, bytes[1] == 0xBB, bytes[2] == 0xBF { at = 3 }
+        skipSpace()
+        guard at < bytes.count else { throw error("the document is empty") }
+        let value = try value()
+        skipSpace()
+        guard at == bytes.count else { throw error("something follows the document") }
+        return (value, members)
+    }
+
+    private mutating func value() throws(ModelError) -> JSONValue {
+        skipSpace()
+        guard at < bytes.count else { throw error("the document ends in the middle") }
+        switch bytes[at] {
+        case UInt8(ascii: "{"): return try object()
+        case UInt8(ascii: "["): return try array()
+        case UInt8(ascii: "\""): return .string(try string())
+        case UInt8(ascii: "t"): return try word("true", .bool(true))
+        case UInt8(ascii: "f"): return try word("false", .bool(false))
+        case UInt8(ascii: "n"): return try word("null", .null)
+        case UInt8(ascii: "-"), 0x30...0x39: return .number(try number())
+        default: throw error("no value begins here")
+        }
+    }
+
+    private mutating func object() throws(ModelError) -> JSONValue {
+        try enter()
+        var object: [String: JSONValue] = [:]
+        if try !leave(UInt8(ascii: "}")) {
+            repeat {
+                skipSpace()
+                let start = at
+                guard at < bytes.count, bytes[at] == UInt8(ascii: "\"") else {
+                    throw error("a member's name is missing")
+                }
+                let name = try string()
+                skipSpace()
+                guard at < bytes.count, bytes[at] == UInt8(ascii: ":") else {
+                    throw error("the colon behind a member's name is missing")
+                }
+                at += 1
+                object[name] = try value()
+                if depth == 1 { members.append(Member(name: name, range: start..<at)) }
+            } while try !next(UInt8(ascii: "}"))
+        }
+        return .object(object)
+    }
+
+    private mutating func array() throws(ModelError) -> JSONValue {
+        try enter()
+        var array: [JSONValue] = []
+        if try !leave(UInt8(ascii: "]")) {
+            repeat { array.append(try value()) } while try !next(UInt8(ascii: "]"))
+        }
+        return .array(array)
+    }
+
+    /// Steps over an opening bracket.
+    private mutating func enter() throws(ModelError) {
+        guard depth < JSONParser.depthMax else {
+            throw ModelError(
+                .tooLarge, "\(place()): JSON nests deeper than \(JSONParser.depthMax)")
+        }
+        depth += 1
+        at += 1
+    }
+
+    /// Steps over `bracket` if it comes next.
+    private mutating func leave(_ bracket: UInt8) throws(ModelError) -> Bool {
+        skipSpace()
+        guard at < bytes.count, bytes[at] == bracket else { return false }
+        at += 1
+        depth -= 1
+        return true
+    }
+
+    /// Steps over a comma, or over `bracket`, which gives true.
+    private mutating func next(_ bracket: UInt8) throws(ModelError) -> Bool {
+        if try leave(bracket) { return true }
+        guard at < bytes.count else { throw error("the document ends in the middle") }
+        guard bytes[at] == UInt8(ascii: ",") else { throw error("a comma is missing") }
+        at += 1
+        return false
+    }
+
+    private mutating func word(
+        _ word: StaticString, _ value: JSONValue
+    ) throws(ModelError) -> JSONValue {
+        for index in 0..<word.utf8CodeUnitCount {
+            guard at + index < bytes.count, bytes[at + index] == word.utf8Start[index] else {
+                throw error("no value begins here")
+            }
+        }
+        at += word.utf8CodeUnitCount
+        return value
+    }
+
+    private mutating func number() throws(ModelError) -> String {
+        let start = at
+        if bytes[at] == UInt8(ascii: "-") { at += 1 }
+        let whole = at
+        try digits()
+        guard bytes[whole] != 0x30 || at == whole + 1 else {
+            at = whole
+            throw error("a number begins with 0")
+        }
+        if at < bytes.count, bytes[at] == UInt8(ascii: ".") {
+            at += 1
+            try digits()
+        }
+        if at < bytes.count, bytes[at] | 0x20 == UInt8(ascii: "e") {
+            at += 1
+            if at < bytes.count, bytes[at] == UInt8(ascii: "+") || bytes[at] == UInt8(ascii: "-") {
+                at += 1
+            }
+            try digits()
+        }
+        return String(decoding: bytes[start..<at], as: UTF8.self)
+    }
+
+    private mutating func digits() throws(ModelError) {
+        let start = at
+        while at < bytes.count, (0x30...0x39).contains(bytes[at]) { at += 1 }
+        guard at > start else { throw error("a digit is missing") }
+    }
+
+    private mutating func skipSpace() {
+        while at < bytes.count {
+            switch bytes[at] {
+            case 0x20, 0x0A, 0x0D, 0x09: at += 1
+            default: return
+            }
+        }
+    }
+}
+
+// MARK: - Text and places
+
+extension JSONParser {
+    private mutating func string() throws(ModelError) -> String {
+        at += 1
+        let start = at
+        while at < bytes.count, bytes[at] != UInt8(ascii: "\""), bytes[at] != UInt8(ascii: "\\"),
+            bytes[at] >= 0x20
+        {
+            at += 1
+        }
+        if at < bytes.count, bytes[at] == UInt8(ascii: "\"") {
+            defer { at += 1 }
+            return try text(bytes[start..<at], start)
+        }
+        var out = Array(bytes[start..<at])
+        while true {
+            guard at < bytes.count else { throw error("a text does not end") }
+            let byte = bytes[at]
+            switch byte {
+            case UInt8(ascii: "\""):
+                defer { at += 1 }
+                return try text(out[...], start)
+            case UInt8(ascii: "\\"):
+                at += 1
+                try escape(&out)
+            case ..<0x20: throw error("a text holds a control character that is not escaped")
+            default:
+                out.append(byte)
+                at += 1
+            }
+        }
+    }
+
+    private func text(
+        _ bytes: some Collection<UInt8>, _ start: Int
+    ) throws(ModelError) -> String {
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            throw error("a text is not valid UTF-8", at: start)
+        }
+        return text
+    }
+
+    private mutating func escape(_ out: inout [UInt8]) throws(ModelError) {
+        guard at < bytes.count else { throw error("a text does not end") }
+        let byte = bytes[at]
+        at += 1
+        switch byte {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): out.append(byte)
+        case UInt8(ascii: "b"): out.append(0x08)
+        case UInt8(ascii: "f"): out.append(0x0C)
+        case UInt8(ascii: "n"): out.append(0x0A)
+        case UInt8(ascii: "r"): out.append(0x0D)
+        case UInt8(ascii: "t"): out.append(0x09)
+        case UInt8(ascii: "u"):
+            var scalar = UInt32(try hexUnit())
+            if (0xD800..<0xDC00).contains(scalar), at + 1 < bytes.count,
+                bytes[at] == UInt8(ascii: "\\"), bytes[at + 1] == UInt8(ascii: "u")
+            {
+                at += 2
+                let low = UInt32(try hexUnit())
+                guard (0xDC00..<0xE000).contains(low) else { throw error("half a surrogate pair") }
+                scalar = 0x10000 + (scalar - 0xD800) << 10 + (low - 0xDC00)
+            }
+            guard let scalar = UnicodeScalar(scalar) else { throw error("half a surrogate pair") }
+            out.append(contentsOf: UTF8.encode(scalar).map(Array.init) ?? [])
+        default: throw error("an unknown escape", at: at - 1)
+        }
+    }
+
+    private mutating func hexUnit() throws(ModelError) -> UInt16 {
+        guard at + 4 <= bytes.count, bytes[at..<at + 4].allSatisfy(\.isHexDigit),
+            let unit = UInt16(String(decoding: bytes[at..<at + 4], as: UTF8.self), radix: 16)
+        else { throw error("\\u without four hexadecimal digits") }
+        at += 4
+        return unit
+    }
+
+    private func error(_ what: String, at place: Int? = nil) -> ModelError {
+        ModelError(.malformedJSON, "\(self.place(place)): \(what)")
+    }
+
+    /// `line L, column C`, both from 1, columns in bytes.
+    private func place(_ offset: Int? = nil) -> String {
+        let before = bytes[..<min(offset ?? at, bytes.count)]
+        let line = before.reduce(1) { $1 == 0x0A ? $0 + 1 : $0 }
+        let column = before.count - (before.lastIndex(of: 0x0A).map { $0 + 1 } ?? 0) + 1
+        return "line \(line), column \(column)"
+    }
+}

@@ -1,0 +1,56 @@
+internal import TapedeckModel
+
+/// The fields of a `BroadcastReceived` payload, found but not copied.
+///
+/// Three projections fold these payloads by the million; a full decode would cost most of their time.
+struct BroadcastWire {
+    /// The bytes of the broadcast's id; never empty.
+    private(set) var broadcast: WireField
+    private(set) var title: WireField?
+    private(set) var sharer: WireField?
+    private(set) var origin: WireField?
+    private(set) var comment: WireField?
+    /// Unix milliseconds.
+    private(set) var createdAt: Int64?
+    private(set) var liked: Bool?
+    private(set) var watchLater: Bool?
+    private(set) var watched: Bool?
+
+    /// Finds the fields; throws `.invalidPayload` where the bytes are no such message.
+    init(_ payload: RawSpan) throws(ModelError) {
+        var id: WireField?
+        var fields = WireFields(payload)
+        while let field = fields.next() {
+            // Numbers as in schema/tapedeck/video/v1/videos.proto.
+            switch field.number {
+            case 1: id = field
+            case 3: title = field
+            case 4: sharer = field
+            case 5: origin = field
+            case 6: comment = field
+            case 7: createdAt = fields.milliseconds(field).clamped(to: Timestamps.recorded)
+            case 9: liked = field.bool
+            case 10: watchLater = field.bool
+            case 11: watched = field.bool
+            default: break
+            }
+        }
+        guard let id, (1...FieldLimits.idBytesMax).contains(id.count), !fields.isMalformed else {
+            throw ModelError(.invalidPayload, "a payload is not a BroadcastReceived")
+        }
+        broadcast = id
+    }
+}
+
+extension RawSpan {
+    /// A copy of a length-delimited field's bytes, behind `prefix`.
+    func bytes(_ field: WireField, after prefix: [UInt8] = []) -> [UInt8] {
+        withUnsafeBytes { bytes in
+            var copy: [UInt8] = []
+            copy.reserveCapacity(prefix.count + field.count)
+            copy.append(contentsOf: prefix)
+            copy.append(contentsOf: bytes[field.start..<field.start + field.count])
+            return copy
+        }
+    }
+}

@@ -1,0 +1,148 @@
+internal import TapedeckModel
+internal import TapedeckProjections
+
+/// The marks of a video that no clear has taken, as items; see `WatchLater`.
+enum Marks {
+    static let toggle: [UInt8] = [UInt8(ascii: "m")]
+    static let observed: [UInt8] = [UInt8(ascii: "p")]
+    static let broadcast: [UInt8] = [UInt8(ascii: "b")]
+    static let viewing: [UInt8] = [UInt8(ascii: "v")]
+
+    static func name(_ order: FoldOrder) -> RowKey { RowKey(toggle + order.item) }
+
+    static func name(time: Int64, id: [UInt8]) -> RowKey {
+        BroadcastItems.name(observed, BroadcastPlace(time: time, id: id))
+    }
+
+    /// The place of an observed mark among activity: before all activity of its millisecond, so that
+    /// a clear of the same millisecond takes it.
+    static func instant(_ time: Int64) -> FoldOrder {
+        let milliseconds = UInt64(clamping: time)
+        return FoldOrder(
+            stamp: Stamp(milliseconds: min(milliseconds, Stamp.millisecondsMax)),
+            id: EventID(origin: OriginID(high: 0, low: 0), sequence: 0))
+    }
+
+    /// Takes away all marks before `order`, unless a later clear already did.
+    static func clear(before order: FoldOrder, _ key: inout KeyedState<WatchLater.State>) {
+        guard key.state.clear < order else { return }
+        key.state.clear = order
+        while let mark = firstToggle(key), mark < order { key.removeItem(name(mark)) }
+        while let mark = firstObserved(key), instant(mark.time) < order {
+            key.removeItem(name(time: mark.time, id: mark.id))
+        }
+        refresh(&key)
+    }
+
+    /// Sets `since` to the earliest mark that is left.
+    static func refresh(_ key: inout KeyedState<WatchLater.State>) {
+        let toggled = firstToggle(key).map { Int64($0.activityMilliseconds) }
+        let observed = firstObserved(key)?.time
+        key.state.since = [toggled, observed].compactMap { $0 }.min()
+    }
+
+    /// Whether the video is on the list at `order`, which is behind all toggles folded so far.
+    static func isMarked(at order: FoldOrder, _ key: borrowing KeyedState<WatchLater.State>) -> Bool
+    {
+        // Observations fold before all activity, so their marks may lie ahead of it.
+        firstToggle(key) != nil || firstObserved(key).map { instant($0.time) < order } ?? false
+    }
+
+    private static func firstToggle(
+        _ key: borrowing KeyedState<WatchLater.State>
+    ) -> FoldOrder? {
+        key.firstItem(prefix: RowKey(toggle)).flatMap { FoldOrder(item: Array($0.name[1...])) }
+    }
+
+    private static func firstObserved(
+        _ key: borrowing KeyedState<WatchLater.State>
+    ) -> BroadcastPlace? {
+        key.firstItem(prefix: RowKey(observed)).flatMap { BroadcastItems.place(name: $0.name) }
+    }
+}
+
+/// What the sightings of one broadcast tell of its mark: the run of tellings that goes on now.
+///
+/// In the order of the sightings: `fall` is the last that tells of no mark, `begin` the first behind it
+/// that tells of one, `end` the last that does. All three are the same in whatever order the
+/// sightings come, as long as no fall lies between `begin` and `end`; then the run has to be
+/// counted anew.
+struct ObservedRun: Equatable {
+    private(set) var fall: FoldOrder?
+    private(set) var begin: Beginning?
+    private(set) var end: FoldOrder?
+
+    /// The sighting in which a run begins, and its version as Unix milliseconds.
+    struct Beginning: Equatable {
+        var order: FoldOrder
+        var time: Int64
+    }
+
+    init() {}
+
+    /// Adds a sighting; false where the run has to be counted anew.
+    mutating func add(_ isMarked: Bool, at order: FoldOrder, time: Int64) -> Bool {
+        if let fall, order <= fall { return true }
+        guard isMarked else {
+            if let end, let begin, order < end {
+                if begin.order < order { return false }
+                fall = order
+                return true
+            }
+            (fall, begin, end) = (order, nil, nil)
+            return true
+        }
+        if begin.map({ order < $0.order }) ?? true {
+            begin = Beginning(order: order, time: time)
+        }
+        end = max(order, end ?? order)
+        return true
+    }
+
+    init(decoding bytes: [UInt8]) throws(ModelError) {
+        (fall, begin, end) = try StateReader.read(bytes) { (reader) throws(ModelError) in
+            let fall = try reader.optional { (reader) throws(ModelError) in
+                try reader.foldOrder()
+            }
+            let begin = try reader.optional { (reader) throws(ModelError) in
+                Beginning(order: try reader.foldOrder(), time: try reader.int64())
+            }
+            let end = try reader.optional { (reader) throws(ModelError) in
+                try reader.foldOrder()
+            }
+            return (fall, begin, end)
+        }
+    }
+
+    var encoded: [UInt8] {
+        var writer = StateWriter()
+        writer.add(fall) { $0.add($1) }
+        writer.add(begin) { writer, begin in
+            writer.add(begin.order)
+            writer.add(begin.time)
+        }
+        writer.add(end) { $0.add($1) }
+        return writer.bytes
+    }
+}
+
+extension FoldOrder {
+    /// The bytes of the order; byte order is fold order.
+    var item: [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(FoldOrder.encodedCount)
+        append(to: &bytes)
+        return bytes
+    }
+
+    init?(item bytes: [UInt8]) {
+        guard bytes.count == FoldOrder.encodedCount else { return nil }
+        self = bytes.withUnsafeBytes { FoldOrder(decoding: $0) }
+    }
+
+    /// The milliseconds of an activity's stamp.
+    var activityMilliseconds: UInt64 {
+        // Bytes 1 to 8 hold the stamp, of which the upper 48 bits are milliseconds.
+        item[1..<7].reduce(0) { $0 << 8 | UInt64($1) }
+    }
+}

@@ -1,0 +1,46 @@
+internal import TapedeckModel
+internal import TapedeckProjections
+
+/// What a `CommentPosted` says, as an item of the video or the answer that it is about.
+struct PostedComment {
+    let author: [UInt8]?
+    let text: [UInt8]
+
+    /// Reads the payload of the event.
+    init(_ payload: RawSpan) throws(ModelError) {
+        var author: WireField?
+        var text: WireField?
+        var fields = WireFields(payload)
+        while let field = fields.next() {
+            // Numbers as in schema/tapedeck/video/v1/videos.proto.
+            if field.number == 3 { text = field }
+            if field.number == 4 { author = field }
+        }
+        guard let text, !fields.isMalformed else {
+            throw ModelError(.invalidPayload, "a payload is not a CommentPosted")
+        }
+        self.author = author.map { payload.bytes($0) }
+        self.text = payload.bytes(text)
+    }
+
+    /// The item's name: it sorts by the time at which the comment was posted, then by the event's id.
+    static func itemName(_ event: borrowing FoldEvent) -> RowKey {
+        BroadcastItems.name(
+            BroadcastItems.posted,
+            BroadcastPlace(
+                time: Int64(event.stamp.milliseconds), id: Array(event.id.description.utf8)))
+    }
+
+    init(decoding bytes: [UInt8]) throws(ModelError) {
+        (author, text) = try StateReader.read(bytes) { (reader) throws(ModelError) in
+            (try reader.optionalBytes(), try reader.bytes())
+        }
+    }
+
+    var encoded: [UInt8] {
+        var writer = StateWriter()
+        writer.add(author)
+        writer.add(text)
+        return writer.bytes
+    }
+}

@@ -1,0 +1,39 @@
+public import TapedeckProjections
+
+/// The projections of this domain, with their parameters.
+public struct VideoProjections: Sendable {
+    /// The videos that were shared.
+    public var videos: VideoList
+    /// The videos that were shared more than once.
+    public var duplicates: DuplicateIndex
+    /// The videos to be seen later.
+    public var watchLater: WatchLater
+    /// The answers that were handed in.
+    public var answers: AnswerList
+    /// The shows and their casts.
+    public var shows: ShowCatalogue
+    /// The episodes.
+    public var schedule: EpisodeSchedule
+
+    /// Makes the projections.
+    ///
+    /// - Parameters:
+    ///   - winner: which broadcast stands for a video.
+    ///   - watchLaterRule: when a viewing takes a video off the list.
+    public init(winner: WinnerRule = .oldest, watchLaterRule: WatchLaterRule = .crossing) {
+        videos = VideoList(winner: winner)
+        duplicates = DuplicateIndex(winner: winner)
+        watchLater = WatchLater(rule: watchLaterRule)
+        answers = AnswerList()
+        shows = ShowCatalogue()
+        schedule = EpisodeSchedule()
+    }
+
+    /// The defaults.
+    public static let standard = VideoProjections()
+
+    /// Every projection, in the order in which reports list them.
+    public var all: [any Projection] {
+        [videos, duplicates, watchLater, answers, shows, schedule]
+    }
+}

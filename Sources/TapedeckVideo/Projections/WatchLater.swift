@@ -1,0 +1,225 @@
+public import TapedeckModel
+public import TapedeckProjections
+
+/// When a viewing takes a video off the list.
+public enum WatchLaterRule: String, Sendable {
+    /// At 75 % of the duration or beyond, whenever the viewing began.
+    case crossing
+    /// As in the app of 2012: beyond 75 %, and only in a viewing that began while the video was on
+    /// the list. A mark set during playback does not count; one taken away and set again does.
+    case rule2012 = "2012"
+}
+
+/// The videos that the user wants to see later, and since when.
+///
+/// A **mark** is set by a toggle, at its stamp, or by a remote that tells of the mark on one of the
+/// video's broadcasts, at the version in which the current run of such tellings began. A **clear**
+/// is a toggle off, or the crossing of a viewing: its first report at or beyond 75 % of a duration
+/// that is known. A clear takes away all marks before it; a remote that withdraws the mark of a
+/// broadcast takes away that broadcast's only. A viewing crosses once: a mark set behind its crossing
+/// holds until another viewing crosses. The video is on the list while any mark is left.
+///
+/// Since a clear takes all earlier marks, the latest clear decides, and marks before it can be
+/// forgotten. So any order of arrival gives the same items and the same state:
+///
+/// | item | value |
+/// |---|---|
+/// | `m` order | nothing: a toggle on behind the latest clear |
+/// | `p` time id | nothing: a run of tellings that began behind the latest clear |
+/// | `b` id | `ObservedRun` of a broadcast |
+/// | `v` viewing | where the viewing crossed first |
+///
+/// The two cases in which an earlier clear must come back ask for a refold: an earlier crossing of
+/// the viewing whose crossing is the latest clear, and a withdrawal in the midst of a run.
+///
+/// `.rule2012` looks at the list in the middle of a viewing, so it folds in canonical order; the runs
+/// of tellings that ended do not count in it.
+public struct WatchLater: Projection {
+    /// When a viewing takes a video off the list.
+    public let rule: WatchLaterRule
+
+    /// Makes the projection.
+    public init(rule: WatchLaterRule = .crossing) { self.rule = rule }
+
+    /// The part of the duration at which a viewing crosses.
+    public static let crossingFraction = 0.75
+
+    /// `watch-later`.
+    public var name: String { "watch-later" }
+    /// 1.
+    public var version: Int { 1 }
+    /// The rule.
+    public var parameters: String { "rule=\(rule.rawValue)" }
+    /// `video`.
+    public var tagKind: String { "video" }
+    /// Toggles, playback, and what remotes tell.
+    public var eventTypes: [EventType] {
+        [
+            WatchLaterToggled.eventType, PlaybackProgressed.eventType, BroadcastReceived.eventType,
+        ]
+    }
+    /// Any for the crossing, canonical for the rule of 2012.
+    public var law: FoldLaw { rule == .crossing ? .any : .canonical }
+    /// One: the list.
+    public var tables: [String] { ["oldest-mark-first"] }
+
+    /// Whether and since when a video is on the list.
+    public struct State: ProjectionState, Equatable {
+        /// The latest clear.
+        var clear = FoldOrder.start
+        /// The earliest mark that is left, in Unix milliseconds.
+        var since: Int64?
+
+        /// Not on the list.
+        public init() {}
+
+        /// Reads a state's bytes.
+        public init(decoding bytes: inout StateReader) throws {
+            clear = try bytes.foldOrder()
+            since = try bytes.optionalInt64()
+        }
+
+        /// Writes the state's bytes.
+        public func encode(into bytes: inout StateWriter) {
+            bytes.add(clear)
+            bytes.add(since)
+        }
+    }
+
+    /// Folds a toggle, a report of a player or a sighting of a broadcast.
+    public func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
+        switch event.typeIndex {
+        case 0: try foldToggle(event, into: &key)
+        case 1: try foldProgress(event, into: &key)
+        default: try foldBroadcast(event, into: &key)
+        }
+    }
+
+    /// One row for a video on the list.
+    public func rows(of state: State, key: Tag, into rows: inout RowSink) {
+        guard let since = state.since else { return }
+        rows.add(table: 0, key: RowKey().ascending(since).text(key.name))
+    }
+
+    // MARK: - Toggles
+
+    private func foldToggle(
+        _ event: borrowing FoldEvent, into key: inout KeyedState<State>
+    ) throws {
+        var isOn = false
+        var fields = WireFields(event.payload)
+        while let field = fields.next() {
+            // Numbers as in schema/tapedeck/video/v1/videos.proto.
+            if field.number == 2 { isOn = field.bool }
+        }
+        guard !fields.isMalformed else {
+            throw ModelError(.invalidPayload, "a payload is not a WatchLaterToggled")
+        }
+        if isOn {
+            guard key.state.clear < event.order else { return }
+            key.setItem(Marks.name(event.order), [])
+            Marks.refresh(&key)
+        } else {
+            Marks.clear(before: event.order, &key)
+        }
+    }
+
+    // MARK: - Playback
+
+    private func foldProgress(
+        _ event: borrowing FoldEvent, into key: inout KeyedState<State>
+    ) throws {
+        var viewing: WireField?
+        var position = 0.0
+        var duration = 0.0
+        var fields = WireFields(event.payload)
+        while let field = fields.next() {
+            // Numbers as in schema/tapedeck/video/v1/videos.proto.
+            switch field.number {
+            case 2: viewing = field
+            case 3: position = field.double
+            case 4: duration = field.double
+            default: break
+            }
+        }
+        guard let viewing, (1...FieldLimits.idBytesMax).contains(viewing.count),
+            !fields.isMalformed
+        else { throw ModelError(.invalidPayload, "a payload is not a PlaybackProgressed") }
+        let mark = WatchLater.crossingFraction * duration
+        // Most reports lie before the mark and cost no item. No comparison holds for a NaN.
+        if rule == .crossing, !(duration > 0 && position >= mark) { return }
+        let name = RowKey(event.payload.bytes(viewing, after: Marks.viewing))
+        switch rule {
+        case .crossing: foldCrossing(name, at: event.order, into: &key)
+        case .rule2012:
+            fold2012(name, isBeyond: duration > 0 && position > mark, at: event.order, &key)
+        }
+    }
+
+    private func foldCrossing(
+        _ viewing: RowKey, at order: FoldOrder, into key: inout KeyedState<State>
+    ) {
+        if let bytes = key.item(viewing), let held = FoldOrder(item: bytes) {
+            guard order < held else { return }
+            // The viewing crossed earlier than was known. If its crossing was the latest clear, marks
+            // that it took may be due again.
+            guard held != key.state.clear else {
+                key.requestRefold()
+                return
+            }
+        }
+        key.setItem(viewing, order.item)
+        Marks.clear(before: order, &key)
+    }
+
+    /// Canonical order: a viewing's first report decides whether it is armed.
+    private func fold2012(
+        _ viewing: RowKey, isBeyond: Bool, at order: FoldOrder,
+        _ key: inout KeyedState<State>
+    ) {
+        let held = key.item(viewing)
+        let isMarked = Marks.isMarked(at: order, key)
+        if held == nil { key.setItem(viewing, isMarked ? Viewing2012.armed : Viewing2012.idle) }
+        guard isBeyond, isMarked, held ?? Viewing2012.armed == Viewing2012.armed else { return }
+        key.setItem(viewing, Viewing2012.fired)
+        Marks.clear(before: order, &key)
+    }
+
+    // MARK: - Broadcasts
+
+    private func foldBroadcast(
+        _ event: borrowing FoldEvent, into key: inout KeyedState<State>
+    ) throws {
+        let wire = try BroadcastWire(event.payload)
+        guard let isMarked = wire.watchLater else { return }
+        let time = event.fact.map { Int64(clamping: $0.version) } ?? wire.createdAt ?? 0
+        let name = RowKey(event.payload.bytes(wire.broadcast, after: Marks.broadcast))
+        let before = try key.item(name).map { bytes throws(ModelError) in
+            try ObservedRun(decoding: bytes)
+        }
+        var run = before ?? ObservedRun()
+        guard run.add(isMarked, at: event.order, time: time) else {
+            key.requestRefold()
+            return
+        }
+        guard run != before else { return }
+        key.setItem(name, run.encoded)
+        guard run.begin?.time != before?.begin?.time else { return }
+        let id = event.payload.bytes(wire.broadcast)
+        if let old = before?.begin { key.removeItem(Marks.name(time: old.time, id: id)) }
+        if let new = run.begin, key.state.clear < Marks.instant(new.time) {
+            key.setItem(Marks.name(time: new.time, id: id), [])
+        }
+        Marks.refresh(&key)
+    }
+}
+
+/// What a viewing does under the rule of 2012.
+private enum Viewing2012 {
+    /// The video was not on the list when it began.
+    static let idle: [UInt8] = [0]
+    /// It was, and the viewing has not fired.
+    static let armed: [UInt8] = [1]
+    /// It fired; it never does again.
+    static let fired: [UInt8] = [2]
+}

@@ -1,0 +1,184 @@
+internal import TapedeckModel
+internal import TapedeckProjections
+
+/// A page of the videos that were shared more than once.
+public struct DuplicatesPage: Codable, Hashable, Sendable {
+    /// The videos, by their keys.
+    public var videos: [DuplicateEntry]
+    /// The cursor of the next page; nil on the last.
+    public var next: String?
+
+    /// Writes all fields, also those that are nil.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(videos, forKey: .videos)
+        try container.encode(next, forKey: .next)
+    }
+}
+
+/// A video that was shared more than once.
+public struct DuplicateEntry: Codable, Hashable, Sendable {
+    /// The video, as `provider:id`.
+    public var key: String
+    /// The id of the broadcast that stands for all.
+    public var winner: String?
+    /// The ids of its broadcasts, oldest first.
+    public var broadcasts: [String]
+    /// How many broadcasts there are of it.
+    public var broadcastCount: Int
+
+    /// Writes all fields, also those that are nil.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(key, forKey: .key)
+        try container.encode(winner, forKey: .winner)
+        try container.encode(broadcasts, forKey: .broadcasts)
+        try container.encode(broadcastCount, forKey: .broadcastCount)
+    }
+}
+
+/// A page of the videos to be seen later.
+public struct WatchLaterPage: Codable, Hashable, Sendable {
+    /// The videos, the one marked first in front.
+    public var videos: [WatchLaterEntry]
+    /// The cursor of the next page; nil on the last.
+    public var next: String?
+
+    /// Writes all fields, also those that are nil.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(videos, forKey: .videos)
+        try container.encode(next, forKey: .next)
+    }
+}
+
+/// A video to be seen later.
+public struct WatchLaterEntry: Codable, Hashable, Sendable {
+    /// The video, as `provider:id`.
+    public var key: String
+    /// When the earliest mark that still stands was set.
+    public var since: UTCTime
+}
+
+/// A page of answers.
+public struct AnswersPage: Codable, Hashable, Sendable {
+    /// The answers, the one handed in last first.
+    public var answers: [AnswerEntry]
+    /// The cursor of the next page; nil on the last.
+    public var next: String?
+
+    /// Writes all fields, also those that are nil.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(answers, forKey: .answers)
+        try container.encode(next, forKey: .next)
+    }
+}
+
+/// An answer that was handed in.
+public struct AnswerEntry: Codable, Hashable, Sendable {
+    /// Whether an answer can be watched.
+    public enum State: String, Codable, Sendable {
+        /// The server has it, or still receives it.
+        case uploading
+        /// Its address is known.
+        case published
+    }
+
+    /// The answer's id.
+    public var id: String
+    /// The question's id.
+    public var question: String?
+    /// Whether it can be watched.
+    public var state: State
+    /// How long it is.
+    public var durationSeconds: Double?
+    /// Where it can be watched.
+    public var videoUrl: String?
+    /// Where its still picture is.
+    public var thumbnailUrl: String?
+    /// How many comments were posted about it here.
+    public var commentCount: Int
+
+    /// Writes all fields, also those that are nil.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(id, forKey: .id)
+        try container.encode(question, forKey: .question)
+        try container.encode(state, forKey: .state)
+        try container.encode(durationSeconds, forKey: .durationSeconds)
+        try container.encode(videoUrl, forKey: .videoUrl)
+        try container.encode(thumbnailUrl, forKey: .thumbnailUrl)
+        try container.encode(commentCount, forKey: .commentCount)
+    }
+}
+
+extension VideoQueries {
+    /// The videos that were shared more than once, by their keys.
+    ///
+    /// A page ends early once it holds `QueryLimits.broadcastsPerPageMax` ids; a single video's ids
+    /// beyond that number are left out, and `broadcastCount` says so.
+    public func duplicates(
+        limit: Int = QueryLimits.pageCountDefault, cursor: String? = nil
+    ) throws -> DuplicatesPage {
+        let (rows, next) = try page(
+            of: projections.duplicates, .duplicates, limit: limit, cursor: cursor)
+        var entries: [DuplicateEntry] = []
+        var ids = 0
+        for (index, row) in rows.enumerated() {
+            let tag = tag("video", in: row, after: 0)
+            let state = try StateReader.read(row.value) { (reader) throws(ModelError) in
+                try DuplicateIndex.State(reading: &reader)
+            }
+            let items = try reader.items(
+                of: projections.duplicates, key: tag,
+                prefix: RowKey(BroadcastItems.byTime), after: nil,
+                limit: QueryLimits.broadcastsPerPageMax)
+            entries.append(
+                DuplicateEntry(
+                    key: String(tag.name), winner: state.winner?.id.utf8Text,
+                    broadcasts: items.map { Array($0.key.dropFirst(9)).utf8Text },
+                    broadcastCount: Int(clamping: state.broadcasts)))
+            ids += items.count
+            if ids >= QueryLimits.broadcastsPerPageMax, index + 1 < rows.count {
+                return DuplicatesPage(
+                    videos: entries, next: PageCursor.text(.duplicates, row.key))
+            }
+        }
+        return DuplicatesPage(videos: entries, next: next)
+    }
+
+    /// The videos to be seen later, the one marked first in front.
+    public func watchLater(
+        limit: Int = QueryLimits.pageCountDefault, cursor: String? = nil
+    ) throws -> WatchLaterPage {
+        let (rows, next) = try page(
+            of: projections.watchLater, .watchLater, limit: limit, cursor: cursor)
+        let entries = rows.map { row in
+            let since = row.key.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+            return WatchLaterEntry(
+                key: String(tag("video", in: row, after: 8).name),
+                since: UTCTime(milliseconds: Int64(bitPattern: since ^ (1 << 63))))
+        }
+        return WatchLaterPage(videos: entries, next: next)
+    }
+
+    /// The answers that were handed in, the last first.
+    public func answers(
+        limit: Int = QueryLimits.pageCountDefault, cursor: String? = nil
+    ) throws -> AnswersPage {
+        let (rows, next) = try page(
+            of: projections.answers, .answers, limit: limit, cursor: cursor)
+        let entries = try rows.map { row in
+            let state = try StateReader.read(row.value) { (reader) throws(ModelError) in
+                try AnswerList.State(reading: &reader)
+            }
+            return AnswerEntry(
+                id: String(tag("answer", in: row, after: 8).name), question: state.question,
+                state: state.videoURL == nil ? .uploading : .published,
+                durationSeconds: state.durationSeconds, videoUrl: state.videoURL,
+                thumbnailUrl: state.thumbnailURL, commentCount: Int(clamping: state.comments))
+        }
+        return AnswersPage(answers: entries, next: next)
+    }
+}

@@ -1,0 +1,47 @@
+internal import Foundation
+internal import TapedeckModel
+
+/// Where a page ended: the list's letter, the last row's key, and a checksum, as base64url.
+///
+/// Callers hand it back unread. The checksum tells a cursor that was cut or made up; the letter one
+/// that belongs to another list.
+struct PageCursor {
+    /// The list that a cursor belongs to.
+    enum List: UInt8 {
+        case videos = 0x76
+        case duplicates = 0x64
+        case watchLater = 0x77
+        case comments = 0x63
+        case answers = 0x61
+    }
+
+    /// The longest cursor that is looked at.
+    static let textBytesMax = 1_024
+
+    /// The cursor behind a row.
+    static func text(_ list: List, _ key: [UInt8]) -> String {
+        var bytes = [list.rawValue] + key
+        bytes.appendBigEndian(bytes.withUnsafeBytes { crc32c($0) })
+        return Data(bytes).base64EncodedString()
+            .replacingOccurrences(of: "+", with: "-").replacingOccurrences(of: "/", with: "_")
+            .replacingOccurrences(of: "=", with: "")
+    }
+
+    /// The row's key; throws `.usage` for what is no cursor of this list.
+    static func key(_ list: List, _ text: String?) throws(ModelError) -> [UInt8]? {
+        guard let text else { return nil }
+        let error = ModelError(
+            .usage, "the cursor belongs to no page of this list",
+            hint: "give back the \"next\" of the page before, or none for the first page")
+        guard text.utf8.count <= textBytesMax else { throw error }
+        var base64 = text.replacingOccurrences(of: "-", with: "+")
+            .replacingOccurrences(of: "_", with: "/")
+        base64 += String(repeating: "=", count: (4 - base64.utf8.count % 4) % 4)
+        guard let data = Data(base64Encoded: base64), data.count > 5 else { throw error }
+        let bytes = Array(data)
+        var expected: [UInt8] = []
+        expected.appendBigEndian(bytes[..<(bytes.count - 4)].withUnsafeBytes { crc32c($0) })
+        guard bytes[0] == list.rawValue, Array(bytes.suffix(4)) == expected else { throw error }
+        return Array(bytes[1..<(bytes.count - 4)])
+    }
+}

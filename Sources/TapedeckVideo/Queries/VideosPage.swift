@@ -1,0 +1,183 @@
+internal import TapedeckModel
+internal import TapedeckProjections
+
+/// A page of the list of videos.
+public struct VideosPage: Codable, Hashable, Sendable {
+    /// The videos, the one shared last first.
+    public var videos: [VideoEntry]
+    /// The cursor of the next page; nil on the last.
+    public var next: String?
+
+    /// Writes all fields, also those that are nil.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(videos, forKey: .videos)
+        try container.encode(next, forKey: .next)
+    }
+}
+
+/// A video that was shared.
+public struct VideoEntry: Codable, Hashable, Sendable {
+    /// The video, as `provider:id`.
+    public var key: String
+    /// Its title, as the winner among its broadcasts says.
+    public var title: String?
+    /// Who shared it, as the winner says.
+    public var sharer: String?
+    /// How many broadcasts there are of it.
+    public var broadcasts: Int
+    /// The first of what was said about it, oldest first.
+    public var comments: [CommentEntry]
+    /// How much was said about it in all.
+    public var commentCount: Int
+    /// When it was shared last.
+    public var newestAt: UTCTime?
+    /// Whether it is on the list of videos to be seen later.
+    public var watchLater: Bool
+
+    /// Writes all fields, also those that are nil.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(key, forKey: .key)
+        try container.encode(title, forKey: .title)
+        try container.encode(sharer, forKey: .sharer)
+        try container.encode(broadcasts, forKey: .broadcasts)
+        try container.encode(comments, forKey: .comments)
+        try container.encode(commentCount, forKey: .commentCount)
+        try container.encode(newestAt, forKey: .newestAt)
+        try container.encode(watchLater, forKey: .watchLater)
+    }
+}
+
+/// A page of comments.
+public struct CommentsPage: Codable, Hashable, Sendable {
+    /// The comments, oldest first.
+    public var comments: [CommentEntry]
+    /// The cursor of the next page; nil on the last.
+    public var next: String?
+
+    /// Writes all fields, also those that are nil.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(comments, forKey: .comments)
+        try container.encode(next, forKey: .next)
+    }
+}
+
+/// What somebody said: with a broadcast, or in a comment posted here.
+public struct CommentEntry: Codable, Hashable, Sendable {
+    /// The broadcast's id, or that of the event.
+    public var id: String
+    /// Who said it.
+    public var author: String?
+    /// What was said; of a broadcast without a comment, the video's title.
+    public var text: String?
+    /// When it was said.
+    public var at: UTCTime?
+
+    /// Writes all fields, also those that are nil.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(id, forKey: .id)
+        try container.encode(author, forKey: .author)
+        try container.encode(text, forKey: .text)
+        try container.encode(at, forKey: .at)
+    }
+}
+
+extension VideoQueries {
+    /// The videos that were shared, the one shared last first.
+    public func videos(
+        limit: Int = QueryLimits.pageCountDefault, cursor: String? = nil
+    ) throws -> VideosPage {
+        let (rows, next) = try page(
+            of: projections.videos, .videos, limit: limit, cursor: cursor)
+        let entries = try rows.map { row in
+            let tag = tag("video", in: row, after: 8)
+            let state = try StateReader.read(row.value) { (reader) throws(ModelError) in
+                try VideoList.State(reading: &reader)
+            }
+            let marked = try reader.state(of: projections.watchLater, key: tag)
+            return VideoEntry(
+                key: String(tag.name), title: state.title?.utf8Text,
+                sharer: state.sharer?.utf8Text, broadcasts: Int(clamping: state.broadcasts),
+                comments: try comments(
+                    of: projections.videos, tag, after: nil,
+                    limit: QueryLimits.commentsPerVideoMax
+                ).map(\.entry),
+                commentCount: Int(clamping: state.broadcasts &+ state.posted),
+                newestAt: state.newestAt.map(UTCTime.init), watchLater: marked?.since != nil)
+        }
+        return VideosPage(videos: entries, next: next)
+    }
+
+    /// What was said about a video, oldest first; nothing for a video that nobody shared.
+    ///
+    /// - Parameter video: its key, or any URL form of it.
+    public func comments(
+        video: String, limit: Int = QueryLimits.pageCountDefault, cursor: String? = nil
+    ) throws -> CommentsPage {
+        try comments(
+            of: projections.videos, VideoKey(video).tag, limit: limit, cursor: cursor)
+    }
+
+    /// What was said about an answer, oldest first.
+    public func comments(
+        answer: String, limit: Int = QueryLimits.pageCountDefault, cursor: String? = nil
+    ) throws -> CommentsPage {
+        try comments(of: projections.answers, Tag("answer", answer), limit: limit, cursor: cursor)
+    }
+
+    private func comments(
+        of projection: some Projection, _ key: Tag, limit: Int, cursor: String?
+    ) throws -> CommentsPage {
+        try QueryLimits.check(limit)
+        var found = try comments(
+            of: projection, key, after: PageCursor.key(.comments, cursor), limit: limit + 1)
+        var next: String?
+        if found.count > limit {
+            found.removeLast(found.count - limit)
+            next = found.last.map { PageCursor.text(.comments, $0.place) }
+        }
+        return CommentsPage(comments: found.map(\.entry), next: next)
+    }
+
+    /// Merges what broadcasts say and what was posted here, which lie in two lists by (time, id).
+    ///
+    /// - Parameter after: the place behind which to begin: a name without its list's letter.
+    private func comments(
+        of projection: some Projection, _ key: Tag, after: [UInt8]?, limit: Int
+    ) throws -> [(place: [UInt8], entry: CommentEntry)] {
+        func items(_ list: [UInt8]) throws -> [Row] {
+            try reader.items(
+                of: projection, key: key, prefix: RowKey(list), after: after.map { list + $0 },
+                limit: limit)
+        }
+        var found: [(place: [UInt8], entry: CommentEntry)] = []
+        for row in try items(BroadcastItems.byTime) {
+            let record = try BroadcastRecord(decoding: row.value)
+            found.append(
+                (
+                    Array(row.key.dropFirst()),
+                    CommentEntry(
+                        id: Array(row.key.dropFirst(9)).utf8Text,
+                        author: record.sharer?.utf8Text, text: record.text?.utf8Text,
+                        at: record.createdAt.map(UTCTime.init))
+                ))
+        }
+        for row in try items(BroadcastItems.posted) {
+            let comment = try PostedComment(decoding: row.value)
+            found.append(
+                (
+                    Array(row.key.dropFirst()),
+                    CommentEntry(
+                        id: Array(row.key.dropFirst(9)).utf8Text,
+                        author: comment.author?.utf8Text, text: comment.text.utf8Text,
+                        at: BroadcastItems.place(name: row.key)
+                            .map { UTCTime(milliseconds: $0.time) })
+                ))
+        }
+        found.sort { $0.place.lexicographicallyPrecedes($1.place) }
+        return Array(found.prefix(limit))
+    }
+}

@@ -1,0 +1,99 @@
+extension VideoURL {
+    // MARK: - YouTube
+
+    /// The length of an id at YouTube.
+    private static let youTubeIDCount = 11
+
+    /// Words of eleven characters that stand where ids stand and are none.
+    private static let youTubeWords: Set<String> = ["videoseries", "live_stream"]
+
+    /// Path segments behind which an id stands.
+    private static let youTubeFolders: Set<String> = [
+        "v", "vi", "e", "embed", "shorts", "live", "watch", "vi_webp", "an_webp", "an",
+    ]
+
+    var youTubeID: String? {
+        for name in ["v", "vi", "video_id"] {
+            if let value = parameter(name), let id = VideoURL.youTubeID(value) { return id }
+        }
+        if let first = segments.first {
+            if isAt("youtu.be"), let id = VideoURL.youTubeID(first) { return id }
+            if VideoURL.youTubeFolders.contains(first.lowercased()), segments.count > 1,
+                let id = VideoURL.youTubeID(segments[1])
+            {
+                return id
+            }
+        }
+        return youTubeFragmentID
+    }
+
+    /// Pages of 2010 kept the video in the fragment: `#!v=ID`, `#/watch?v=ID`, `user/NAME#p/u/1/ID`.
+    private var youTubeFragmentID: String? {
+        var rest = Substring(fragment)
+        if rest.hasPrefix("!") { rest = rest.dropFirst() }
+        if rest.hasPrefix("p/"), let last = rest.split(separator: "/").last {
+            return VideoURL.youTubeID(String(last))
+        }
+        if let mark = rest.firstIndex(of: "?") { rest = rest[rest.index(after: mark)...] }
+        return VideoURL.parameters(rest).first { $0.name == "v" }
+            .flatMap { VideoURL.youTubeID($0.value) }
+    }
+
+    /// The id at the front of `text`, which may go on behind it, as in `ID&feature=share`.
+    private static func youTubeID(_ text: String) -> String? {
+        let id = String(decoding: text.utf8.prefix(while: VideoKey.isYouTubeByte), as: UTF8.self)
+        return id.utf8.count == youTubeIDCount && !youTubeWords.contains(id) ? id : nil
+    }
+
+    // MARK: - Vimeo
+
+    var vimeoID: String? {
+        guard let first = segments.first?.lowercased() else {
+            return VideoURL.vimeoID(fragment)
+        }
+        if let id = VideoURL.vimeoID(first) { return id }
+        let place: Int
+        switch first {
+        case "video", "videos", "m", "embed": place = 1
+        case "channels", "ondemand", "manage": place = 2
+        case "groups", "album", "showcase": place = 3
+        case "moogaloop.swf": return parameter("clip_id").flatMap(VideoURL.vimeoID)
+        default:
+            // A review page: /user123/review/ID/hash. Old pages: /hd#ID.
+            guard segments.count > 2, segments[1].lowercased() == "review" else {
+                return VideoURL.vimeoID(fragment)
+            }
+            place = 2
+        }
+        return segments.count > place
+            ? VideoURL.vimeoID(segments[place]) : VideoURL.vimeoID(fragment)
+    }
+
+    private static func vimeoID(_ text: String) -> String? {
+        let digits = text.utf8.allSatisfy { (0x30...0x39).contains($0) }
+        return digits && (1...19).contains(text.utf8.count) && !text.hasPrefix("0") ? text : nil
+    }
+
+    // MARK: - Dailymotion
+
+    var dailymotionID: String? {
+        if isAt("dai.ly") { return segments.first.flatMap(VideoURL.dailymotionID) }
+        if let value = parameter("video"), let id = VideoURL.dailymotionID(value) { return id }
+        // A language may stand in front: /us/video/ID_title. /swf/ID has no "video".
+        let lowered = segments.map { $0.lowercased() }
+        if let folder = lowered.firstIndex(of: "video") ?? lowered.firstIndex(of: "swf"),
+            folder + 1 < segments.count
+        {
+            return VideoURL.dailymotionID(segments[folder + 1])
+        }
+        return VideoURL.parameters(Substring(fragment)).first { $0.name == "video" }
+            .flatMap { VideoURL.dailymotionID($0.value) }
+    }
+
+    /// The id before the title, as in `x7tgad0_a-title`.
+    private static func dailymotionID(_ text: String) -> String? {
+        let id = text.prefix { $0 != "_" }
+        let known = id.utf8.allSatisfy(VideoKey.isLetterOrDigit)
+        return known && (1...32).contains(id.utf8.count) ? String(id) : nil
+    }
+}

@@ -1,0 +1,44 @@
+import TapedeckModel
+import TapedeckVideo
+import Testing
+
+@Suite struct AnswerListTests {
+    private func list(_ script: Script) throws -> [AnswerEntry] {
+        try checkOrderDoesNotMatter(AnswerList(), script.events)
+        return try queries(script.events).answers().answers
+    }
+
+    @Test func answerIsPublishedOnceItsAddressIsKnown() throws {
+        var script = Script()
+        try script.add(
+            "AnswerUploaded", #"{"question":"q1","answer":"a1","durationSeconds":12.5}"#, at: 1)
+        #expect(try list(script).first?.state == .uploading)
+        try script.add(
+            "AnswerUploaded", #"{"question":"q1","answer":"a1","videoUrl":"http://x/1.mp4"}"#, at: 2
+        )
+        let answer = try #require(try list(script).first)
+        #expect(answer.state == .published)
+        #expect(answer.durationSeconds == 12.5)
+        #expect(answer.id == "a1" && answer.question == "q1")
+    }
+
+    @Test func answersAreListedByTheirFirstReportNewestFirst() throws {
+        var script = Script()
+        for (id, second) in [("a1", 1.0), ("a2", 3), ("a3", 2), ("a1", 9)] {
+            try script.add(
+                "AnswerUploaded", #"{"question":"q","answer":"\#(id)"}"#, at: second)
+        }
+        #expect(try list(script).map(\.id) == ["a2", "a3", "a1"])
+    }
+
+    @Test func commentsBelongToTheirAnswer() throws {
+        var script = Script()
+        try script.add("CommentPosted", #"{"answer":"a1","text":"second"}"#, at: 5, origin: 2)
+        try script.add("CommentPosted", #"{"answer":"a1","text":"first","author":"x"}"#, at: 4)
+        #expect(try list(script).isEmpty)
+        try script.add("AnswerUploaded", #"{"question":"q","answer":"a1"}"#, at: 3)
+        #expect(try list(script).first?.commentCount == 2)
+        let comments = try queries(script.events).comments(answer: "a1").comments
+        #expect(comments.map(\.text) == ["first", "second"])
+    }
+}

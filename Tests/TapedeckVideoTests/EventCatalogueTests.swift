@@ -1,0 +1,283 @@
+import Foundation
+import SwiftProtobuf
+import TapedeckModel
+import TapedeckVideo
+import Testing
+
+/// A payload that must be refused, and what the message must name.
+struct RefusedPayload: CustomTestStringConvertible {
+    let type: String
+    let json: String
+    let code: ErrorCode
+    let names: String
+
+    init(_ type: String, _ json: String, _ code: ErrorCode, _ names: String) {
+        (self.type, self.json, self.code, self.names) = (type, json, code, names)
+    }
+
+    var testDescription: String { "\(type) \(json.prefix(60))" }
+}
+
+@Suite struct EventCatalogueTests {
+    private let catalogue = EventCatalogue.video
+
+    private func message<E: VideoEvent>(_: E.Type, _ json: String) throws -> E {
+        let proposal = try catalogue.proposal(type: E.eventType.name, json: json)
+        #expect(proposal.type == E.eventType)
+        return try E(payload: proposal.payload, version: proposal.schemaVersion)
+    }
+
+    @Test func everyTypeIsKnownByItsName() {
+        #expect(
+            catalogue.typeNames == [
+                "AnswerUploaded", "BroadcastReceived", "CastObserved", "CommentPosted",
+                "EpisodeScheduled", "PlaybackProgressed", "ShowObserved", "VideoExtracted",
+                "WatchLaterToggled",
+            ])
+    }
+
+    @Test func broadcastIsReadAndTagged() throws {
+        let json = """
+            {"broadcast":"4e71","video":"http://youtu.be/dQw4w9WgXcQ?t=1","title":"T","sharer":"ann",
+             "origin":"twitter","comment":"c","createdAt":"2011-09-15T06:06:16.000+02:00",
+             "updatedAt":"2011-09-15T04:06:17.250Z","liked":true,"watchLater":false,"watched":null,
+             "unheardOf":{"a":[1]}}
+            """
+        let proposal = try catalogue.proposal(
+            type: "BroadcastReceived", json: json, atMilliseconds: 17)
+        #expect(proposal.tags.map(\.text) == ["video/youtube:dQw4w9WgXcQ"])
+        #expect(proposal.atMilliseconds == 17)
+        #expect(proposal.retention == .keepAll)
+        let fact = try #require(proposal.fact)
+        #expect(fact.version == 1_316_059_577_250)
+        #expect(fact.observedAt == nil)
+        let broadcast = try BroadcastReceived(payload: proposal.payload, version: 1)
+        #expect(broadcast.video == "youtube:dQw4w9WgXcQ")
+        #expect(broadcast.createdAt.seconds == 1_316_059_576)
+        #expect(broadcast.hasLiked && broadcast.liked)
+        #expect(broadcast.hasWatchLater && !broadcast.watchLater)
+        #expect(!broadcast.hasWatched)
+    }
+
+    @Test func withoutAnUpdateTheCreationIsTheVersion() throws {
+        let json = #"{"broadcast":"1","video":"youtube:a","createdAt":"1970-01-01T00:00:01Z"}"#
+        #expect(
+            try catalogue.proposal(type: "BroadcastReceived", json: json).fact?.version == 1_000)
+        let none = #"{"broadcast":"1","video":"youtube:a"}"#
+        #expect(try catalogue.proposal(type: "BroadcastReceived", json: none).fact?.version == 0)
+    }
+
+    @Test func withoutAVersionTheSightingStandsForIt() throws {
+        var cast = CastObserved()
+        cast.show = 7
+        let seen = try ProposedEvent(sighting: cast, observedAt: 5_999)
+        #expect(seen.fact?.version == 5)
+        #expect(seen.fact?.observedAt == 5_999)
+        cast.showUpdated = 9
+        #expect(try ProposedEvent(sighting: cast, observedAt: 5_999).fact?.version == 9)
+    }
+
+    @Test func sixtyFourBitNumbersAreReadAsNumbersAndAsTexts() throws {
+        let texts = try message(ShowObserved.self, #"{"show":"118","updated":"1562678812"}"#)
+        let numbers = try message(ShowObserved.self, #"{"show":118,"updated":1562678812}"#)
+        #expect(texts == numbers)
+        #expect(texts.show == 118)
+    }
+
+    @Test func tagsNameWhatEachEventConcerns() throws {
+        let cases: [(String, String, [String])] = [
+            ("VideoExtracted", #"{"video":"youtube:a","url":"http://x/1"}"#, ["video/youtube:a"]),
+            ("CommentPosted", #"{"video":"youtube:a","text":"t"}"#, ["video/youtube:a"]),
+            ("CommentPosted", #"{"answer":"9","text":"t"}"#, ["answer/9"]),
+            ("AnswerUploaded", #"{"question":"q","answer":"9"}"#, ["answer/9", "question/q"]),
+            ("WatchLaterToggled", #"{"video":"youtube:a","isOn":false}"#, ["video/youtube:a"]),
+            (
+                "PlaybackProgressed", #"{"video":"youtube:a","viewing":"v","positionSeconds":1}"#,
+                ["video/youtube:a"]
+            ),
+            ("ShowObserved", #"{"show":1}"#, ["show/1"]),
+            ("CastObserved", #"{"show":1}"#, ["show/1"]),
+            ("EpisodeScheduled", #"{"show":1,"episode":2}"#, ["episode/2", "show/1"]),
+        ]
+        for (type, json, tags) in cases {
+            #expect(try catalogue.proposal(type: type, json: json).tags.map(\.text) == tags)
+        }
+    }
+
+    @Test func retentionIsAPropertyOfTheType() throws {
+        let progress =
+            #"{"video":"youtube:a","viewing":"v","durationSeconds":3,"positionSeconds":9}"#
+        #expect(
+            try catalogue.proposal(type: "PlaybackProgressed", json: progress).retention == .max)
+        let extracted = #"{"video":"youtube:a","url":"http://x/1"}"#
+        #expect(
+            try catalogue.proposal(type: "VideoExtracted", json: extracted).retention == .latest)
+    }
+
+    @Test func payloadsAreWrittenBackAsProtobufJSON() throws {
+        let proposal = try catalogue.proposal(
+            type: "EpisodeScheduled",
+            json: #"{"show":1,"episode":2,"airstamp":"2019-07-11T05:30:00+00:00","season":2019}"#)
+        let json = try #require(
+            try catalogue.json(type: proposal.type, payload: proposal.payload))
+        let object = try #require(
+            try JSONSerialization.jsonObject(with: Data(json.utf8)) as? [String: Any])
+        #expect(object["episode"] as? String == "2")
+        #expect(object["airstamp"] as? String == "2019-07-11T05:30:00Z")
+        #expect(object["season"] as? Int == 2019)
+        #expect(try catalogue.json(type: "Unheard", payload: []) == nil)
+        let again = try catalogue.proposal(type: "EpisodeScheduled", json: json)
+        #expect(again.payload == proposal.payload)
+    }
+
+    @Test func brokenPayloadsAreErrors() {
+        let error = #expect(throws: ModelError.self) {
+            try catalogue.json(type: "WatchLaterToggled", payload: [0x0A, 0xFF])
+        }
+        #expect(error?.code == .invalidPayload)
+    }
+
+    @Test func equalMessagesGiveEqualBytes() throws {
+        let one = #"{"video":"youtube:a","text":"t","author":"x"}"#
+        let two = #"{"author":"x","text":"t","video":"YOUTUBE:a"}"#
+        #expect(
+            try catalogue.proposal(type: "CommentPosted", json: one).payload
+                == catalogue.proposal(type: "CommentPosted", json: two).payload)
+    }
+
+    static let refused: [RefusedPayload] = [
+        RefusedPayload("BroadcastReceived", "{}", .invalidPayload, "broadcast"),
+        RefusedPayload("BroadcastReceived", #"{"broadcast":"1"}"#, .invalidVideo, "video"),
+        RefusedPayload(
+            "BroadcastReceived", #"{"broadcast":"","video":"youtube:a"}"#, .invalidPayload,
+            "broadcast"),
+        RefusedPayload(
+            "BroadcastReceived", #"{"broadcast":"a\nb","video":"youtube:a"}"#, .invalidPayload,
+            "broadcast"),
+        RefusedPayload(
+            "BroadcastReceived", #"{"broadcast":"1","video":"youtube:a","title":7}"#,
+            .invalidPayload, "title"),
+        RefusedPayload(
+            "BroadcastReceived", #"{"broadcast":"1","video":"youtube:a","liked":"yes"}"#,
+            .invalidPayload, "liked"),
+        RefusedPayload(
+            "BroadcastReceived", #"{"broadcast":"1","video":"youtube:a","createdAt":"yesterday"}"#,
+            .invalidPayload, "createdAt"),
+        RefusedPayload(
+            "BroadcastReceived",
+            #"{"broadcast":"1","video":"youtube:a","createdAt":"1969-12-31T23:59:59Z"}"#,
+            .invalidPayload, "createdAt"),
+        RefusedPayload(
+            "BroadcastReceived",
+            #"{"broadcast":"1","video":"youtube:a","comment":"\#(String(repeating: "x", count: 65_537))"}"#,
+            .tooLarge, "comment"),
+        RefusedPayload("CommentPosted", #"{"text":"t"}"#, .invalidPayload, "video"),
+        RefusedPayload(
+            "CommentPosted", #"{"text":"t","video":"youtube:a","answer":"1"}"#, .invalidPayload,
+            "answer"),
+        RefusedPayload("CommentPosted", #"{"video":"youtube:a"}"#, .invalidPayload, "text"),
+        RefusedPayload(
+            "CommentPosted", #"{"video":"youtube:a","text":" \n\t "}"#, .invalidPayload, "text"),
+        RefusedPayload("CommentPosted", #"{"answer":"","text":"t"}"#, .invalidPayload, "answer"),
+        RefusedPayload("WatchLaterToggled", #"{"video":"youtube:a"}"#, .invalidPayload, "isOn"),
+        RefusedPayload(
+            "WatchLaterToggled", #"{"video":"youtube:a","isOn":1}"#, .invalidPayload, "isOn"),
+        RefusedPayload(
+            "WatchLaterToggled", #"{"video":"not a video","isOn":true}"#, .invalidVideo, "video"),
+        RefusedPayload(
+            "WatchLaterToggled", #"{"video":["youtube:a"],"isOn":true}"#, .invalidPayload, "video"),
+        RefusedPayload(
+            "PlaybackProgressed", #"{"video":"youtube:a","positionSeconds":1}"#, .invalidPayload,
+            "viewing"),
+        RefusedPayload(
+            "PlaybackProgressed",
+            #"{"video":"youtube:a","viewing":"v","positionSeconds":-0.5}"#, .invalidPayload,
+            "positionSeconds"),
+        RefusedPayload(
+            "PlaybackProgressed",
+            #"{"video":"youtube:a","viewing":"v","positionSeconds":"NaN"}"#, .invalidPayload,
+            "positionSeconds"),
+        RefusedPayload(
+            "PlaybackProgressed",
+            #"{"video":"youtube:a","viewing":"v","durationSeconds":"Infinity"}"#, .invalidPayload,
+            "durationSeconds"),
+        RefusedPayload(
+            "PlaybackProgressed",
+            #"{"video":"youtube:a","viewing":"v","durationSeconds":1e400}"#, .invalidPayload,
+            "durationSeconds"),
+        RefusedPayload(
+            "AnswerUploaded", #"{"question":"q"}"#, .invalidPayload, "answer"),
+        RefusedPayload(
+            "AnswerUploaded", #"{"question":"q","answer":"a","durationSeconds":-1}"#,
+            .invalidPayload, "durationSeconds"),
+        RefusedPayload("VideoExtracted", #"{"video":"youtube:a"}"#, .invalidPayload, "url"),
+        RefusedPayload("ShowObserved", #"{"show":-1}"#, .invalidPayload, "show"),
+        RefusedPayload(
+            "ShowObserved", #"{"show":1180591620717411303424}"#, .invalidPayload, "show"),
+        RefusedPayload(
+            "EpisodeScheduled", #"{"show":1,"episode":2,"airdate":"2019-99-99"}"#, .invalidPayload,
+            "airdate"),
+        RefusedPayload("CastObserved", #"{"show":1,"cast":[{}]}"#, .invalidPayload, "cast[0]"),
+        RefusedPayload("CommentPosted", "[]", .invalidPayload, "list"),
+        RefusedPayload("CommentPosted", "", .malformedJSON, "line 1, column 1"),
+        RefusedPayload("CommentPosted", "{\n \"text\": }", .malformedJSON, "line 2, column 10"),
+        RefusedPayload("CommentPosted", #"{"text":"\ud800"}"#, .malformedJSON, "surrogate"),
+        RefusedPayload(
+            "CommentPosted", String(repeating: "[", count: 10_000), .tooLarge, "deeper"),
+        RefusedPayload("commentposted", "{}", .unknownType, "commentposted"),
+        RefusedPayload("", "{}", .unknownType, "no event type"),
+    ]
+
+    @Test(arguments: refused)
+    func badPayloadsAreRefusedByField(_ payload: RefusedPayload) {
+        let error = #expect(throws: ModelError.self) {
+            try catalogue.proposal(type: payload.type, json: payload.json)
+        }
+        #expect(error?.code == payload.code)
+        #expect(error?.message.contains(payload.names) == true, "\(String(describing: error))")
+    }
+
+    @Test func hugeTextsAreTooLarge() {
+        let json = #"{"video":"youtube:a","text":"\#(String(repeating: "x", count: 100_000_000))"}"#
+        let error = #expect(throws: ModelError.self) {
+            try catalogue.proposal(type: "CommentPosted", json: json)
+        }
+        #expect(error?.code == .tooLarge)
+    }
+
+    @Test func illFormedTextIsMalformed() {
+        let json = Array(#"{"video":"youtube:a","text":""#.utf8) + [0xC3, 0x28] + Array("\"}".utf8)
+        let error = #expect(throws: ModelError.self) {
+            try catalogue.proposal(type: "CommentPosted", json: json)
+        }
+        #expect(error?.code == .malformedJSON)
+        #expect(error?.message.contains("UTF-8") == true)
+    }
+
+    @Test func misspelledTypesGetAHint() {
+        let error = #expect(throws: ModelError.self) {
+            try catalogue.proposal(type: "WatchLaterTogled", json: "{}")
+        }
+        #expect(error?.hint?.contains("WatchLaterToggled") == true)
+        let far = #expect(throws: ModelError.self) {
+            try catalogue.proposal(type: String(repeating: "é", count: 100_000), json: "{}")
+        }
+        #expect(far?.code == .unknownType)
+    }
+
+    @Test func timesBeyond9999AreInvalid() {
+        let error = #expect(throws: ModelError.self) {
+            try catalogue.proposal(
+                type: "ShowObserved", json: #"{"show":1}"#, atMilliseconds: .max)
+        }
+        #expect(error?.code == .invalidTime)
+    }
+
+    @Test func typedEventsAreCheckedToo() {
+        var toggled = WatchLaterToggled()
+        toggled.video = "https://youtu.be/dQw4w9WgXcQ"
+        #expect(throws: ModelError.self) { try ProposedEvent(toggled) }
+        toggled.isOn = true
+        #expect(throws: Never.self) { try ProposedEvent(toggled) }
+    }
+}

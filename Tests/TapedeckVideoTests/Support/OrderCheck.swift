@@ -1,0 +1,36 @@
+import Foundation
+import TapedeckModel
+import TapedeckProjections
+import Testing
+
+/// The seed of a run: `TAPEDECK_SEED`, else a fresh one.
+let runSeed: UInt64 = {
+    let seed =
+        ProcessInfo.processInfo.environment["TAPEDECK_SEED"].flatMap { UInt64($0) }
+        ?? .random(in: 1...999_999)
+    print("orders are shuffled by TAPEDECK_SEED=\(seed)")
+    return seed
+}()
+
+/// Checks that a projection holds the same bytes in whatever order its events come, some of them twice.
+func checkOrderDoesNotMatter(
+    _ projection: any Projection, _ events: [RecordedEvent], rounds: Int = 12,
+    sourceLocation: SourceLocation = #_sourceLocation
+) throws {
+    let canonical = events.sorted { $0.order < $1.order }
+    let expected = try folded(projection, canonical).snapshot
+    for round in 0..<rounds {
+        var generator = SeededGenerator(seed: runSeed &+ UInt64(round))
+        var order = events.shuffled(using: &generator)
+        if round % 3 == 1 { order = canonical.reversed() }
+        if round % 3 == 2, let twice = order.randomElement(using: &generator) {
+            order.append(twice)
+        }
+        let found = try folded(projection, order).snapshot
+        #expect(
+            found == expected,
+            "\(projection.name) differs: TAPEDECK_SEED=\(runSeed), round \(round)",
+            sourceLocation: sourceLocation)
+        if found != expected { return }
+    }
+}

@@ -1,0 +1,59 @@
+import TapedeckModel
+import TapedeckVideo
+
+/// Swift Testing has tags of its own.
+typealias Tag = TapedeckModel.Tag
+
+/// An event as a log would hold it, as far as folds can tell.
+struct RecordedEvent {
+    let id: EventID
+    let stamp: Stamp
+    let proposal: ProposedEvent
+
+    var order: FoldOrder { proposal.fact?.order ?? FoldOrder(stamp: stamp, id: id) }
+}
+
+/// Writes events of some origins, each with a sequence of its own, at the times that it is told.
+struct Script {
+    private(set) var events: [RecordedEvent] = []
+    private var sequences: [UInt64: UInt64] = [:]
+
+    /// Milliseconds of the script's second 0.
+    static let start: UInt64 = 1_700_000_000_000
+
+    static func time(_ second: Double) -> Int64 { Int64(start) + Int64(second * 1_000) }
+
+    mutating func add(_ proposal: ProposedEvent, at second: Double = 0, origin: UInt64 = 1) {
+        let sequence = sequences[origin, default: 0] + 1
+        sequences[origin] = sequence
+        events.append(
+            RecordedEvent(
+                id: EventID(origin: OriginID(high: origin, low: 7), sequence: sequence),
+                stamp: Stamp(milliseconds: UInt64(Script.time(second))), proposal: proposal))
+    }
+
+    mutating func add(_ event: some Event, at second: Double = 0, origin: UInt64 = 1) throws {
+        add(try ProposedEvent(event), at: second, origin: origin)
+    }
+
+    mutating func add(
+        _ type: String, _ json: String, at second: Double = 0, origin: UInt64 = 1
+    ) throws {
+        add(try EventCatalogue.video.proposal(type: type, json: json), at: second, origin: origin)
+    }
+}
+
+/// A generator whose numbers follow from its seed: SplitMix64.
+struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var word = state
+        word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
+        return word ^ (word >> 31)
+    }
+}

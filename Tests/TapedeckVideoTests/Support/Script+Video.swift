@@ -1,0 +1,57 @@
+import SwiftProtobuf
+import TapedeckModel
+import TapedeckVideo
+
+extension Script {
+    /// A sighting of a broadcast; times in seconds of the script.
+    mutating func broadcast(
+        _ id: String, of video: String = "youtube:one", created: Double? = nil,
+        updated: Double? = nil, title: String? = nil, sharer: String? = nil, comment: String? = nil,
+        liked: Bool? = nil, watchLater: Bool? = nil, origin: UInt64 = 1
+    ) throws {
+        var event = BroadcastReceived()
+        event.broadcast = id
+        event.video = video
+        if let created { event.createdAt = .init(milliseconds: Script.time(created)) }
+        if let updated { event.updatedAt = .init(milliseconds: Script.time(updated)) }
+        if let title { event.title = title }
+        if let sharer { event.sharer = sharer }
+        if let comment { event.comment = comment }
+        if let liked { event.liked = liked }
+        if let watchLater { event.watchLater = watchLater }
+        try add(event, origin: origin)
+    }
+
+    mutating func comment(
+        _ text: String, on video: String = "youtube:one", author: String? = nil, at second: Double,
+        origin: UInt64 = 1
+    ) throws {
+        var event = CommentPosted()
+        event.video = video
+        event.text = text
+        if let author { event.author = author }
+        try add(event, at: second, origin: origin)
+    }
+
+    mutating func toggle(
+        _ isOn: Bool, _ video: String = "youtube:one", at second: Double, origin: UInt64 = 1
+    ) throws {
+        var event = WatchLaterToggled()
+        event.video = video
+        event.isOn = isOn
+        try add(event, at: second, origin: origin)
+    }
+
+    /// A report that `viewing` is at `percent` of a video that lasts `duration` seconds.
+    mutating func progress(
+        _ viewing: String, _ percent: Double, of duration: Double = 400,
+        video: String = "youtube:one", at second: Double, origin: UInt64 = 1
+    ) throws {
+        var event = PlaybackProgressed()
+        event.video = video
+        event.viewing = viewing
+        event.positionSeconds = duration * percent / 100
+        event.durationSeconds = duration
+        try add(event, at: second, origin: origin)
+    }
+}

@@ -1,0 +1,179 @@
+import TapedeckModel
+import TapedeckProjections
+import TapedeckVideo
+import Testing
+
+@Suite struct VideoListTests {
+    private func list(
+        _ script: Script, winner: WinnerRule = .oldest
+    ) throws -> [VideoEntry] {
+        let projections = VideoProjections(winner: winner)
+        try checkOrderDoesNotMatter(projections.videos, script.events)
+        return try queries(script.events, projections).videos().videos
+    }
+
+    @Test func broadcastsOfOneVideoAreOneRow() throws {
+        var script = Script()
+        try script.broadcast("b1", of: "youtube:one", created: 1, title: "One", sharer: "ann")
+        try script.broadcast("b2", of: "youtube:one", created: 2, title: "1", sharer: "bob")
+        try script.broadcast("b3", of: "vimeo:1", created: 3, title: "Other", sharer: "cid")
+        let videos = try list(script)
+        #expect(videos.map(\.key) == ["vimeo:1", "youtube:one"])
+        #expect(videos.map(\.broadcasts) == [1, 2])
+    }
+
+    @Test func oldestBroadcastGivesTitleAndSharer() throws {
+        var script = Script()
+        try script.broadcast("b2", created: 2, title: "Two", sharer: "bob")
+        try script.broadcast("b1", created: 1, title: "One", sharer: "ann")
+        try script.broadcast("b3", created: 3, title: "Three", sharer: "cid")
+        let oldest = try #require(try list(script).first)
+        #expect(oldest.title == "One" && oldest.sharer == "ann")
+        let newest = try #require(try list(script, winner: .newest).first)
+        #expect(newest.title == "Three" && newest.sharer == "cid")
+    }
+
+    @Test func broadcastsOfOneMomentAreOrderedByID() throws {
+        var script = Script()
+        for id in ["b", "a", "c"] { try script.broadcast(id, created: 1, title: id) }
+        #expect(try list(script).first?.title == "a")
+        #expect(try list(script, winner: .newest).first?.title == "c")
+    }
+
+    @Test func resharingMovesARowToTheTop() throws {
+        var script = Script()
+        try script.broadcast("b1", of: "youtube:one", created: 1, title: "One")
+        try script.broadcast("b2", of: "youtube:two", created: 2, title: "Two")
+        #expect(try list(script).map(\.title) == ["Two", "One"])
+        try script.broadcast("b3", of: "youtube:one", created: 3, title: "Again")
+        #expect(try list(script).map(\.title) == ["One", "Two"])
+        #expect(try list(script).first?.newestAt?.milliseconds == Script.time(3))
+    }
+
+    @Test func newerSightingReplacesFieldsAndKeepsWhatItLeavesOut() throws {
+        var script = Script()
+        try script.broadcast(
+            "b1", created: 1, updated: 1, title: "Old", sharer: "ann", comment: "said")
+        try script.broadcast("b1", updated: 2, title: "New")
+        let video = try #require(try list(script).first)
+        #expect(video.broadcasts == 1)
+        #expect(video.title == "New" && video.sharer == "ann")
+        #expect(video.newestAt?.milliseconds == Script.time(1))
+        #expect(video.comments.map(\.text) == ["said"])
+    }
+
+    @Test func lateOlderSightingNeverWins() throws {
+        var script = Script()
+        try script.broadcast("b1", created: 1, updated: 9, title: "New")
+        try script.broadcast("b1", created: 1, updated: 2, title: "Old", sharer: "ann")
+        let video = try #require(try list(script).first)
+        #expect(video.title == "New")
+        #expect(video.sharer == "ann")
+    }
+
+    @Test func twoOlderSightingsOfAFieldAreFoldedAgain() throws {
+        var script = Script()
+        try script.broadcast("b1", created: 1, updated: 9)
+        try script.broadcast("b1", created: 1, updated: 3, title: "Third")
+        try script.broadcast("b1", created: 1, updated: 5, title: "Fifth")
+        let folded = try FoldedProjection(VideoList(), script.events)
+        #expect(folded.refolds == 1)
+        #expect(try list(script).first?.title == "Fifth")
+    }
+
+    @Test func creationThatChangesMovesTheBroadcast() throws {
+        var script = Script()
+        try script.broadcast("b1", created: 5, updated: 5, title: "One")
+        try script.broadcast("b2", created: 6, updated: 6, title: "Two")
+        try script.broadcast("b1", created: 7, updated: 7, title: "One")
+        let video = try #require(try list(script).first)
+        #expect(video.title == "Two")
+        #expect(video.comments.map(\.id) == ["b2", "b1"])
+        #expect(video.newestAt?.milliseconds == Script.time(7))
+        #expect(try list(script, winner: .newest).first?.title == "One")
+    }
+
+    @Test func broadcastWithoutATimeComesFirst() throws {
+        var script = Script()
+        try script.broadcast("b1", title: "One")
+        let alone = try #require(try list(script).first)
+        #expect(alone.newestAt == nil)
+        #expect(alone.comments.first?.at == nil)
+        try script.broadcast("b2", created: 6, title: "Two")
+        let video = try #require(try list(script).first)
+        #expect(video.comments.map(\.id) == ["b1", "b2"])
+        #expect(video.newestAt?.milliseconds == Script.time(6))
+    }
+
+    @Test func anyLikedBroadcastCounts() throws {
+        func liked(_ script: Script) throws -> [UInt64] {
+            let state = try FoldedReader(script.events).state(
+                of: VideoList(), key: Tag(unchecked: "video/youtube:one"))
+            return [try #require(state).likedForTests]
+        }
+        var script = Script()
+        try script.broadcast("b1", created: 1, updated: 1, liked: true)
+        try script.broadcast("b2", created: 2, updated: 1, liked: false)
+        #expect(try liked(script) == [1])
+        try script.broadcast("b1", updated: 2, liked: false)
+        #expect(try liked(script) == [0])
+    }
+
+    @Test func commentsAreUnrolledOldestFirst() throws {
+        var script = Script()
+        try script.broadcast("b2", created: 20, title: "T2", sharer: "bob", comment: "nice")
+        try script.broadcast("b1", created: 10, title: "T1", sharer: "ann", comment: "")
+        try script.comment("posted", author: "me", at: 15)
+        try script.comment("first", at: 5)
+        let video = try #require(try list(script).first)
+        #expect(video.comments.map(\.text) == ["first", "T1", "posted", "nice"])
+        #expect(video.comments.map(\.author) == [nil, "ann", "me", "bob"])
+        #expect(
+            video.comments.map { $0.at?.milliseconds }
+                == [5, 10, 15, 20].map { Script.time($0) })
+        #expect(video.commentCount == 4)
+        #expect(video.comments[2].id == script.events[2].id.description)
+    }
+
+    @Test func videoThatNobodySharedIsNotListed() throws {
+        var script = Script()
+        try script.comment("alone", at: 1)
+        try script.toggle(true, at: 2)
+        #expect(try list(script).isEmpty)
+        let comments = try queries(script.events).comments(video: "youtube:one").comments
+        #expect(comments.map(\.text) == ["alone"])
+    }
+
+    @Test func listTellsWhatIsToBeSeenLater() throws {
+        var script = Script()
+        try script.broadcast("b1", of: "youtube:one", created: 1)
+        try script.broadcast("b2", of: "youtube:two", created: 2)
+        try script.toggle(true, "youtube:one", at: 3)
+        #expect(try list(script).map(\.watchLater) == [false, true])
+    }
+
+    @Test func listHoldsTheFirstCommentsOnly() throws {
+        var script = Script()
+        for second in 0..<QueryLimits.commentsPerVideoMax + 5 {
+            try script.comment("c\(second)", at: Double(second))
+        }
+        try script.broadcast("b1", created: 1_000)
+        let video = try #require(try queries(script.events).videos().videos.first)
+        #expect(video.comments.count == QueryLimits.commentsPerVideoMax)
+        #expect(video.commentCount == QueryLimits.commentsPerVideoMax + 6)
+    }
+}
+
+extension VideoList.State {
+    /// How many broadcasts are liked, read from the state's bytes.
+    fileprivate var likedForTests: UInt64 {
+        var writer = StateWriter()
+        encode(into: &writer)
+        return writer.bytes.withUnsafeBytes { buffer in
+            var reader = StateReader(buffer)
+            _ = try? reader.uint64()
+            _ = try? reader.uint64()
+            return (try? reader.uint64()) ?? .max
+        }
+    }
+}

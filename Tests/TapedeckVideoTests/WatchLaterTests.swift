@@ -1,0 +1,217 @@
+import TapedeckModel
+import TapedeckProjections
+import TapedeckVideo
+import Testing
+
+/// Since which second each video is on the list, whatever the order of arrival.
+private func marks(
+    _ script: Script, rule: WatchLaterRule = .crossing
+) throws -> [String: Double] {
+    let projections = VideoProjections(watchLaterRule: rule)
+    try checkOrderDoesNotMatter(projections.watchLater, script.events)
+    let page = try queries(script.events, projections).watchLater()
+    return page.videos.reduce(into: [:]) {
+        $0[$1.key] = Double($1.since.milliseconds - Int64(Script.start)) / 1_000
+    }
+}
+
+@Suite struct WatchLaterTests {
+    @Test func toggleSetsAndClears() throws {
+        var script = Script()
+        try script.toggle(true, at: 10)
+        #expect(try marks(script) == ["youtube:one": 10])
+        try script.toggle(false, at: 20)
+        #expect(try marks(script).isEmpty)
+        try script.toggle(true, at: 30)
+        #expect(try marks(script) == ["youtube:one": 30])
+    }
+
+    @Test func earliestMarkThatStandsTellsSince() throws {
+        var script = Script()
+        try script.toggle(true, at: 10)
+        try script.toggle(true, at: 20, origin: 2)
+        #expect(try marks(script) == ["youtube:one": 10])
+        try script.toggle(false, at: 15, origin: 3)
+        #expect(try marks(script) == ["youtube:one": 20])
+    }
+
+    @Test func crossingClearsAtExactlyThreeQuarters() throws {
+        var script = Script()
+        try script.toggle(true, at: 10)
+        try script.progress("v", 74.9, at: 20)
+        #expect(try marks(script) == ["youtube:one": 10])
+        try script.progress("v", 75, at: 21)
+        #expect(try marks(script).isEmpty)
+    }
+
+    @Test func viewingThatBeganBeforeTheMarkClearsItWhenItCrosses() throws {
+        var script = Script()
+        try script.progress("v", 10, at: 1)
+        try script.toggle(true, at: 10)
+        try script.progress("v", 80, at: 20)
+        #expect(try marks(script).isEmpty)
+    }
+
+    @Test func markBehindTheCrossingHoldsUntilALaterViewingCrosses() throws {
+        var script = Script()
+        try script.toggle(true, at: 10)
+        try script.progress("v", 80, at: 20)
+        try script.toggle(true, at: 25)
+        try script.progress("v", 90, at: 30)
+        try script.progress("v", 100, at: 40)
+        #expect(try marks(script) == ["youtube:one": 25])
+        try script.progress("w", 50, at: 50)
+        #expect(try marks(script) == ["youtube:one": 25])
+        try script.progress("w", 76, at: 60)
+        #expect(try marks(script).isEmpty)
+    }
+
+    @Test func unknownDurationNeverCrosses() throws {
+        var script = Script()
+        try script.toggle(true, at: 10)
+        try script.progress("v", 100, of: 0, at: 20)
+        var event = PlaybackProgressed()
+        event.video = "youtube:one"
+        event.viewing = "v"
+        event.positionSeconds = 9_999
+        try script.add(event, at: 30)
+        #expect(try marks(script) == ["youtube:one": 10])
+    }
+
+    @Test func seekingCounts() throws {
+        var script = Script()
+        try script.toggle(true, at: 10)
+        try script.progress("v", 1, at: 11)
+        try script.progress("v", 99, at: 12)
+        try script.progress("v", 2, at: 13)
+        #expect(try marks(script).isEmpty)
+    }
+
+    @Test func earlierCrossingThatArrivesLateBringsTheMarkBack() throws {
+        var script = Script()
+        try script.toggle(true, at: 7)
+        try script.progress("v", 90, at: 10)
+        try script.progress("v", 80, at: 5)
+        let folded = try FoldedProjection(WatchLater(), script.events)
+        #expect(folded.refolds == 1)
+        #expect(try marks(script) == ["youtube:one": 7])
+    }
+
+    @Test func crossingClearsTheWholeVideo() throws {
+        var script = Script()
+        try script.broadcast("b1", created: 1, updated: 5, watchLater: true)
+        try script.broadcast("b2", created: 2, updated: 6, watchLater: true)
+        try script.toggle(true, at: 7)
+        #expect(try marks(script) == ["youtube:one": 5])
+        try script.progress("v", 80, at: 10)
+        #expect(try marks(script).isEmpty)
+    }
+
+    @Test func toggleOffClearsWhatRemotesToldBefore() throws {
+        var script = Script()
+        try script.broadcast("b1", created: 1, updated: 5, watchLater: true)
+        try script.toggle(false, at: 10)
+        #expect(try marks(script).isEmpty)
+        // The same run goes on: its mark is still that of second 5.
+        try script.broadcast("b1", created: 1, updated: 20, liked: true, watchLater: true)
+        #expect(try marks(script).isEmpty)
+        try script.broadcast("b1", created: 1, updated: 30, watchLater: false)
+        try script.broadcast("b1", created: 1, updated: 40, watchLater: true)
+        #expect(try marks(script) == ["youtube:one": 40])
+    }
+
+    @Test func fallOfOneBroadcastClearsOnlyItsOwnMark() throws {
+        var script = Script()
+        try script.broadcast("b1", created: 1, updated: 5, watchLater: true)
+        try script.broadcast("b2", created: 1, updated: 6, watchLater: true)
+        try script.toggle(true, at: 8)
+        try script.broadcast("b1", created: 1, updated: 9, watchLater: false)
+        #expect(try marks(script) == ["youtube:one": 6])
+        try script.broadcast("b2", created: 1, updated: 9, watchLater: false)
+        #expect(try marks(script) == ["youtube:one": 8])
+    }
+
+    @Test func sightingThatLeavesTheMarkOutSaysNothing() throws {
+        var script = Script()
+        try script.broadcast("b1", created: 1, updated: 5, watchLater: true)
+        try script.broadcast("b1", created: 1, updated: 9, title: "x")
+        #expect(try marks(script) == ["youtube:one": 5])
+    }
+
+    @Test func fallInTheMidstOfARunStartsItAnew() throws {
+        var script = Script()
+        try script.broadcast("b1", created: 1, updated: 5, watchLater: true)
+        try script.broadcast("b1", created: 1, updated: 7, watchLater: true)
+        try script.broadcast("b1", created: 1, updated: 9, watchLater: true)
+        try script.broadcast("b1", created: 1, updated: 6, watchLater: false)
+        #expect(try FoldedProjection(WatchLater(), script.events).refolds == 1)
+        #expect(try marks(script) == ["youtube:one": 7])
+    }
+
+    @Test func listIsOrderedByTheEarliestMark() throws {
+        var script = Script()
+        try script.toggle(true, "youtube:b", at: 2)
+        try script.toggle(true, "youtube:c", at: 1)
+        try script.toggle(true, "youtube:a", at: 2)
+        let page = try queries(script.events).watchLater()
+        #expect(page.videos.map(\.key) == ["youtube:c", "youtube:a", "youtube:b"])
+    }
+}
+
+@Suite struct WatchLater2012Tests {
+    @Test func crossingIsStrictlyBeyondThreeQuarters() throws {
+        var script = Script()
+        try script.toggle(true, at: 1)
+        try script.progress("v", 75, at: 10)
+        #expect(try marks(script, rule: .rule2012) == ["youtube:one": 1])
+        try script.progress("v", 75.1, at: 11)
+        #expect(try marks(script, rule: .rule2012).isEmpty)
+    }
+
+    @Test func markDuringPlaybackDoesNotArm() throws {
+        var script = Script()
+        try script.progress("v", 10, at: 1)
+        try script.toggle(true, at: 5)
+        try script.progress("v", 90, at: 10)
+        #expect(try marks(script, rule: .rule2012) == ["youtube:one": 5])
+        try script.progress("w", 10, at: 20)
+        try script.progress("w", 90, at: 30)
+        #expect(try marks(script, rule: .rule2012).isEmpty)
+    }
+
+    @Test func unmarkingAndMarkingAgainDuringPlaybackFires() throws {
+        var script = Script()
+        try script.toggle(true, at: 1)
+        try script.progress("v", 10, at: 5)
+        try script.toggle(false, at: 6)
+        try script.progress("v", 80, at: 7)
+        try script.toggle(true, at: 8)
+        try script.progress("v", 81, at: 9)
+        #expect(try marks(script, rule: .rule2012).isEmpty)
+    }
+
+    @Test func viewingFiresOnce() throws {
+        var script = Script()
+        try script.toggle(true, at: 1)
+        try script.progress("v", 80, at: 5)
+        try script.toggle(true, at: 6)
+        try script.progress("v", 90, at: 7)
+        #expect(try marks(script, rule: .rule2012) == ["youtube:one": 6])
+    }
+
+    @Test func markOfARemoteArmsFromItsTimeOn() throws {
+        var script = Script()
+        try script.broadcast("b1", created: 1, updated: 5, watchLater: true)
+        try script.progress("v", 10, at: 3)
+        try script.progress("v", 90, at: 4)
+        try script.progress("w", 10, at: 6)
+        #expect(try marks(script, rule: .rule2012) == ["youtube:one": 5])
+        try script.progress("w", 90, at: 8)
+        #expect(try marks(script, rule: .rule2012).isEmpty)
+    }
+
+    @Test func rulesHaveDifferentParameters() {
+        #expect(
+            WatchLater(rule: .rule2012).parameters != WatchLater(rule: .crossing).parameters)
+    }
+}
