@@ -1,0 +1,172 @@
+internal import TapedeckModel
+internal import TapedeckVideo
+
+/// A member as it stands in a response.
+enum JSONField<Value> {
+    /// It is not there: nothing is said.
+    case absent
+    /// It is there and says that there is none.
+    case null
+    /// It has a value.
+    case value(Value)
+
+    /// The value, if it has one.
+    var value: Value? {
+        if case .value(let value) = self { return value }
+        return nil
+    }
+}
+
+/// An object of a response and where it stands; every read names the place in what it refuses.
+struct JSONElement {
+    /// Its place, such as `$[3].show`.
+    let path: String
+    private let members: [String: JSONValue]
+
+    /// Takes `value`, which must be an object.
+    init(_ value: JSONValue, at path: String) throws(IngestRefusal) {
+        guard case .object(let members) = value else {
+            throw IngestRefusal(path, .invalidPayload, "is \(value.kind), not an object")
+        }
+        self.path = path
+        self.members = members
+    }
+
+    /// Whether a member of this name is there, be it null.
+    func has(_ name: String) -> Bool { members[name] != nil }
+
+    /// Any member.
+    func any(_ name: String) -> JSONField<JSONValue> {
+        switch members[name] {
+        case nil: .absent
+        case .null: .null
+        case .some(let value): .value(value)
+        }
+    }
+
+    /// A member that is an object.
+    func object(_ name: String) throws(IngestRefusal) -> JSONField<JSONElement> {
+        switch any(name) {
+        case .absent: .absent
+        case .null: .null
+        case .value(let value): .value(try JSONElement(value, at: "\(path).\(name)"))
+        }
+    }
+
+    /// A member that is a list; null counts as absent.
+    func list(_ name: String) throws(IngestRefusal) -> [JSONValue]? {
+        guard let value = any(name).value else { return nil }
+        guard case .array(let list) = value else { throw wrong(name, value, "a list") }
+        return list
+    }
+
+    /// A member that is a list of texts.
+    func texts(_ name: String) throws(IngestRefusal) -> JSONField<[String]> {
+        guard has(name) else { return .absent }
+        guard let list = try list(name) else { return .null }
+        var texts: [String] = []
+        for (index, value) in list.enumerated() {
+            guard case .string(let text) = value else {
+                throw wrong("\(name)[\(index)]", value, "a text")
+            }
+            texts.append(try checked(text, "\(name)[\(index)]"))
+        }
+        return .value(texts)
+    }
+
+    /// A member that is a text.
+    func text(_ name: String) throws(IngestRefusal) -> JSONField<String> {
+        switch any(name) {
+        case .absent: return .absent
+        case .null: return .null
+        case .value(.string(let text)): return .value(try checked(text, name))
+        case .value(let value): throw wrong(name, value, "a text")
+        }
+    }
+
+    /// A member that is an address; an empty one counts as null.
+    func url(_ name: String) throws(IngestRefusal) -> JSONField<String> {
+        guard let text = try text(name).value else { return has(name) ? .null : .absent }
+        guard !text.isEmpty else { return .null }
+        do throws(ModelError) {
+            try FieldChecks.url(text, name)
+        } catch {
+            throw IngestRefusal("\(path).\(name)", error)
+        }
+        return .value(text)
+    }
+
+    /// A member that is a whole number in `range`.
+    func integer(
+        _ name: String, in range: ClosedRange<Int64> = .min ... .max
+    ) throws(IngestRefusal) -> JSONField<Int64> {
+        guard let value = any(name).value else { return has(name) ? .null : .absent }
+        guard case .number(let digits) = value else { throw wrong(name, value, "a number") }
+        guard let number = value.int64, range.contains(number) else {
+            throw IngestRefusal(
+                "\(path).\(name)", .invalidPayload,
+                "\(digits.prefix(40)) is not a whole number from \(range.lowerBound) to "
+                    + "\(range.upperBound)")
+        }
+        return .value(number)
+    }
+
+    /// A remote's numeric id, which must be there.
+    func id(_ name: String = "id") throws(IngestRefusal) -> Int64 {
+        guard let id = try integer(name, in: 1 ... .max).value else {
+            throw IngestRefusal("\(path).\(name)", .invalidPayload, "is missing")
+        }
+        return id
+    }
+
+    /// A member that is a truth value, or 0 or 1.
+    func flag(_ name: String) throws(IngestRefusal) -> JSONField<Bool> {
+        switch any(name) {
+        case .absent: return .absent
+        case .null: return .null
+        case .value(.bool(let flag)): return .value(flag)
+        case .value(.number("0")): return .value(false)
+        case .value(.number("1")): return .value(true)
+        case .value(let value): throw wrong(name, value, "a truth value")
+        }
+    }
+
+    /// A member that is a calendar day; TVmaze writes an unknown one as an empty text or as zeros.
+    func day(_ name: String) throws(IngestRefusal) -> JSONField<String> {
+        guard let text = try text(name).value else { return has(name) ? .null : .absent }
+        if text.isEmpty || text == "0000-00-00" { return .null }
+        guard CalendarDay(text) != nil else { throw noTime(name, text, "a day") }
+        return .value(text)
+    }
+
+    /// A member that is a moment by RFC 3339, as Unix milliseconds; an empty one counts as null.
+    func time(
+        _ name: String, in range: Range<Int64> = Timestamps.recorded
+    ) throws(IngestRefusal) -> JSONField<Int64> {
+        guard let text = try text(name).value else { return has(name) ? .null : .absent }
+        if text.isEmpty { return .null }
+        guard let time = Timestamps.milliseconds(text), range.contains(time) else {
+            throw noTime(
+                name, text, range == Timestamps.recorded ? "a time from 1970 on" : "a time")
+        }
+        return .value(time)
+    }
+
+    private func checked(_ text: String, _ name: String) throws(IngestRefusal) -> String {
+        do throws(ModelError) {
+            try FieldChecks.text(text, name)
+        } catch {
+            throw IngestRefusal("\(path).\(name)", error)
+        }
+        return text
+    }
+
+    private func wrong(_ name: String, _ value: JSONValue, _ expected: String) -> IngestRefusal {
+        IngestRefusal("\(path).\(name)", .invalidPayload, "is \(value.kind), not \(expected)")
+    }
+
+    private func noTime(_ name: String, _ text: String, _ what: String) -> IngestRefusal {
+        IngestRefusal(
+            "\(path).\(name)", .invalidTime, "\"\(text.prefix(40))\" is not \(what)")
+    }
+}

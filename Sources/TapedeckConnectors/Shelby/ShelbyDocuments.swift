@@ -1,0 +1,100 @@
+internal import SwiftProtobuf
+internal import TapedeckModel
+internal import TapedeckVideo
+
+/// The responses of Shelby's API of 2012 as sightings.
+enum ShelbyDocuments {
+    /// `/v2/channels/{id}/broadcasts.json`: a list of broadcasts; also a single one.
+    ///
+    /// An object with `err` is the remote's error form; the HTTP status tells nothing.
+    static func broadcasts(
+        _ document: JSONValue, _ context: IngestContext, _ result: inout IngestResult
+    ) {
+        switch document {
+        case .array(let list):
+            for (index, value) in list.enumerated() {
+                add(value, at: "$[\(index)]", context, &result)
+            }
+        case .object(let members):
+            if let error = members["err"] {
+                var text = "the remote answered with an error"
+                if case .string(let message) = error { text += ": \(message.prefix(200))" }
+                result.refuse(IngestRefusal("$", .remoteError, text))
+            } else {
+                add(document, at: "$", context, &result)
+            }
+        case .null:
+            result.refuse(IngestRefusal("$", .remoteError, "the remote answered null"))
+        default:
+            result.refuse(
+                IngestRefusal("$", .invalidPayload, "the document is \(document.kind)"))
+        }
+    }
+
+    private static func add(
+        _ value: JSONValue, at path: String, _ context: IngestContext,
+        _ result: inout IngestResult
+    ) {
+        do throws(IngestRefusal) {
+            let broadcast = try BroadcastReceived(shelby: JSONElement(value, at: path))
+            context.propose(broadcast, at: path, in: &result)
+        } catch {
+            result.refuse(error)
+        }
+    }
+}
+
+extension BroadcastReceived {
+    /// Reads a broadcast; a null never clears what was known, so it is the same as absent.
+    init(shelby element: JSONElement) throws(IngestRefusal) {
+        self.init()
+        broadcast = try element.identifier(element.has("_id") ? "_id" : "id")
+        video = try element.shelbyVideo().text
+        if let value = try element.text("video_title").value { title = value }
+        if let value = try element.text("video_originator_user_nickname").value { sharer = value }
+        if let value = try element.text("video_origin").value { origin = value }
+        if let value = try element.text("description").value { comment = value }
+        if let value = try element.time("created_at").value {
+            createdAt = Google_Protobuf_Timestamp(milliseconds: value)
+        }
+        if let value = try element.time("updated_at").value {
+            updatedAt = Google_Protobuf_Timestamp(milliseconds: value)
+        }
+        if let value = try element.flag("liked_by_owner").value { liked = value }
+        if let value = try element.flag("owner_watch_later").value { watchLater = value }
+        if let value = try element.flag("watched_by_owner").value { watched = value }
+    }
+}
+
+extension JSONElement {
+    /// An id that is a text or a number, which must be there.
+    fileprivate func identifier(_ name: String) throws(IngestRefusal) -> String {
+        if case .value(.number) = any(name), let number = try integer(name).value {
+            return String(number)
+        }
+        guard let text = try text(name).value else {
+            throw IngestRefusal("\(path).\(name)", .invalidPayload, "is missing")
+        }
+        do throws(ModelError) {
+            try FieldChecks.id(text, name)
+        } catch {
+            throw IngestRefusal("\(path).\(name)", error)
+        }
+        return text
+    }
+
+    /// The video of a broadcast; older ones name only the player that shows it.
+    fileprivate func shelbyVideo() throws(IngestRefusal) -> VideoKey {
+        let named = try text("video_provider_name").value
+        let player = try text("video_player").value
+        guard let provider = named ?? player else {
+            throw IngestRefusal("\(path).video_provider_name", .invalidPayload, "is missing")
+        }
+        let id = try identifier("video_id_at_provider")
+        do throws(ModelError) {
+            return try VideoKey(provider: provider, id: id)
+        } catch {
+            throw IngestRefusal("\(path).video_id_at_provider", error)
+        }
+    }
+}

@@ -1,0 +1,186 @@
+internal import TapedeckModel
+internal import TapedeckVideo
+
+/// The responses of api.tvmaze.com as sightings.
+///
+/// The same show comes embedded in many rows and responses, at different ages; each sighting keeps
+/// its version, and the folds pick the newest.
+enum TVmazeDocuments {
+    /// `/schedule` and `/schedule/web`: episodes, each with its show at `show` or `_embedded.show`.
+    static func schedule(
+        _ document: JSONValue, _ context: IngestContext, _ result: inout IngestResult
+    ) {
+        forEachElement(of: document, &result) { (element, result) throws(IngestRefusal) in
+            guard let show = try show(of: element) else {
+                throw IngestRefusal("\(element.path).show", .invalidPayload, "is missing")
+            }
+            let observed = try ShowObserved(tvmaze: show)
+            let episode = try EpisodeScheduled(
+                tvmaze: element, show: observed.show, updated: observed.version)
+            context.propose(observed, at: show.path, in: &result)
+            context.propose(episode, at: element.path, in: &result)
+        }
+    }
+
+    /// `/shows/{id}` and `/singlesearch/shows`: a show with what is embedded in it; also a list of
+    /// shows.
+    static func shows(
+        _ document: JSONValue, _ context: IngestContext, _ result: inout IngestResult
+    ) {
+        guard case .array = document else {
+            forSingle(document, &result) { (element, result) throws(IngestRefusal) in
+                try addShow(element, context, &result)
+            }
+            return
+        }
+        forEachElement(of: document, &result) { (element, result) throws(IngestRefusal) in
+            try addShow(element, context, &result)
+        }
+    }
+
+    /// `/search/shows`: shows with scores.
+    static func search(
+        _ document: JSONValue, _ context: IngestContext, _ result: inout IngestResult
+    ) {
+        forEachElement(of: document, &result) { (element, result) throws(IngestRefusal) in
+            guard let show = try element.object("show").value else {
+                throw IngestRefusal("\(element.path).show", .invalidPayload, "is missing")
+            }
+            try addShow(show, context, &result)
+        }
+    }
+
+    /// `/shows/{id}/cast`.
+    static func cast(
+        _ document: JSONValue, _ context: IngestContext, _ result: inout IngestResult
+    ) {
+        guard case .array(let list) = document else {
+            result.refuse(refusal(ofNoList: document))
+            return
+        }
+        addCast(list, at: "$", show: context.show ?? 0, updated: nil, context, &result)
+    }
+
+    /// `/shows/{id}/episodes`, `/episodebynumber` and the like: an episode or a list of them.
+    static func episodes(
+        _ document: JSONValue, _ context: IngestContext, _ result: inout IngestResult
+    ) {
+        func add(_ element: JSONElement, _ result: inout IngestResult) throws(IngestRefusal) {
+            let show = try show(of: element).map { (show) throws(IngestRefusal) in
+                try ShowObserved(tvmaze: show)
+            }
+            let episode = try EpisodeScheduled(
+                tvmaze: element, show: show?.show ?? context.show ?? 0, updated: show?.version)
+            if let show { context.propose(show, at: element.path, in: &result) }
+            context.propose(episode, at: element.path, in: &result)
+        }
+        if case .array = document {
+            forEachElement(of: document, &result, add)
+        } else {
+            forSingle(document, &result, add)
+        }
+    }
+
+    // MARK: - Parts
+
+    private static func show(of episode: JSONElement) throws(IngestRefusal) -> JSONElement? {
+        if let show = try episode.object("show").value { return show }
+        return try episode.object("_embedded").value?.object("show").value
+    }
+
+    private static func addShow(
+        _ element: JSONElement, _ context: IngestContext, _ result: inout IngestResult
+    ) throws(IngestRefusal) {
+        let show = try ShowObserved(tvmaze: element)
+        context.propose(show, at: element.path, in: &result)
+        guard let embedded = try element.object("_embedded").value else { return }
+        if let list = try embedded.list("cast") {
+            addCast(
+                list, at: "\(embedded.path).cast", show: show.show, updated: show.version, context,
+                &result)
+        }
+        func add(_ episode: JSONElement, _ result: inout IngestResult) throws(IngestRefusal) {
+            let episode = try EpisodeScheduled(
+                tvmaze: episode, show: show.show, updated: show.version)
+            context.propose(episode, at: element.path, in: &result)
+        }
+        forEach(try embedded.list("episodes") ?? [], at: "\(embedded.path).episodes", &result, add)
+        for name in ["previousepisode", "nextepisode"] {
+            if let episode = try embedded.object(name).value { try add(episode, &result) }
+        }
+    }
+
+    /// A cast is one fact; a member that cannot be read is left out of it and refused.
+    private static func addCast(
+        _ list: [JSONValue], at path: String, show: Int64, updated: Int64?,
+        _ context: IngestContext, _ result: inout IngestResult
+    ) {
+        var cast = CastObserved()
+        cast.show = show
+        if let updated { cast.showUpdated = updated }
+        forEach(list, at: path, &result) { (element, _) throws(IngestRefusal) in
+            cast.cast.append(try TVmazeCastMember(tvmaze: element))
+        }
+        context.propose(cast, at: path, in: &result)
+    }
+
+    // MARK: - Walking
+
+    private typealias Body = (JSONElement, inout IngestResult) throws(IngestRefusal) -> Void
+
+    private static func forEachElement(
+        of document: JSONValue, _ result: inout IngestResult, _ body: Body
+    ) {
+        guard case .array(let list) = document else {
+            result.refuse(refusal(ofNoList: document))
+            return
+        }
+        forEach(list, at: "$", &result, body)
+    }
+
+    private static func forEach(
+        _ list: [JSONValue], at path: String, _ result: inout IngestResult, _ body: Body
+    ) {
+        for (index, value) in list.enumerated() {
+            do throws(IngestRefusal) {
+                try body(JSONElement(value, at: "\(path)[\(index)]"), &result)
+            } catch {
+                result.refuse(error)
+            }
+        }
+    }
+
+    private static func forSingle(
+        _ document: JSONValue, _ result: inout IngestResult, _ body: Body
+    ) {
+        if let error = remoteError(document) {
+            result.refuse(error)
+            return
+        }
+        do throws(IngestRefusal) {
+            try body(JSONElement(document, at: "$"), &result)
+        } catch {
+            result.refuse(error)
+        }
+    }
+
+    private static func refusal(ofNoList document: JSONValue) -> IngestRefusal {
+        remoteError(document)
+            ?? IngestRefusal("$", .invalidPayload, "the document is \(document.kind), not a list")
+    }
+
+    /// The refusal of TVmaze's error form, which has a numeric `status` and no `id`, or of a null.
+    private static func remoteError(_ document: JSONValue) -> IngestRefusal? {
+        if case .null = document {
+            return IngestRefusal("$", .remoteError, "the remote answered null")
+        }
+        guard case .object(let members) = document, members["id"] == nil,
+            case .number(let status) = members["status"]
+        else { return nil }
+        var text = "the remote answered with status \(status.prefix(10))"
+        if case .string(let message) = members["message"], !message.isEmpty {
+            text += ": \(message.prefix(200))"
+        }
+        return IngestRefusal("$", .remoteError, text)
+    }
+}

@@ -1,0 +1,39 @@
+import Foundation
+
+/// Recorded responses, which lie beside the repository and are not a part of it.
+enum Fixtures {
+    /// `TAPEDECK_FIXTURES`, else `../shared/fixtures` beside the repository.
+    static let folder: URL = {
+        if let path = ProcessInfo.processInfo.environment["TAPEDECK_FIXTURES"] {
+            return URL(fileURLWithPath: path, isDirectory: true)
+        }
+        return URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+            .appendingPathComponent("shared/fixtures", isDirectory: true)
+    }()
+
+    static let arePresent = FileManager.default.fileExists(atPath: folder.path)
+
+    /// The resource that the files of a folder are responses of.
+    static let resources: [(folder: String, resource: String)] = [
+        ("tvmaze/schedule", "tvmaze/schedule"), ("tvmaze/schedule-web", "tvmaze/schedule-web"),
+        ("tvmaze/show", "tvmaze/show"), ("tvmaze/episodes-embed", "tvmaze/show"),
+        ("tvmaze/cast-embed", "tvmaze/show"), ("tvmaze/seasons-embed", "tvmaze/show"),
+        ("tvmaze/search", "tvmaze/search"), ("tvmaze/cast", "tvmaze/cast"),
+        ("tvmaze/episode", "tvmaze/episode"),
+    ]
+
+    static func files(_ folder: String) throws -> [URL] {
+        try FileManager.default.contentsOfDirectory(
+            at: Fixtures.folder.appendingPathComponent(folder), includingPropertiesForKeys: nil
+        ).filter { $0.pathExtension == "json" }.sorted { $0.path < $1.path }
+    }
+
+    static func bytes(_ file: URL) throws -> [UInt8] { Array(try Data(contentsOf: file)) }
+
+    /// The show that a file's name begins with, as in `shows-118-cast.json`.
+    static func show(_ file: URL) -> Int64? {
+        let parts = file.lastPathComponent.split(separator: "-")
+        return parts.count > 1 && parts[0] == "shows" ? Int64(parts[1]) : nil
+    }
+}

@@ -1,0 +1,149 @@
+import TapedeckConnectors
+import TapedeckModel
+import Testing
+
+/// A document with one bad element, and where that is.
+struct BadElement: CustomTestStringConvertible {
+    let resource: String
+    let json: String
+    let path: String
+    let code: ErrorCode
+    /// How many facts are kept.
+    let kept: Int
+
+    init(_ resource: String, _ json: String, _ path: String, _ code: ErrorCode, kept: Int = 0) {
+        (self.resource, self.json, self.path) = (resource, json, path)
+        (self.code, self.kept) = (code, kept)
+    }
+
+    var testDescription: String { "\(resource) \(path) \(json.prefix(50))" }
+}
+
+@Suite struct HostileDocumentTests {
+    static let good = #"{"id":9,"show":{"id":8}}"#
+
+    static let bad: [BadElement] = [
+        BadElement(
+            "tvmaze/schedule", "[\(good),{\"id\":1,\"show\":{\"id\":2,\"name\":7}}]",
+            "$[1].show.name",
+            .invalidPayload, kept: 2),
+        BadElement(
+            "tvmaze/schedule", "[{\"id\":\"1\",\"show\":{\"id\":2}},\(good)]", "$[0].id",
+            .invalidPayload, kept: 2),
+        BadElement("tvmaze/schedule", "[7,\(good)]", "$[0]", .invalidPayload, kept: 2),
+        BadElement(
+            "tvmaze/schedule", "[{\"id\":1},\(good)]", "$[0].show", .invalidPayload, kept: 2),
+        BadElement(
+            "tvmaze/schedule-web",
+            "[{\"id\":1,\"airstamp\":\"2019-99-99T00:00:00Z\",\"_embedded\":{\"show\":{\"id\":2}}}]",
+            "$[0].airstamp", .invalidTime),
+        BadElement(
+            "tvmaze/show", #"{"id":1,"premiered":"2019-99-99"}"#, "$.premiered", .invalidTime),
+        BadElement("tvmaze/show", #"{"id":-1}"#, "$.id", .invalidPayload),
+        BadElement("tvmaze/show", #"{"id":0}"#, "$.id", .invalidPayload),
+        BadElement("tvmaze/show", #"{"name":"x"}"#, "$.id", .invalidPayload),
+        BadElement("tvmaze/show", #"{"id":1180591620717411303424}"#, "$.id", .invalidPayload),
+        BadElement("tvmaze/show", #"{"id":1e400}"#, "$.id", .invalidPayload),
+        BadElement("tvmaze/show", #"{"id":1,"runtime":1e400}"#, "$.runtime", .invalidPayload),
+        BadElement("tvmaze/show", #"{"id":1,"runtime":-5}"#, "$.runtime", .invalidPayload),
+        BadElement(
+            "tvmaze/show", #"{"id":1,"updated":253402300800}"#, "$.updated", .invalidPayload),
+        BadElement("tvmaze/show", #"{"id":1,"genres":["a",null]}"#, "$.genres[1]", .invalidPayload),
+        BadElement("tvmaze/show", #"{"id":1,"genres":"Drama"}"#, "$.genres", .invalidPayload),
+        BadElement(
+            "tvmaze/show", #"{"id":1,"network":{"name":"x"}}"#, "$.network.id", .invalidPayload),
+        BadElement(
+            "tvmaze/show", #"{"id":1,"network":{"id":1,"country":"US"}}"#, "$.network.country",
+            .invalidPayload),
+        BadElement("tvmaze/show", #"{"id":1,"image":"http://x"}"#, "$.image", .invalidPayload),
+        BadElement(
+            "tvmaze/show", #"{"id":1,"summary":"\#(String(repeating: "x", count: 65_537))"}"#,
+            "$.summary", .tooLarge),
+        BadElement(
+            "tvmaze/show", #"{"id":1,"_embedded":{"episodes":[{"id":1},{"id":"x"},{"id":3}]}}"#,
+            "$._embedded.episodes[1].id", .invalidPayload, kept: 3),
+        BadElement(
+            "tvmaze/cast", #"[{"person":{"id":1},"character":{"id":2}},{"person":{"id":1}}]"#,
+            "$[1].character", .invalidPayload, kept: 1),
+        BadElement("tvmaze/cast", "{}", "$", .invalidPayload),
+        BadElement("tvmaze/search", #"{"shows":[]}"#, "$", .invalidPayload),
+        BadElement("tvmaze/show", "null", "$", .remoteError),
+        BadElement("tvmaze/show", "7", "$", .invalidPayload),
+        BadElement("tvmaze/show", "", "$", .malformedJSON),
+        BadElement("tvmaze/show", "<html>", "$", .malformedJSON),
+        BadElement("tvmaze/show", #"{"id":1"#, "$", .malformedJSON),
+        BadElement(
+            "tvmaze/schedule", #"{"name":"Too Many Requests","message":"","code":0,"status":429}"#,
+            "$", .remoteError),
+        BadElement("tvmaze/show", String(repeating: "[", count: 10_000), "$", .tooLarge),
+        BadElement(
+            "tvmaze/show", String(repeating: #"{"a":"#, count: 10_000), "$", .tooLarge),
+        BadElement("shelby/broadcasts", #"{"err":"no such channel"}"#, "$", .remoteError),
+        BadElement("shelby/broadcasts", "null", "$", .remoteError),
+        BadElement("shelby/broadcasts", "[{}]", "$[0].id", .invalidPayload),
+        BadElement(
+            "shelby/broadcasts", #"[{"_id":"1","video_provider_name":"youtube"}]"#,
+            "$[0].video_id_at_provider", .invalidPayload),
+        BadElement(
+            "shelby/broadcasts", #"[{"_id":"1","video_id_at_provider":"a"}]"#,
+            "$[0].video_provider_name", .invalidPayload),
+        BadElement(
+            "shelby/broadcasts",
+            #"[{"_id":"1","video_provider_name":"youtube","video_id_at_provider":"a b"}]"#,
+            "$[0].video_id_at_provider", .invalidVideo),
+        BadElement(
+            "shelby/broadcasts",
+            #"[{"_id":"1","video_provider_name":"youtube","video_id_at_provider":"a","created_at":"5m ago"}]"#,
+            "$[0].created_at", .invalidTime),
+        BadElement(
+            "shelby/broadcasts",
+            #"[{"_id":"1","video_provider_name":"youtube","video_id_at_provider":"a","liked_by_owner":2}]"#,
+            "$[0].liked_by_owner", .invalidPayload),
+    ]
+
+    @Test(arguments: bad)
+    func badElementIsRefusedWhereItStands(_ element: BadElement) throws {
+        let result = try IngestResource.named(element.resource)
+            .read(Array(element.json.utf8), show: 1)
+        #expect(result.refused.map(\.path) == [element.path])
+        #expect(result.refused.map(\.code) == [element.code])
+        #expect(result.proposals.count == element.kept)
+    }
+
+    @Test func malformedDocumentsTellLineAndColumn() throws {
+        let result = try IngestResource.named("tvmaze/show").read(Array("{\n\"id\": x}".utf8))
+        #expect(result.refused.first?.message.contains("line 2, column 7") == true)
+    }
+
+    @Test func cutDocumentsNeverCrash() throws {
+        let json = Array(
+            #"[{"id":1,"airstamp":"2019-07-11T05:30:00+00:00","show":{"id":2,"genres":["\u00e9"]}}]"#
+                .utf8)
+        for resource in IngestResource.all {
+            for count in json.indices {
+                let result = try resource.read(Array(json[..<count]), show: 1)
+                #expect(result.refused.map(\.path) == ["$"])
+            }
+        }
+    }
+
+    @Test func anyBytesGiveAResult() throws {
+        let seed = UInt64.random(in: 1...999_999)
+        print("documents are made of TAPEDECK_SEED=\(seed)")
+        var state = seed
+        func next(_ limit: Int) -> Int {
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return Int(state >> 33) % limit
+        }
+        let pieces = [
+            "{", "}", "[", "]", ",", ":", "\"id\"", "\"show\"", "1", "-1", "null", "true", "\"x\"",
+            "\"_embedded\"", "\"name\"", "\u{0}", "\\", "\"", "1e9", "é", "\"_id\"", "\"err\"",
+        ]
+        for _ in 0..<4_000 {
+            let json = (0..<next(30)).map { _ in pieces[next(pieces.count)] }.joined()
+            for resource in IngestResource.all {
+                _ = try resource.read(Array(json.utf8), show: 1)
+            }
+        }
+    }
+}
