@@ -1,0 +1,124 @@
+internal import ArgumentParser
+internal import Foundation
+internal import TapedeckModel
+
+/// The program `storectl`: parses its arguments, runs the command, prints errors, and exits.
+///
+/// | what happened | stdout | stderr | exit |
+/// |---|---|---|---|
+/// | done | the report | | 0 |
+/// | done, some input refused | the report | how much | 2 |
+/// | a check failed, damage found | the report with `error` | `error:` and `hint:` | 3, 6 |
+/// | the command failed | with `--json` the error | `error:` and `hint:` | by its code |
+/// | the reader went away | | | 0 |
+public enum CommandLineTool {
+    /// Runs the program and ends it.
+    public static func run() async -> Never {
+        StandardOutput.occupyStandardDescriptors()
+        // A closed pipe is an error of `write`, which ends the command in an orderly way.
+        signal(SIGPIPE, SIG_IGN)
+        exit(await run(Array(CommandLine.arguments.dropFirst())))
+    }
+
+    /// Runs a command line and says how the program exits.
+    static func run(_ arguments: [String]) async -> Int32 {
+        let isJSON = arguments.prefix { $0 != "--" }.contains("--json")
+        do {
+            guard areArgumentsText else {
+                throw CommandError(
+                    .usage, "an argument is not valid UTF-8", hint: "write arguments in UTF-8")
+            }
+            var command = try parse(arguments)
+            if var command = command as? any AsyncParsableCommand {
+                try await command.run()
+            } else {
+                try command.run()
+            }
+            return 0
+        } catch is ClosedPipe {
+            return 0
+        } catch let failure as ReportedFailure {
+            if let error = failure.error { diagnose(error) }
+            return failure.exit.rawValue
+        } catch is CancellationError {
+            Interruption.resend()
+            return fail(CommandError(.internalError, "the command was cancelled"), isJSON)
+        } catch let error where StorectlCommand.exitCode(for: error) == .success {
+            // Help and version, which the parser throws.
+            return printed(StorectlCommand.fullMessage(for: error))
+        } catch {
+            return fail(CommandError(error), isJSON)
+        }
+    }
+
+    private static func parse(_ arguments: [String]) throws -> any ParsableCommand {
+        do {
+            return try StorectlCommand.parseAsRoot(arguments)
+        } catch let error where StorectlCommand.exitCode(for: error) != .success {
+            let (path, rest) = commandPath(arguments)
+            let command = (["storectl"] + path).joined(separator: " ")
+            if let name = rest.first, !name.hasPrefix("-"), isGroup(path) {
+                throw CommandError(
+                    .usage, "there is no command \(command) \(name.prefix(40))",
+                    hint: "\(command) --help lists the commands")
+            }
+            throw CommandError(
+                .usage, StorectlCommand.message(for: error),
+                hint: "\(command) --help shows what it takes")
+        }
+    }
+
+    /// The names of the commands that the arguments begin with, and what follows them.
+    private static func commandPath(
+        _ arguments: [String]
+    ) -> (path: [String], rest: ArraySlice<String>) {
+        var path: [String] = []
+        var commands = StorectlCommand.configuration.subcommands
+        for argument in arguments {
+            guard let found = commands.first(where: { $0._commandName == argument }) else { break }
+            path.append(argument)
+            commands = found.configuration.subcommands
+        }
+        return (path, arguments.dropFirst(path.count))
+    }
+
+    /// Whether a command has commands of its own.
+    private static func isGroup(_ path: [String]) -> Bool {
+        var commands = StorectlCommand.configuration.subcommands
+        for name in path {
+            commands =
+                commands.first { $0._commandName == name }?.configuration.subcommands ?? []
+        }
+        return !commands.isEmpty
+    }
+
+    private static func printed(_ text: String) -> Int32 {
+        do {
+            try StandardOutput.line(text)
+            return 0
+        } catch {
+            return error is ClosedPipe ? 0 : fail(CommandError(error), false)
+        }
+    }
+
+    private static func fail(_ error: CommandError, _ isJSON: Bool) -> Int32 {
+        // A report that cannot be written is said on stderr alone.
+        if isJSON { try? StandardOutput.line(JSON.object([("error", error.json)]).line) }
+        diagnose(error)
+        return error.code.exit.rawValue
+    }
+
+    private static func diagnose(_ error: CommandError) {
+        StandardOutput.diagnose("error: \(error.message)")
+        if let hint = error.hint { StandardOutput.diagnose("hint: \(hint)") }
+    }
+
+    /// Whether the system gave us text; Swift repairs what is not, and a repaired payload is another
+    /// one.
+    private static var areArgumentsText: Bool {
+        (0..<Int(CommandLine.argc)).allSatisfy { index in
+            guard let argument = CommandLine.unsafeArgv[index] else { return true }
+            return String(validatingCString: argument) != nil
+        }
+    }
+}

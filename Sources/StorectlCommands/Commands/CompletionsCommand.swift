@@ -1,0 +1,31 @@
+internal import ArgumentParser
+
+/// `storectl completions`.
+struct CompletionsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "completions",
+        abstract: "Print a script that completes commands in a shell.",
+        discussion: """
+            EXAMPLE:
+              storectl completions bash > /etc/bash_completion.d/storectl
+              storectl completions fish > ~/.config/fish/completions/storectl.fish
+            """)
+
+    /// A shell.
+    enum Shell: String, ExpressibleByArgument, CaseIterable {
+        case bash, zsh, fish
+    }
+
+    @Argument(help: "Which shell.")
+    var shell: Shell
+
+    func run() throws {
+        let kind: CompletionShell =
+            switch shell {
+            case .bash: .bash
+            case .zsh: .zsh
+            case .fish: .fish
+            }
+        try StandardOutput.line(StorectlCommand.completionScript(for: kind))
+    }
+}

@@ -1,0 +1,123 @@
+internal import ArgumentParser
+internal import Tapedeck
+internal import TapedeckConnectors
+
+/// `storectl ingest`.
+struct IngestCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "ingest",
+        abstract: "Record what responses of a remote system say.",
+        discussion: """
+            Each fact in a file is recorded unless it is known already, so the same file can be \
+            ingested again. What cannot be read is refused with its place, and the rest is kept; then \
+            the exit code is 2.
+
+            Resources: \(IngestResource.all.map(\.name).joined(separator: ", ")).
+
+            EXAMPLE:
+              storectl ingest tvmaze/schedule US.json --observed-at 2019-07-11T08:30:00Z
+              curl -s https://api.tvmaze.com/shows/1/cast | storectl ingest tvmaze/cast - --show 1
+            """)
+
+    @Argument(
+        help: ArgumentHelp("What the files are.", valueName: "system/resource"),
+        completion: .list(IngestResource.all.map(\.name)))
+    var resource: String
+
+    @Argument(help: "Responses as JSON; - is stdin.", completion: .file())
+    var file: [String]
+
+    @Option(
+        help: ArgumentHelp(
+            "When the responses were received; else it is not known.", valueName: "time"))
+    var observedAt: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "TVmaze's id of the show, where a response does not tell it.", valueName: "id"))
+    var show: Int64?
+
+    @OptionGroup var options: StoreOptions
+
+    func run() throws {
+        let resource = try IngestResource.named(resource)
+        let observedAt = try observedAt.map { try TimeArgument.milliseconds($0, "--observed-at") }
+        // Says what is wrong with the options, and with a file's name, before anything is recorded.
+        _ = try resource.read(Array("[]".utf8), show: show, observedAt: observedAt)
+        let inputs = try file.map { try FileInput($0) }
+        let reports = try options.withLog { log in
+            let meter = ProgressMeter("files")
+            defer { meter.finish() }
+            return try inputs.enumerated().map { index, input in
+                meter.update("ingest", done: UInt64(index), total: UInt64(inputs.count))
+                return try ingest(input, resource, observedAt, FactRecorder(log: log))
+            }
+        }
+        try options.print(["files": .list(reports.map(\.json))]) { text in
+            var table = TextTable([
+                .text("file"), .number("read"), .number("recorded"), .number("known"),
+                .number("refused"),
+            ])
+            for report in reports {
+                let counts = [
+                    report.read, report.outcome.recorded, report.outcome.known,
+                    report.refused.count,
+                ]
+                table.add([report.file] + counts.map(String.init))
+            }
+            text.table(table)
+        }
+        for report in reports { report.diagnose() }
+        if reports.contains(where: { !$0.refused.isEmpty }) { throw ReportedFailure(.someRefused) }
+    }
+
+    private func ingest(
+        _ input: FileInput, _ resource: IngestResource, _ observedAt: Int64?,
+        _ recorder: FactRecorder
+    ) throws -> FileReport {
+        let bytes = try input.readAll(bytesMax: IngestResource.documentBytesMax)
+        let result = try resource.read(bytes, show: show, observedAt: observedAt)
+        let meter = ProgressMeter("facts")
+        defer { meter.finish() }
+        let outcome = try recorder.record(result.proposals) { done in
+            meter.update(input.name, done: UInt64(done), total: UInt64(result.proposals.count))
+        }
+        return FileReport(
+            file: input.name, read: result.read, outcome: outcome, refused: result.refused)
+    }
+}
+
+/// What became of one file.
+private struct FileReport {
+    let file: String
+    let read: Int
+    let outcome: FactRecorder.Outcome
+    let refused: [IngestRefusal]
+
+    /// How many refusals of one file are told on stderr.
+    static let diagnosedMax = 20
+
+    var json: JSON {
+        [
+            "file": .text(file), "read": .init(read), "recorded": .init(outcome.recorded),
+            "known": .init(outcome.known),
+            "refused": .list(
+                refused.map {
+                    [
+                        "path": .text($0.path), "code": .text($0.code.rawValue),
+                        "message": .text($0.message),
+                    ]
+                }),
+        ]
+    }
+
+    func diagnose() {
+        for refusal in refused.prefix(FileReport.diagnosedMax) {
+            StandardOutput.diagnose("refused: \(file): \(refusal.path): \(refusal.message)")
+        }
+        if refused.count > FileReport.diagnosedMax {
+            let more = refused.count - FileReport.diagnosedMax
+            StandardOutput.diagnose("refused: \(file): \(more) more; see --json")
+        }
+    }
+}

@@ -1,0 +1,41 @@
+internal import ArgumentParser
+internal import Tapedeck
+
+/// `storectl init`.
+struct InitCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "init",
+        abstract: "Make a store.",
+        discussion: """
+            A demo store holds sample activity to try the other commands on. Each sample is tagged \
+            demo/sample, and a store with such events never syncs.
+
+            EXAMPLE:
+              storectl init
+              storectl init --demo --store /tmp/demo
+            """)
+
+    @Flag(help: "Fill the store with sample activity.")
+    var demo = false
+
+    @OptionGroup var options: StoreOptions
+
+    func run() throws {
+        let directory = try options.directory()
+        let log = try EventLog.create(directory)
+        defer { log.close() }
+        let recorded = demo ? try DemoStore.fill(log) : 0
+        let document: JSON = [
+            "path": .text(directory), "store": .text(log.storeID.description),
+            "origin": .text(log.origin.description), "demo": .init(demo),
+            "recorded": .init(recorded),
+        ]
+        try options.print(document) { text in
+            text.line("made a store in \(directory)")
+            if demo {
+                text.line("recorded \(Figures.count(recorded, "sample event"))")
+                text.remark("try: storectl query videos --store \(directory)")
+            }
+        }
+    }
+}

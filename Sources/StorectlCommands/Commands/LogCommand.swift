@@ -1,0 +1,106 @@
+internal import ArgumentParser
+internal import Foundation
+internal import Tapedeck
+
+/// `storectl log`.
+struct LogCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "log",
+        abstract: "Print events in the order of the log.",
+        discussion: """
+            Without --limit all events are printed. With --follow the command waits for new events, \
+            also of other processes, until it is interrupted or its output is closed.
+
+            EXAMPLE:
+              storectl log --type WatchLaterToggled --json
+              storectl log --follow --tag video/youtube:aqz-KE-bpKQ
+            """)
+
+    @Flag(help: "Wait for new events.")
+    var follow = false
+
+    @Option(help: "Only events of this type.", completion: .list(EventCatalogue.video.typeNames))
+    var type: String?
+
+    @Option(help: ArgumentHelp("Only events with this tag, kind/name.", valueName: "tag"))
+    var tag: String?
+
+    @Option(help: ArgumentHelp("Only events behind this position.", valueName: "position"))
+    var after: UInt64 = 0
+
+    @Option(help: ArgumentHelp("At most so many events.", valueName: "n"))
+    var limit: UInt64?
+
+    @OptionGroup var options: StoreOptions
+
+    /// How often `--follow` looks for events of other processes.
+    private static let pollMicroseconds: UInt32 = 50_000
+    /// Events that are read at a time.
+    private static let pageCount: UInt64 = 500
+
+    func validate() throws {
+        if limit == 0 { throw ValidationError("--limit must be 1 or more") }
+    }
+
+    func run() throws {
+        let type = try type.map { try EventType($0) }
+        let tag = try tag.map { try Tag($0) }
+        if follow { Interruption.remember() }
+        try options.withLog { log in
+            var position = LogPosition(rawValue: after)
+            var left = limit ?? .max
+            while left > 0 {
+                let asked = min(LogCommand.pageCount, left)
+                let head = try log.currentHead()
+                let events = try log.events(
+                    after: position, limit: Int(asked), type: type, tag: tag)
+                if !events.isEmpty { try StandardOutput.write(lines(events)) }
+                left -= UInt64(events.count)
+                let isAtEnd = events.count < asked
+                // What lies before the head and did not come does not fit the filter.
+                position = max(events.last?.position ?? position, isAtEnd ? head : position)
+                if Interruption.isRequested { return }
+                guard isAtEnd else { continue }
+                guard follow else { return }
+                if try !waitForEvents(log, after: position) { return }
+            }
+        }
+    }
+
+    /// False where there is nobody left to wait for.
+    private func waitForEvents(_ log: EventLog, after position: LogPosition) throws -> Bool {
+        while try log.currentHead() <= position {
+            if Interruption.isRequested || StandardOutput.isClosed { return false }
+            usleep(LogCommand.pollMicroseconds)
+        }
+        return true
+    }
+
+    private func lines(_ events: [EventEnvelope]) -> String {
+        if options.json { return events.map { EventReport($0).json.line + "\n" }.joined() }
+        return events.map { StandardOutput.isTerminal ? aligned($0) : plain($0) }.joined()
+    }
+
+    private func plain(_ event: EventEnvelope) -> String {
+        let cells = [
+            event.position.description, TimeArgument.text(event.stamp), event.id.description,
+            event.type.name, event.tags.map(\.text).joined(separator: ","),
+            EventReport(event).payloadText,
+        ]
+        return cells.map(TextTable.printable).joined(separator: "\t") + "\n"
+    }
+
+    private func aligned(_ event: EventEnvelope) -> String {
+        func padded(_ text: String, _ width: Int) -> String {
+            text + String(repeating: " ", count: max(0, width - text.utf8.count))
+        }
+        let position = event.position.description
+        let front =
+            String(repeating: " ", count: max(0, 8 - position.utf8.count)) + position + "  "
+            + TimeArgument.text(event.stamp) + "  " + padded(event.type.name, 18) + "  "
+        let rest = TextTable.printable(
+            event.tags.map(\.text).joined(separator: " ") + "  " + EventReport(event).payloadText)
+        let width = max(20, StandardOutput.columns - DisplayWidth.of(front))
+        return front + DisplayWidth.cut(rest, to: width) + "\n"
+    }
+}

@@ -1,0 +1,172 @@
+internal import ArgumentParser
+internal import Tapedeck
+
+/// `storectl replay`.
+struct ReplayCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "replay",
+        abstract: "Rebuild projections from the log.",
+        discussion: """
+            The tables are built beside the live ones, which serve until they are replaced. --verify \
+            builds them only to compare: a difference makes the exit code 3. --until builds what was \
+            known at a position, or what had happened by a time, reports it and throws it away.
+
+            Projections: \(VideoProjections.standard.all.map(\.name).joined(separator: ", ")).
+
+            EXAMPLE:
+              storectl replay
+              storectl replay watch-later --verify
+              storectl replay --until 2019-07-11T12:00:00Z --json
+            """)
+
+    @Argument(
+        help: "Which projections; all where none is named.",
+        completion: .list(VideoProjections.standard.all.map(\.name)))
+    var projection: [String] = []
+
+    @Flag(help: "Compare a fresh build with the live tables and keep those.")
+    var verify = false
+
+    @Option(help: ArgumentHelp("Up to a position or a time.", valueName: "position|time"))
+    var until: String?
+
+    @Option(help: ArgumentHelp("Threads, 1 to 64; else one a core.", valueName: "n"))
+    var workers: Int?
+
+    @OptionGroup var parameters: ParameterOptions
+    @OptionGroup var options: StoreOptions
+
+    func validate() throws {
+        if verify, until != nil {
+            throw ValidationError("--verify compares with the live tables, --until does not")
+        }
+        if let workers, !(1...64).contains(workers) {
+            throw ValidationError("--workers must be 1 to 64")
+        }
+    }
+
+    func run() throws {
+        let limit = try until.map(ReplayLimit.init)
+        Interruption.remember()
+        let report = try options.withStore(parameters.projections) { store in
+            try replay(store.projections, limit)
+        }
+        let difference = report.differences?.first.map {
+            CommandError(
+                .checkFailed,
+                "\($0.projection): \($0.part) of \($0.key): \($0.what)",
+                hint: "storectl replay \($0.projection) builds it anew; please report this")
+        }
+        try options.print(report.json(error: difference)) { report.write(&$0) }
+        if let difference { throw ReportedFailure(.checkFailed, difference) }
+    }
+
+    private func replay(
+        _ projections: ProjectionRunner, _ limit: ReplayLimit?
+    ) throws -> ReplayReport {
+        let names = projection.isEmpty ? nil : projection
+        let meter = ProgressMeter("events")
+        let memory = MemorySampler()
+        let start = ContinuousClock.now
+        let rebuildOptions = RebuildOptions(
+            workers: workers,
+            progress: { meter.update($0.phase, done: $0.done, total: $0.total) },
+            isCancelled: { Interruption.isRequested })
+        defer {
+            meter.finish()
+            _ = memory.stop()
+        }
+        let rebuilt: RebuildReport
+        var differences: [ViewsDifference]?
+        if verify {
+            (rebuilt, differences) = try projections.verify(names, options: rebuildOptions)
+        } else {
+            switch limit {
+            case .position(let position):
+                rebuilt = try projections.replay(names, until: position, options: rebuildOptions)
+            case .time(let time):
+                rebuilt = try projections.replay(
+                    names, untilMilliseconds: time, options: rebuildOptions)
+            case nil: rebuilt = try projections.rebuild(names, options: rebuildOptions)
+            }
+        }
+        return ReplayReport(
+            rebuilt: rebuilt, seconds: (ContinuousClock.now - start).inSeconds,
+            peakMemoryBytes: memory.stop(), differences: differences)
+    }
+}
+
+/// Where a replay ends: at a position if it is a plain number, else at a time.
+enum ReplayLimit {
+    case position(LogPosition)
+    case time(UInt64)
+
+    init(_ text: String) throws {
+        if !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
+            guard let number = UInt64(text) else {
+                throw CommandError(.usage, "--until: \(text.prefix(40)) is too large a position")
+            }
+            self = .position(LogPosition(rawValue: number))
+            return
+        }
+        self = .time(UInt64(try TimeArgument.milliseconds(text, "--until")))
+    }
+}
+
+/// What a replay did.
+private struct ReplayReport {
+    let rebuilt: RebuildReport
+    let seconds: Double
+    let peakMemoryBytes: Int
+    /// Nil where nothing was compared.
+    let differences: [ViewsDifference]?
+
+    private var eventsPerSecond: Double { seconds > 0 ? Double(rebuilt.events) / seconds : 0 }
+
+    func json(error: CommandError?) throws -> JSON {
+        var document: JSON = [
+            "events": .init(rebuilt.events), "seconds": .init(seconds: seconds),
+            "eventsPerSecond": .init(seconds: eventsPerSecond.rounded()),
+            "peakMemoryBytes": .init(peakMemoryBytes),
+            "projections": .list(try rebuilt.projections.map { try JSON(encoding: $0) }),
+            "phases": .list(
+                rebuilt.phases.map {
+                    ["name": .text($0.name), "seconds": .init(seconds: $0.seconds)]
+                }),
+            "frozen": .list(try rebuilt.frozen.map { try JSON(encoding: $0) }),
+        ]
+        if let differences {
+            document = document.adding("verified", .init(differences.isEmpty))
+                .adding("differences", .list(try differences.map { try JSON(encoding: $0) }))
+        }
+        if let error { document = document.adding("error", error.json) }
+        return document
+    }
+
+    func write(_ text: inout TextReport) {
+        var table = TextTable([
+            .text("projection"), .number("version"), .number("keys"), .number("rows"),
+            .text("digest"),
+        ])
+        for projection in rebuilt.projections {
+            table.add([
+                projection.name, String(projection.version), Figures.grouped(projection.keys),
+                Figures.grouped(projection.rows), projection.digest,
+            ])
+        }
+        text.table(table)
+        let phases = rebuilt.phases.map { "\($0.name) \(Figures.seconds($0.seconds))" }
+        text.line(
+            "\(Figures.count(rebuilt.events, "event")) in \(Figures.seconds(seconds)),"
+                + " \(Figures.grouped(Int64(eventsPerSecond)))/s,"
+                + " \(Figures.bytes(peakMemoryBytes)) of memory")
+        text.remark(phases.joined(separator: ", "))
+        if let differences {
+            text.line(differences.isEmpty ? "verified: equal" : "verified: different")
+        }
+        if !rebuilt.frozen.isEmpty {
+            text.line(
+                "\(Figures.count(rebuilt.frozen.count, "key")) frozen: storectl doctor tells which")
+        }
+    }
+}

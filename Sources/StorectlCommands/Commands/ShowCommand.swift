@@ -1,0 +1,116 @@
+internal import ArgumentParser
+internal import Tapedeck
+
+/// `storectl show`.
+struct ShowCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show",
+        abstract: "Print everything about one event.",
+        discussion: """
+            EXAMPLE:
+              storectl show 1
+              storectl show 0123456789abcdef0123456789abcdef-7 --json
+            """)
+
+    @Argument(
+        help: ArgumentHelp(
+            "The event's id, <32 hex digits>-<sequence>, or its position.", valueName: "event"))
+    var event: String
+
+    @OptionGroup var options: StoreOptions
+
+    func run() throws {
+        let report = try options.withLog { log in
+            let event = try find(in: log)
+            return ShownEvent(event: event, receipts: try log.receipts(of: event.id))
+        }
+        try options.print(report.json) { text in text.fields(report.fields) }
+    }
+
+    private func find(in log: EventLog) throws -> EventEnvelope {
+        let found: EventEnvelope?
+        if let id = EventID(event) {
+            found = try log.event(id)
+        } else if let position = UInt64(event) {
+            found = try log.event(at: LogPosition(rawValue: position))
+        } else {
+            throw CommandError(
+                .usage, "\"\(event.prefix(80))\" is neither an event's id nor a position",
+                hint: "storectl log prints both")
+        }
+        guard let found else {
+            throw CommandError(
+                .notFound, "there is no event \(event) in this store",
+                hint: "storectl log prints the events that there are")
+        }
+        return found
+    }
+}
+
+/// An event with all that is known of it.
+private struct ShownEvent {
+    let event: EventEnvelope
+    let receipts: [Receipt]
+
+    var json: JSON {
+        var document = EventReport(event).json
+        let more: [(String, JSON)] = [
+            ("schemaVersion", .init(Int(event.schemaVersion))),
+            ("stamp", .text(event.stamp.description)),
+            ("origin", .text(event.id.origin.description)),
+            ("sequence", .init(event.id.sequence)),
+            ("causation", .init(event.causation?.description)),
+            ("correlation", .init(event.correlation?.description)),
+            ("reissuedFrom", .init(event.reissuedFrom?.description)),
+            ("fact", fact),
+            ("payloadBytes", .init(event.payload.count)),
+            ("receipts", .list(receipts.map(ShownEvent.json))),
+        ]
+        for (name, value) in more { document = document.adding(name, value) }
+        return document
+    }
+
+    private var fact: JSON {
+        guard let fact = event.fact else { return .null }
+        return [
+            "entity": .text(fact.entity.high.paddedHex + fact.entity.low.paddedHex),
+            "content": .text(fact.content.high.paddedHex + fact.content.low.paddedHex),
+            "version": .init(fact.version),
+            "observedAt": .init(fact.observedAt.map(TimeArgument.text)),
+        ]
+    }
+
+    private static func json(_ receipt: Receipt) -> JSON {
+        let refusal: ErrorCode? =
+            if case .refused(let code) = receipt.outcome { code } else { nil }
+        return [
+            "lineage": .text(receipt.lineage.description),
+            "serverPosition": .init(receipt.serverPosition),
+            "receivedAt": .text(TimeArgument.text(receipt.receivedAt)),
+            "refused": .init(refusal?.rawValue),
+        ]
+    }
+
+    var fields: [(name: String, value: String)] {
+        var fields: [(name: String, value: String)] = [
+            ("id", event.id.description), ("position", event.position.description),
+            ("type", "\(event.type.name), version \(event.schemaVersion)"),
+            ("at", TimeArgument.text(event.stamp)),
+            ("tags", event.tags.map(\.text).joined(separator: " ")),
+            ("payload", EventReport(event).payloadText),
+        ]
+        if let fact = event.fact {
+            fields.append(("remote version", String(fact.version)))
+            fields.append(("observed at", fact.observedAt.map(TimeArgument.text) ?? "not known"))
+        }
+        if let id = event.causation { fields.append(("caused by", id.description)) }
+        if let id = event.correlation { fields.append(("belongs to", id.description)) }
+        if let id = event.reissuedFrom { fields.append(("first known as", id.description)) }
+        for receipt in receipts {
+            let outcome = receipt.outcome.isRefused ? "refused" : "accepted"
+            fields.append(
+                ("receipt", "\(outcome) by \(receipt.lineage) as \(receipt.serverPosition)"))
+        }
+        return fields
+    }
+}

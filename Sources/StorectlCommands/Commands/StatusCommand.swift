@@ -1,0 +1,97 @@
+internal import ArgumentParser
+internal import Foundation
+internal import Tapedeck
+
+/// `storectl status`.
+struct StatusCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "status",
+        abstract: "Print what a store holds and how far its projections are.",
+        discussion: """
+            EXAMPLE:
+              storectl status
+              storectl status --store /tmp/demo --json
+            """)
+
+    @OptionGroup var options: StoreOptions
+
+    func run() throws {
+        let directory = try options.directory()
+        let report = try options.withStore { try StatusReport($0, directory) }
+        try options.print(report.json) { report.write(&$0) }
+    }
+}
+
+/// What a store holds.
+private struct StatusReport {
+    let directory: String
+    let store: OriginID
+    let origin: OriginID
+    let isDemo: Bool
+    let events: UInt64
+    let origins: [(origin: OriginID, lastSequence: UInt64)]
+    let first: EventEnvelope?
+    let last: EventEnvelope?
+    let unindexed: UInt64
+    let files: StoreFiles
+    let projections: [ProjectionStatus]
+
+    init(_ store: TapedeckStore, _ directory: String) throws {
+        self.directory = directory
+        let log = store.log
+        self.store = log.storeID
+        origin = log.origin
+        isDemo = try DemoStore.isMarked(log)
+        let head = try log.currentHead()
+        events = head.rawValue
+        origins = try log.origins()
+        first = try log.event(at: LogPosition(rawValue: 1))
+        last = try log.event(at: head)
+        unindexed = try log.unindexedCount()
+        projections = try store.projections.status()
+        files = try StoreFiles(directory)
+    }
+
+    var json: JSON {
+        get throws {
+            [
+                "path": .text(directory), "store": .text(store.description),
+                "origin": .text(origin.description), "demo": .init(isDemo),
+                "events": .init(events),
+                "firstAt": .init(first.map { TimeArgument.text($0.stamp) }),
+                "lastAt": .init(last.map { TimeArgument.text($0.stamp) }),
+                "unindexed": .init(unindexed), "logBytes": .init(files.logBytes),
+                "viewsBytes": .init(files.viewsBytes),
+                "origins": .list(
+                    origins.map {
+                        ["origin": .text($0.origin.description), "events": .init($0.lastSequence)]
+                    }),
+                "projections": .list(try projections.map { try JSON(encoding: $0) }),
+            ]
+        }
+    }
+
+    func write(_ text: inout TextReport) {
+        text.fields([
+            ("path", directory), ("store", store.description + (isDemo ? " (demo)" : "")),
+            ("origin", origin.description),
+            ("events", "\(Figures.grouped(events)) of \(Figures.count(origins.count, "origin"))"),
+            ("first", first.map { TimeArgument.text($0.stamp) } ?? "-"),
+            ("last", last.map { TimeArgument.text($0.stamp) } ?? "-"),
+            ("not indexed", Figures.grouped(unindexed)),
+            ("log", Figures.bytes(files.logBytes)), ("views", Figures.bytes(files.viewsBytes)),
+        ])
+        var table = TextTable([
+            .text("projection"), .number("version"), .number("position"), .number("behind"),
+            .number("frozen"),
+        ])
+        for status in projections {
+            table.add([
+                status.name, String(status.version), Figures.grouped(status.position),
+                Figures.grouped(status.behind), Figures.grouped(status.frozen),
+            ])
+        }
+        text.line()
+        text.table(table)
+    }
+}

@@ -1,0 +1,143 @@
+internal import ArgumentParser
+internal import Foundation
+internal import Tapedeck
+
+/// `storectl verify`.
+///
+/// The check runs in a process of its own, since a page that is damaged in a way that nobody thought of
+/// may crash whatever reads it; then this process is left to say so.
+struct VerifyCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "verify",
+        abstract: "Check every page, event, hash chain, index entry and receipt of a store.",
+        discussion: """
+            Damage makes the exit code 6. Projections are checked by storectl replay --verify.
+
+            EXAMPLE:
+              storectl verify
+              storectl verify --json
+            """)
+
+    @Flag(help: "Check in this process, which damage may then crash.")
+    var inProcess = false
+
+    @OptionGroup var options: StoreOptions
+
+    private static let hint = "restore a backup: storectl restore FILE"
+
+    func run() throws {
+        if inProcess { try check() } else { try runChild() }
+    }
+
+    private func check() throws {
+        let directory = try options.directory()
+        CrashGuard.install(directory, isJSON: options.json, hint: VerifyCommand.hint)
+        let meter = ProgressMeter("events")
+        defer { meter.finish() }
+        let start = ContinuousClock.now
+        let report = try EventLog.verify(directory) {
+            meter.update($0.phase.rawValue, done: $0.done, total: $0.total)
+        }
+        meter.finish()
+        let seconds = (ContinuousClock.now - start).inSeconds
+        let damage = report.problems.first.map { problem in
+            CommandError(
+                .damaged,
+                "the store in \(directory) has \(Figures.count(report.problemCount, "problem"));"
+                    + " the first: \(VerifyCommand.text(problem))",
+                hint: VerifyCommand.hint)
+        }
+        try options.print(VerifyCommand.json(report, seconds: seconds, damage)) {
+            VerifyCommand.write(report, seconds: seconds, &$0)
+        }
+        if let damage { throw ReportedFailure(.damaged, damage) }
+    }
+
+    private static func json(
+        _ report: VerifyReport, seconds: Double, _ damage: CommandError?
+    ) -> JSON {
+        let document: JSON = [
+            "intact": .init(report.isIntact), "seconds": .init(seconds: seconds),
+            "pages": .init(report.pages), "events": .init(report.events),
+            "origins": .init(report.origins), "lookups": .init(report.lookups),
+            "indexed": .init(report.indexed), "entries": .init(report.entries),
+            "receipts": .init(report.receipts), "overrides": .init(report.overrides),
+            "problems": .list(
+                report.problems.map {
+                    [
+                        "kind": .text($0.kind.rawValue),
+                        "position": $0.position.map { .init($0) } ?? .null, "key": .init($0.key),
+                        "what": .text($0.what),
+                    ]
+                }),
+            "problemCount": .init(report.problemCount),
+        ]
+        return damage.map { document.adding("error", $0.json) } ?? document
+    }
+
+    private static func write(_ report: VerifyReport, seconds: Double, _ text: inout TextReport) {
+        text.line(
+            (report.isIntact ? "intact" : "damaged")
+                + ": \(Figures.count(report.events, "event")) of"
+                + " \(Figures.count(report.origins, "origin")),"
+                + " \(Figures.count(report.pages, "page")),"
+                + " \(Figures.grouped(report.entries)) index entries,"
+                + " \(Figures.count(report.receipts, "receipt")) in \(Figures.seconds(seconds))")
+        for problem in report.problems { text.line(VerifyCommand.text(problem)) }
+        let unlisted = Int(clamping: report.problemCount) - report.problems.count
+        if unlisted > 0 { text.line("and \(Figures.count(unlisted, "problem")) more") }
+    }
+
+    private static func text(_ problem: VerifyReport.Problem) -> String {
+        let place = problem.position.map { " \($0)" } ?? ""
+        let key = problem.key.map { " (\($0))" } ?? ""
+        return TextTable.printable("\(problem.kind.rawValue)\(place)\(key): \(problem.what)")
+    }
+
+    // MARK: - The child
+
+    private func runChild() throws {
+        let directory = try options.directory()
+        let child = Process()
+        child.executableURL = try VerifyCommand.ownExecutable()
+        child.arguments =
+            ["verify", "--in-process", "--store", directory] + (options.json ? ["--json"] : [])
+        // A crash is told by this process, in its own words.
+        child.environment = ProcessInfo.processInfo.environment.merging(
+            ["SWIFT_BACKTRACE": "enable=no"]) { $1 }
+        do {
+            try child.run()
+        } catch {
+            throw CommandError(
+                .internalError, "the check cannot be started",
+                hint: "storectl verify --in-process runs it without a process of its own",
+                cause: error)
+        }
+        child.waitUntilExit()
+        guard child.terminationReason == .uncaughtSignal else {
+            guard child.terminationStatus == 0 else {
+                throw ReportedFailure(ExitClass(rawValue: child.terminationStatus) ?? .internal)
+            }
+            return
+        }
+        let signal = child.terminationStatus
+        guard [SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGTRAP, SIGFPE].contains(signal) else {
+            throw CommandError(.internalError, "the check was ended by signal \(signal)")
+        }
+        throw CommandError(
+            .damaged,
+            "the check of the store in \(directory) crashed (signal \(signal)): a file of it is"
+                + " damaged", hint: VerifyCommand.hint)
+    }
+
+    private static func ownExecutable() throws -> URL {
+        #if os(Linux)
+            return URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+        #else
+            guard let url = Bundle.main.executableURL else {
+                throw CommandError(.internalError, "this program does not know where it is")
+            }
+            return url
+        #endif
+    }
+}

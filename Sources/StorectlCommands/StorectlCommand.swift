@@ -1,0 +1,29 @@
+internal import ArgumentParser
+
+/// `storectl`.
+struct StorectlCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "storectl",
+        abstract: "An event-sourced, offline-first store for video apps.",
+        discussion: """
+            Everything that happens is appended to a log; lists are projections of it and can be \
+            rebuilt at any time.
+
+            EXAMPLE:
+              storectl init --demo
+              storectl query videos
+
+            Exit codes: 0 done, 1 internal, 2 done but some input refused, 3 a check failed, 4 not \
+            found, 5 busy, full or read-only, 6 damaged, 7 remote or network, 64 usage.
+            """,
+        version: "storectl \(version)",
+        subcommands: [
+            InitCommand.self, IngestCommand.self, AppendCommand.self, LogCommand.self,
+            ShowCommand.self, QueryCommand.self, ReplayCommand.self, StatusCommand.self,
+            VerifyCommand.self, DoctorCommand.self, ExportCommand.self, ImportCommand.self,
+            BackupCommand.self, RestoreCommand.self, EraseCommand.self, CompletionsCommand.self,
+        ])
+
+    /// The version of the program.
+    static let version = "0.1.0"
+}

@@ -1,0 +1,36 @@
+internal import Foundation
+internal import Tapedeck
+
+/// An event as reports show it.
+struct EventReport {
+    let event: EventEnvelope
+
+    init(_ event: EventEnvelope) { self.event = event }
+
+    /// The payload as JSON; nil where this program does not know the type, or cannot read it.
+    var payload: String? {
+        guard event.encoding == .plain else { return nil }
+        return try? EventCatalogue.video.json(
+            type: event.type, version: event.schemaVersion, payload: event.payload)
+    }
+
+    /// As `storectl log` prints it.
+    var json: JSON {
+        let payload = payload
+        let document: JSON = [
+            "id": .text(event.id.description), "position": .init(event.position.rawValue),
+            "type": .text(event.type.name), "at": .text(TimeArgument.text(event.stamp)),
+            "tags": .list(event.tags.map { .text($0.text) }),
+            "payload": payload.map { .raw($0) } ?? .null,
+        ]
+        // What cannot be shown is not kept back.
+        return payload != nil ? document : document.adding("payloadBase64", .text(base64))
+    }
+
+    var base64: String { Data(event.payload).base64EncodedString() }
+
+    /// The payload for people.
+    var payloadText: String {
+        payload ?? "\(event.payload.count) bytes that this program cannot read"
+    }
+}

@@ -1,0 +1,195 @@
+internal import Foundation
+internal import Tapedeck
+
+/// What the doctor says of one thing.
+struct Finding {
+    enum Level: String {
+        case ok, warning, problem
+    }
+
+    let check: String
+    let level: Level
+    let message: String
+    let hint: String?
+
+    static func ok(_ check: String, _ message: String) -> Finding {
+        Finding(check: check, level: .ok, message: message, hint: nil)
+    }
+
+    static func warning(_ check: String, _ message: String, _ hint: String) -> Finding {
+        Finding(check: check, level: .warning, message: message, hint: hint)
+    }
+
+    static func problem(_ check: String, _ message: String, _ hint: String) -> Finding {
+        Finding(check: check, level: .problem, message: message, hint: hint)
+    }
+}
+
+/// Looks at a store that is open, and at its directory.
+struct Examination {
+    let store: TapedeckStore
+    let directory: String
+
+    /// Events that may wait for the index, or for a projection, before that is worth a word.
+    static let behindMax: UInt64 = 131_072
+    /// Free space below this is a warning, whatever the size of the store.
+    static let freeBytesMin: UInt64 = 100_000_000
+    /// How far the newest event may lie in the future.
+    static let futureMillisecondsMax: UInt64 = 86_400_000
+    /// Frozen keys that are told one by one.
+    static let frozenListedMax = 20
+
+    /// All findings, in a fixed order, at least one a check.
+    func findings() throws -> [Finding] {
+        let files = try StoreFiles(directory)
+        return try frozenKeys() + projections() + index() + types() + clock()
+            + (try viewsFiles(files)) + readers() + diskSpace(files) + permissions(files)
+    }
+
+    private func frozenKeys() throws -> [Finding] {
+        let frozen = try store.projections.frozenKeys()
+        guard !frozen.isEmpty else { return [.ok("frozen keys", "none")] }
+        var findings = frozen.prefix(Examination.frozenListedMax).map { key in
+            Finding.problem(
+                "frozen keys",
+                "\(key.projection) stopped at \(key.key): event \(key.event) at position"
+                    + " \(key.position): \(key.reason)",
+                "storectl show \(key.event) shows the event; upgrade the program, then storectl"
+                    + " replay \(key.projection)")
+        }
+        if frozen.count > findings.count {
+            findings.append(
+                .problem(
+                    "frozen keys", "\(frozen.count - findings.count) more",
+                    "storectl replay --json lists all"))
+        }
+        return findings
+    }
+
+    private func projections() throws -> [Finding] {
+        let late = try store.projections.status().filter { $0.behind > Examination.behindMax }
+        guard !late.isEmpty else { return [.ok("projections", "all are up, or nearly")] }
+        return late.map {
+            .warning(
+                "projections", "\($0.name) is \(Figures.grouped($0.behind)) events behind",
+                "it catches up when it is next asked; storectl replay \($0.name) does it now")
+        }
+    }
+
+    private func index() throws -> [Finding] {
+        let waiting = try store.log.unindexedCount()
+        guard waiting > Examination.behindMax else {
+            return [.ok("index", "\(Figures.count(waiting, "event")) to be indexed")]
+        }
+        return [
+            .warning(
+                "index", "\(Figures.grouped(waiting)) events are not indexed yet",
+                "nothing is missing; look-ups are slower until the next appends have caught up")
+        ]
+    }
+
+    private func types() throws -> [Finding] {
+        let known = Set(EventCatalogue.video.typeNames)
+        let unknown = try store.log.dictionaries().types.map(\.name).filter { !known.contains($0) }
+        guard !unknown.isEmpty else { return [.ok("event types", "all are known")] }
+        return [
+            .warning(
+                "event types", "this program does not know \(unknown.joined(separator: ", "))",
+                "such events are kept and left out of lists; a newer program may know them")
+        ]
+    }
+
+    private func clock() throws -> [Finding] {
+        let now = EventLog.Options.systemMilliseconds()
+        guard let last = try store.log.event(at: try store.log.currentHead()),
+            last.stamp.milliseconds > now + Examination.futureMillisecondsMax
+        else { return [.ok("clock", TimeArgument.text(Int64(clamping: now)))] }
+        return [
+            .warning(
+                "clock",
+                "the newest event is of \(TimeArgument.text(last.stamp)), but now is"
+                    + " \(TimeArgument.text(Int64(clamping: now)))",
+                "set the system's clock, or look whether --at was meant so")
+        ]
+    }
+
+    private func viewsFiles(_ files: StoreFiles) throws -> [Finding] {
+        let used = try store.log.viewsNumbers()
+        let present = Set(files.views.map(\.number))
+        var findings: [Finding] = []
+        let missing = used.subtracting(present)
+        if !missing.isEmpty {
+            findings.append(
+                .warning(
+                    "views files", "\(Figures.count(missing.count, "file")) of projections missing",
+                    "they are made again when they are next asked"))
+        }
+        let unused = files.views.filter { !used.contains($0.number) }
+        let left = unused.map(\.file) + files.leftovers
+        if !left.isEmpty {
+            let bytes = left.reduce(0) { $0 + $1.bytes }
+            findings.append(
+                .warning(
+                    "views files",
+                    "\(Figures.count(left.count, "file")) left by what was cut off,"
+                        + " \(Figures.bytes(bytes))", "storectl replay removes them"))
+        }
+        guard findings.isEmpty else { return findings }
+        return [
+            .ok(
+                "views files",
+                "\(Figures.count(files.views.count, "file")), \(Figures.bytes(files.viewsBytes))")
+        ]
+    }
+
+    private func readers() -> [Finding] {
+        // Opening the files has already let go of readers whose processes have died.
+        [.ok("readers", "what processes that died had held is free again")]
+    }
+
+    private func diskSpace(_ files: StoreFiles) -> [Finding] {
+        var facts = statvfs()
+        guard statvfs(directory, &facts) == 0 else {
+            return [.warning("disk space", "the system does not tell it", "look with df")]
+        }
+        let free = UInt64(facts.f_bavail) * UInt64(facts.f_frsize)
+        let needed = max(Examination.freeBytesMin, files.viewsBytes * 2)
+        guard free < needed else { return [.ok("disk space", "\(Figures.bytes(free)) are free")] }
+        return [
+            .warning(
+                "disk space",
+                "\(Figures.bytes(free)) are free; a rebuild may need \(Figures.bytes(needed))",
+                "make room: on a full disk nothing is lost, but nothing can be recorded")
+        ]
+    }
+
+    private func permissions(_ files: StoreFiles) -> [Finding] {
+        var findings: [Finding] = []
+        if access(directory, R_OK | W_OK | X_OK) != 0 {
+            findings.append(
+                .problem(
+                    "permissions", "\(directory) cannot be written by this user",
+                    "chown it to the user who runs storectl"))
+        }
+        var facts = stat()
+        if stat(directory, &facts) == 0, facts.st_mode & 0o077 != 0 {
+            findings.append(
+                .warning(
+                    "permissions", "others than the owner may enter \(directory)",
+                    "chmod 700 \(directory)"))
+        }
+        for file in files.files where file.mode & 0o077 != 0 && file.name.hasSuffix(".mdb") {
+            findings.append(
+                .warning(
+                    "permissions", "others than the owner may read \(file.name)",
+                    "chmod 600 \(directory)/\(file.name)"))
+        }
+        for file in files.files where file.owner != UInt32(facts.st_uid) {
+            findings.append(
+                .warning(
+                    "permissions", "\(file.name) and the directory have different owners",
+                    "chown it: another user's storectl cannot write it"))
+        }
+        return findings.isEmpty ? [.ok("permissions", "the owner's only")] : findings
+    }
+}

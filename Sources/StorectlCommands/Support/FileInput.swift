@@ -1,0 +1,138 @@
+internal import Foundation
+internal import TapedeckModel
+
+/// A file that a user names, or stdin as `-`.
+final class FileInput {
+    /// As the user named it.
+    let name: String
+    private let descriptor: Int32
+    private let isOwned: Bool
+
+    static let chunkBytes = 1 << 16
+
+    /// Opens it.
+    ///
+    /// Throws `CommandError` with `.notFound`, `.accessDenied` or `.usage` (a directory).
+    init(_ name: String) throws {
+        self.name = name
+        if name == "-" {
+            descriptor = STDIN_FILENO
+            isOwned = false
+            return
+        }
+        descriptor = open(name, O_RDONLY | O_CLOEXEC)
+        isOwned = true
+        guard descriptor >= 0 else { throw FileInput.error(errno, name) }
+        var facts = stat()
+        guard fstat(descriptor, &facts) == 0, facts.st_mode & S_IFMT != S_IFDIR else {
+            throw CommandError(.usage, "\(name) is a directory", hint: "name a file")
+        }
+    }
+
+    deinit {
+        if isOwned, descriptor >= 0 { _ = close(descriptor) }
+    }
+
+    /// How large it is, where it is an ordinary file.
+    var byteCount: UInt64? {
+        var facts = stat()
+        guard fstat(descriptor, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG else { return nil }
+        return UInt64(facts.st_size)
+    }
+
+    /// Reads the next bytes; 0 is the end.
+    func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
+        while true {
+            let count = Foundation.read(descriptor, buffer.baseAddress, buffer.count)
+            if count >= 0 { return count }
+            if errno != EINTR { throw FileInput.error(errno, name) }
+        }
+    }
+
+    /// Reads all that is left, but not more than a byte beyond `bytesMax`.
+    func readAll(bytesMax: Int) throws -> [UInt8] {
+        var bytes: [UInt8] = []
+        if let byteCount { bytes.reserveCapacity(min(Int(clamping: byteCount), bytesMax) + 1) }
+        let buffer = UnsafeMutableRawBufferPointer.allocate(
+            byteCount: FileInput.chunkBytes, alignment: 16)
+        defer { buffer.deallocate() }
+        while bytes.count <= bytesMax {
+            let count = try read(into: buffer)
+            guard count > 0 else { break }
+            bytes.append(contentsOf: buffer[..<count])
+        }
+        return bytes
+    }
+
+    private static func error(_ number: Int32, _ name: String) -> CommandError {
+        let text = String(cString: strerror(number))
+        switch number {
+        case ENOENT, ENOTDIR:
+            return CommandError(.notFound, "there is no file \(name)", hint: "check the path")
+        case EACCES, EPERM:
+            return CommandError(
+                .accessDenied, "permission denied on \(name)", hint: "check who owns it")
+        default:
+            return CommandError(.inputOutput, "\(name) cannot be read: \(text)")
+        }
+    }
+}
+
+/// The lines of a file, with bounded memory.
+struct LineReader {
+    /// A line without its end.
+    enum Line {
+        case bytes([UInt8])
+        /// It was longer than `lineBytesMax` and was skipped.
+        case tooLong
+    }
+
+    /// The longest line in bytes: twice the largest payload, and room for what stands around it.
+    static let lineBytesMax = 8_454_144
+
+    private let input: FileInput
+    private var buffer: [UInt8] = []
+    private var start = 0
+    private var isAtEnd = false
+    /// Bytes read from the file so far.
+    private(set) var bytesRead: UInt64 = 0
+
+    init(_ input: FileInput) { self.input = input }
+
+    /// The next line; nil behind the last one.
+    mutating func next() throws -> Line? {
+        var line: [UInt8] = []
+        var isTooLong = false
+        var hasAny = false
+        while true {
+            if start == buffer.count {
+                guard try fill() else {
+                    guard hasAny else { return nil }
+                    return isTooLong ? .tooLong : .bytes(line)
+                }
+            }
+            hasAny = true
+            let end = buffer[start...].firstIndex(of: 0x0A)
+            let part = buffer[start..<(end ?? buffer.count)]
+            if line.count + part.count > LineReader.lineBytesMax {
+                isTooLong = true
+                line = []
+            }
+            if !isTooLong { line.append(contentsOf: part) }
+            start = end.map { $0 + 1 } ?? buffer.count
+            if end != nil { return isTooLong ? .tooLong : .bytes(line) }
+        }
+    }
+
+    private mutating func fill() throws -> Bool {
+        guard !isAtEnd else { return false }
+        let input = input
+        buffer = try [UInt8](unsafeUninitializedCapacity: FileInput.chunkBytes) { bytes, count in
+            count = try input.read(into: UnsafeMutableRawBufferPointer(bytes))
+        }
+        start = 0
+        bytesRead += UInt64(buffer.count)
+        isAtEnd = buffer.isEmpty
+        return !isAtEnd
+    }
+}

@@ -1,0 +1,120 @@
+internal import Foundation
+
+/// A JSON document whose members keep their order.
+///
+/// Reports are contracts of names and order, and Foundation's encoder keeps no order but the sorted
+/// one.
+indirect enum JSON {
+    case null
+    case bool(Bool)
+    case integer(Int64)
+    case unsigned(UInt64)
+    /// Not finite becomes null.
+    case number(Double)
+    case text(String)
+    case list([JSON])
+    case object([(name: String, value: JSON)])
+    /// A text that is JSON already, on one line.
+    case raw(String)
+
+    /// The document on one line, without a line feed.
+    var line: String {
+        var out = ""
+        write(into: &out)
+        return out
+    }
+
+    /// Adds a member to an object; anything else stays as it is.
+    func adding(_ name: String, _ value: JSON) -> JSON {
+        guard case .object(let members) = self else { return self }
+        return .object(members + [(name, value)])
+    }
+
+    private func write(into out: inout String) {
+        switch self {
+        case .null: out += "null"
+        case .bool(let value): out += value ? "true" : "false"
+        case .integer(let value): out += String(value)
+        case .unsigned(let value): out += String(value)
+        case .number(let value): out += JSON.digits(value)
+        case .text(let value): JSON.write(value, into: &out)
+        case .raw(let text): out += text
+        case .list(let values):
+            out += "["
+            for (index, value) in values.enumerated() {
+                if index > 0 { out += "," }
+                value.write(into: &out)
+            }
+            out += "]"
+        case .object(let members):
+            out += "{"
+            for (index, member) in members.enumerated() {
+                if index > 0 { out += "," }
+                JSON.write(member.name, into: &out)
+                out += ":"
+                member.value.write(into: &out)
+            }
+            out += "}"
+        }
+    }
+
+    /// Whole numbers without a fraction, others by the shortest digits that give the value again.
+    private static func digits(_ value: Double) -> String {
+        guard value.isFinite else { return "null" }
+        if value.rounded() == value, value.magnitude < 9_007_199_254_740_992 {
+            return String(Int64(value))
+        }
+        return String(value)
+    }
+
+    /// Writes a text with quotes; control characters, also those above 0x7E, are escaped, so that a
+    /// document shown in a terminal cannot steer it.
+    private static func write(_ text: String, into out: inout String) {
+        out += "\""
+        defer { out += "\"" }
+        guard text.utf8.contains(where: isSpecial) else {
+            out += text
+            return
+        }
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\"": out += "\\\""
+            case "\\": out += "\\\\"
+            case "\n": out += "\\n"
+            case "\r": out += "\\r"
+            case "\t": out += "\\t"
+            case _ where scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value):
+                let digits = String(scalar.value, radix: 16)
+                out += "\\u" + String(repeating: "0", count: 4 - digits.utf8.count) + digits
+            default: out.unicodeScalars.append(scalar)
+            }
+        }
+    }
+
+    /// Whether a byte may have to be escaped; 0xC2 begins the control characters above 0x7F.
+    private static func isSpecial(_ byte: UInt8) -> Bool {
+        byte < 0x20 || byte == 0x22 || byte == 0x5C || byte == 0x7F || byte == 0xC2
+    }
+}
+
+// MARK: - Values as documents
+
+extension JSON: ExpressibleByStringLiteral, ExpressibleByDictionaryLiteral {
+    init(stringLiteral text: String) { self = .text(text) }
+    init(dictionaryLiteral members: (String, JSON)...) {
+        self = .object(members.map { (name: $0.0, value: $0.1) })
+    }
+
+    /// A text, or null.
+    init(_ text: String?) { self = text.map { .text($0) } ?? .null }
+    /// A count.
+    init(_ value: Int) { self = .integer(Int64(value)) }
+    /// A count, or null.
+    init(_ value: Int?) { self = value.map { .integer(Int64($0)) } ?? .null }
+    /// A position or another unsigned number.
+    init(_ value: UInt64) { self = .unsigned(value) }
+    /// A truth value.
+    init(_ value: Bool) { self = .bool(value) }
+    /// A duration in seconds, to the microsecond.
+    init(seconds value: Double) { self = .number((value * 1e6).rounded() / 1e6) }
+}

@@ -1,0 +1,63 @@
+internal import Foundation
+internal import Synchronization
+
+/// Watches how much memory of its own the process has, from a thread of its own.
+///
+/// The figure is the peak of RssAnon, as `/proc/self/status` says: pages of mapped files, which the
+/// system can drop whenever it likes, do not count.
+final class MemorySampler: Sendable {
+    private static let microseconds: UInt32 = 5_000
+    private let peak = Mutex<Int>(0)
+    private let isStopped = Atomic<Bool>(false)
+
+    /// Starts to watch.
+    init() {
+        sample()
+        let thread = Thread { [weak self] in
+            while let self, !self.isStopped.load(ordering: .relaxed) {
+                self.sample()
+                usleep(MemorySampler.microseconds)
+            }
+        }
+        thread.name = "memory"
+        thread.start()
+    }
+
+    /// Ends watching and says what the peak was.
+    func stop() -> Int {
+        sample()
+        isStopped.store(true, ordering: .relaxed)
+        return peak.withLock { $0 }
+    }
+
+    private func sample() {
+        let now = MemorySampler.anonymousBytes()
+        peak.withLock { $0 = max($0, now) }
+    }
+
+    /// What the process has now.
+    static func anonymousBytes() -> Int {
+        #if canImport(Darwin)
+            var info = task_vm_info_data_t()
+            var count = mach_msg_type_number_t(
+                MemoryLayout<task_vm_info_data_t>.size / MemoryLayout<natural_t>.size)
+            let code = withUnsafeMutablePointer(to: &info) { pointer in
+                pointer.withMemoryRebound(to: integer_t.self, capacity: Int(count)) {
+                    task_info(mach_task_self_, task_flavor_t(TASK_VM_INFO), $0, &count)
+                }
+            }
+            return code == KERN_SUCCESS ? Int(info.phys_footprint) : 0
+        #else
+            let file = open("/proc/self/status", O_RDONLY | O_CLOEXEC)
+            guard file >= 0 else { return 0 }
+            defer { _ = close(file) }
+            let text = String(unsafeUninitializedCapacity: 4_096) { buffer in
+                max(0, read(file, buffer.baseAddress, buffer.count))
+            }
+            guard let range = text.range(of: "RssAnon:") else { return 0 }
+            let digits = text[range.upperBound...].drop { $0 == " " || $0 == "\t" }
+                .prefix { $0.isASCII && $0.isNumber }
+            return (Int(digits) ?? 0) * 1_024
+        #endif
+    }
+}

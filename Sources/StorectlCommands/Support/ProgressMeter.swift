@@ -1,0 +1,90 @@
+internal import Synchronization
+
+/// A bar on stderr with rate and remaining time, for what takes longer than a second.
+///
+/// It draws only where stderr is a terminal, at most ten times a second, and takes its line away in the
+/// end. Any thread may call it.
+final class ProgressMeter: Sendable {
+    private struct State {
+        var phase = ""
+        var phaseStart: ContinuousClock.Instant
+        var phaseDone: UInt64 = 0
+        var lastDraw: ContinuousClock.Instant
+        var isDrawn = false
+        var isFinished = false
+    }
+
+    private static let quiet = Duration.seconds(1)
+    private static let interval = Duration.milliseconds(100)
+    private static let barWidth = 24
+
+    private let isShown: Bool
+    private let unit: String
+    private let start = ContinuousClock.now
+    private let state: Mutex<State>
+
+    /// - Parameter unit: what is counted, in the plural.
+    init(_ unit: String, isShown: Bool = StandardOutput.isErrorTerminal) {
+        self.isShown = isShown
+        self.unit = unit
+        let now = ContinuousClock.now
+        state = Mutex(State(phaseStart: now, lastDraw: now))
+    }
+
+    /// Says how far a phase has come; a total of nil is one that is not known.
+    func update(_ phase: String, done: UInt64, total: UInt64?) {
+        guard isShown else { return }
+        let now = ContinuousClock.now
+        state.withLock { state in
+            if state.phase != phase || done < state.phaseDone {
+                state.phase = phase
+                state.phaseStart = now
+            }
+            state.phaseDone = done
+            guard !state.isFinished, now - start > ProgressMeter.quiet,
+                now - state.lastDraw > ProgressMeter.interval
+            else { return }
+            state.lastDraw = now
+            state.isDrawn = true
+            StandardOutput.draw(
+                "\r\u{1B}[K"
+                    + ProgressMeter.line(
+                        phase, done, total, seconds: (now - state.phaseStart).inSeconds, unit: unit)
+            )
+        }
+    }
+
+    /// Takes the bar away; later updates draw nothing.
+    func finish() {
+        state.withLock { state in
+            if state.isDrawn { StandardOutput.draw("\r\u{1B}[K") }
+            state.isDrawn = false
+            state.isFinished = true
+        }
+    }
+
+    /// What is drawn.
+    static func line(
+        _ phase: String, _ done: UInt64, _ total: UInt64?, seconds: Double, unit: String
+    ) -> String {
+        let rate = seconds > 0 ? Double(done) / seconds : 0
+        let speed = "\(Figures.grouped(Int64(rate))) \(unit)/s"
+        guard let total, total > 0 else {
+            return "\(phase)  \(Figures.grouped(done)) \(unit)  \(speed)"
+        }
+        let part = min(1, Double(done) / Double(total))
+        let filled = Int(part * Double(barWidth))
+        let bar =
+            String(repeating: "#", count: filled)
+            + String(repeating: ".", count: barWidth - filled)
+        let rest = rate > 0 ? Figures.clock(Double(total - min(done, total)) / rate) : "-"
+        return "\(phase)  [\(bar)] \(Int(part * 100)) %  \(speed)  ETA \(rest)"
+    }
+}
+
+extension Duration {
+    /// With its fraction.
+    var inSeconds: Double {
+        Double(components.seconds) + Double(components.attoseconds) / 1e18
+    }
+}

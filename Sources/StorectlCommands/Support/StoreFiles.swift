@@ -1,0 +1,55 @@
+internal import Foundation
+internal import Tapedeck
+
+/// The files in a store's directory.
+struct StoreFiles {
+    /// One file.
+    struct File {
+        let name: String
+        let bytes: UInt64
+        let mode: UInt32
+        let owner: UInt32
+    }
+
+    let files: [File]
+
+    init(_ directory: String) throws {
+        let names: [String]
+        do {
+            names = try FileManager.default.contentsOfDirectory(atPath: directory)
+        } catch {
+            throw CommandError(
+                .accessDenied, "\(directory) cannot be read", hint: "check who owns it",
+                cause: error)
+        }
+        files = names.sorted().compactMap { name in
+            var facts = stat()
+            guard lstat("\(directory)/\(name)", &facts) == 0 else { return nil }
+            return File(
+                name: name, bytes: UInt64(max(0, facts.st_size)), mode: UInt32(facts.st_mode),
+                owner: UInt32(facts.st_uid))
+        }
+    }
+
+    /// Bytes of the log.
+    var logBytes: UInt64 { files.first { $0.name == "log.mdb" }?.bytes ?? 0 }
+
+    /// The files that hold projections.
+    var views: [(number: UInt64, file: File)] {
+        files.compactMap { file in
+            guard file.name.hasPrefix("views-"), file.name.hasSuffix(".mdb"),
+                let number = UInt64(file.name.dropFirst(6).dropLast(4))
+            else { return nil }
+            return (number, file)
+        }
+    }
+
+    var viewsBytes: UInt64 { views.reduce(0) { $0 + $1.file.bytes } }
+
+    /// What a rebuild or a copy that was cut off has left.
+    var leftovers: [File] {
+        files.filter {
+            $0.name.hasPrefix("scratch-") || $0.name.contains(".tapedeck-part")
+        }
+    }
+}

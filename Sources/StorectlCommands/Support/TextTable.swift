@@ -1,0 +1,143 @@
+/// A table for people: aligned in a terminal, tab-separated in a pipe.
+struct TextTable {
+    /// A column.
+    struct Column {
+        let title: String
+        /// Numbers stand to the right.
+        let isNumeric: Bool
+        /// Whether it is cut where the terminal is narrow.
+        let isFlexible: Bool
+
+        /// A column of text.
+        static func text(_ title: String) -> Column {
+            Column(title: title, isNumeric: false, isFlexible: false)
+        }
+        /// A column of text that may be cut.
+        static func long(_ title: String) -> Column {
+            Column(title: title, isNumeric: false, isFlexible: true)
+        }
+        /// A column of numbers.
+        static func number(_ title: String) -> Column {
+            Column(title: title, isNumeric: true, isFlexible: false)
+        }
+    }
+
+    /// No flexible column is cut below this.
+    static let widthMin = 12
+
+    let columns: [Column]
+    var rows: [[String]] = []
+
+    init(_ columns: [Column]) { self.columns = columns }
+
+    /// Adds a row; what could break a line or steer a terminal is replaced.
+    mutating func add(_ cells: [String?]) {
+        rows.append(cells.map { TextTable.printable($0 ?? "-") })
+    }
+
+    /// The lines, with a line feed at each end.
+    func text(isTerminal: Bool, width: Int) -> String {
+        guard isTerminal else {
+            return rows.map { $0.joined(separator: "\t") + "\n" }.joined()
+        }
+        let all = [columns.map { $0.title.uppercased() }] + rows
+        let widths = fitted(all, to: width)
+        return all.map { row in
+            var line = ""
+            for (index, cell) in row.enumerated() {
+                if index > 0 { line += "  " }
+                let cut = DisplayWidth.cut(cell, to: widths[index])
+                let pad = String(
+                    repeating: " ", count: max(0, widths[index] - DisplayWidth.of(cut)))
+                line += columns[index].isNumeric ? pad + cut : cut + pad
+            }
+            while line.last == " " { line.removeLast() }
+            return line + "\n"
+        }.joined()
+    }
+
+    private func fitted(_ all: [[String]], to width: Int) -> [Int] {
+        var widths = columns.indices.map { index in
+            all.map { DisplayWidth.of($0[index]) }.max() ?? 0
+        }
+        var excess = widths.reduce(0, +) + 2 * (widths.count - 1) - width
+        while excess > 0 {
+            let flexible = widths.indices.filter {
+                columns[$0].isFlexible && widths[$0] > TextTable.widthMin
+            }
+            guard let widest = flexible.max(by: { widths[$0] < widths[$1] }) else { break }
+            widths[widest] -= 1
+            excess -= 1
+        }
+        return widths
+    }
+
+    /// Line feeds and tabs as spaces; other control and direction-changing characters as U+FFFD.
+    static func printable(_ text: String) -> String {
+        guard text.unicodeScalars.contains(where: isUnsafe) else { return text }
+        var out = String.UnicodeScalarView()
+        for scalar in text.unicodeScalars {
+            if scalar == "\n" || scalar == "\t" || scalar == "\r" {
+                out.append(" ")
+            } else {
+                out.append(isUnsafe(scalar) ? "\u{FFFD}" : scalar)
+            }
+        }
+        return String(out)
+    }
+
+    private static func isUnsafe(_ scalar: UnicodeScalar) -> Bool {
+        switch scalar.value {
+        case 0..<0x20, 0x7F...0x9F, 0x202A...0x202E, 0x2066...0x2069, 0x2028, 0x2029: true
+        default: false
+        }
+    }
+}
+
+/// How many columns of a terminal a text takes.
+enum DisplayWidth {
+    static func of(_ text: String) -> Int {
+        if text.utf8.allSatisfy({ $0 < 0x80 }) { return text.utf8.count }
+        return text.reduce(0) { $0 + of($1) }
+    }
+
+    /// The text, or its beginning and an ellipsis.
+    static func cut(_ text: String, to width: Int) -> String {
+        guard of(text) > width else { return text }
+        var out = ""
+        var taken = 0
+        for character in text {
+            let next = of(character)
+            guard taken + next < width else { break }
+            out.append(character)
+            taken += next
+        }
+        return out + "…"
+    }
+
+    /// The text in lines that are broken at spaces; a longer word has a line of its own.
+    static func wrapped(_ text: String, to width: Int) -> [String] {
+        var lines: [String] = []
+        var line = ""
+        for word in text.split(separator: " ", omittingEmptySubsequences: false) {
+            if !line.isEmpty, of(line) + 1 + of(String(word)) > width {
+                lines.append(line)
+                line = String(word)
+            } else {
+                line += (line.isEmpty ? "" : " ") + word
+            }
+        }
+        return lines + [line]
+    }
+
+    /// East Asian wide characters and emoji take two.
+    private static func of(_ character: Character) -> Int {
+        guard let first = character.unicodeScalars.first else { return 0 }
+        switch first.value {
+        case 0x1100...0x115F, 0x2E80...0xA4CF, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE30...0xFE6F,
+            0xFF00...0xFF60, 0xFFE0...0xFFE6, 0x1F300...0x1FAFF, 0x20000...0x3FFFD:
+            return 2
+        default: return 1
+        }
+    }
+}

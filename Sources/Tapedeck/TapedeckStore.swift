@@ -1,0 +1,146 @@
+internal import Dispatch
+public import TapedeckLog
+public import TapedeckModel
+public import TapedeckProjections
+internal import TapedeckVideo
+
+/// A store: an append-only log of events and the projections that are read from it.
+///
+/// ```swift
+/// let store = try TapedeckStore.open(directory)
+/// try await store.append([toggled])
+/// let list = try await store.query { try $0.watchLater() }
+/// store.close()
+/// ```
+///
+/// It is safe to use from any task or thread. Several processes may open one store; one process opens
+/// it once and shares it.
+public final class TapedeckStore: Sendable {
+    /// The log: positions, identities, raw events.
+    public let log: EventLog
+    /// The projections: rebuilding, verifying, frozen keys.
+    public let projections: ProjectionRunner
+    // Queries block on LMDB and on folding, so they do not run on the tasks' own threads.
+    private let queries = DispatchQueue(
+        label: "tapedeck.queries", qos: .userInitiated, attributes: .concurrent)
+
+    private init(_ log: EventLog, _ projections: [any Projection]) {
+        self.log = log
+        self.projections = ProjectionRunner(log, projections: projections)
+    }
+
+    /// Opens the store in `directory`.
+    ///
+    /// - Parameters:
+    ///   - creating: whether a missing store is made.
+    ///   - projections: what is kept; the video domain's by default.
+    ///   - options: of the log.
+    ///
+    /// Throws `StoreError`: `.noStore`, `.busy` (open in this process already), `.damaged`,
+    /// `.newerFormat`, `.accessDenied`, `.diskFull`.
+    public static func open(
+        _ directory: String, creating: Bool = true,
+        projections: [any Projection] = VideoProjections.standard.all,
+        options: EventLog.Options = EventLog.Options()
+    ) throws(StoreError) -> TapedeckStore {
+        try StoreError.wrapping {
+            do {
+                return TapedeckStore(
+                    try EventLog(opening: directory, options: options), projections)
+            } catch let error as LogError where error.code == .noStore && creating {
+                return TapedeckStore(
+                    try EventLog.create(directory, options: options), projections)
+            }
+        }
+    }
+
+    /// Records typed events, all or none, and returns when they are on disk.
+    ///
+    /// - Parameters:
+    ///   - events: in the order in which they happened.
+    ///   - atMilliseconds: when they happened; nil for now.
+    ///   - condition: what must not be recorded yet.
+    ///
+    /// Throws `StoreError`: what the events' own checks say, `.conditionFailed`, `.diskFull`, `.closed`.
+    @discardableResult
+    public func append(
+        _ events: [any Event], atMilliseconds: UInt64? = nil, condition: AppendCondition? = nil
+    ) async throws(StoreError) -> AppendedEvents {
+        let proposals = try StoreError.wrapping {
+            try events.map { try ProposedEvent($0, atMilliseconds: atMilliseconds) }
+        }
+        do {
+            guard let appended = try await log.append(proposals, condition: condition) else {
+                throw LogError(.internalError, "a durable append told no positions")
+            }
+            return appended
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
+    /// Records an event in memory now and on disk within 100 ms; for playback ticks.
+    public func appendBuffered(
+        _ event: any Event, atMilliseconds: UInt64? = nil
+    ) async throws(StoreError) {
+        let proposal = try StoreError.wrapping {
+            try ProposedEvent(event, atMilliseconds: atMilliseconds)
+        }
+        do {
+            try await log.append([proposal], durability: .buffered)
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
+    /// The events behind a position, in log order; see `EventLog.events`.
+    public func read(
+        after position: LogPosition = .start, limit: Int = 1_000, type: EventType? = nil,
+        tag: Tag? = nil
+    ) async throws(StoreError) -> [EventEnvelope] {
+        let log = log
+        return try await run { try log.events(after: position, limit: limit, type: type, tag: tag) }
+    }
+
+    /// Reads projections: everything appended before the call is in what `body` sees.
+    ///
+    /// - Parameter names: the projections that `body` reads; nil for all.
+    public func query<R: Sendable>(
+        _ names: [String]? = nil, _ body: @escaping @Sendable (Views) throws -> R
+    ) async throws(StoreError) -> R {
+        let projections = projections
+        return try await run { try projections.read(names, body) }
+    }
+
+    /// The changed rows of one table, commit by commit, from this and every other process.
+    public func observe(_ projection: some Projection, table: Int = 0) -> AsyncStream<RowChanges> {
+        projections.observe(projection, table: table)
+    }
+
+    /// Stops writing and lets go of locks, before the system suspends the process.
+    public func suspend() { log.suspend() }
+
+    /// Takes up writing again after `suspend()`.
+    public func resume() { log.resume() }
+
+    /// Waits for what is under way and closes the store; later calls throw `.closed`.
+    public func close() {
+        projections.close()
+        log.close()
+    }
+
+    private func run<R: Sendable>(
+        _ body: @escaping @Sendable () throws -> R
+    ) async throws(StoreError) -> R {
+        let result: Result<R, StoreError> = await withCheckedContinuation { waiting in
+            queries.async {
+                do {
+                    waiting.resume(returning: .success(try body()))
+                } catch {
+                    waiting.resume(returning: .failure(StoreError(error)))
+                }
+            }
+        }
+        return try result.get()
+    }
+}

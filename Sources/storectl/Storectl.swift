@@ -1,0 +1,8 @@
+import StorectlCommands
+
+@main
+enum Storectl {
+    static func main() async {
+        await CommandLineTool.run()
+    }
+}
