@@ -1,0 +1,89 @@
+public import Tapedeck
+
+extension Activity {
+    /// The proposal that reading the line of `appendLine(to:)` gives.
+    ///
+    /// Throws what the events' own checks throw; for what the generator makes, nothing.
+    public func event() throws -> ProposedEvent {
+        switch kind {
+        case .broadcastReceived: try proposal(broadcast())
+        case .playbackProgressed: try proposal(playback())
+        case .commentPosted: try proposal(comment())
+        case .watchLaterToggled:
+            try proposal(
+                WatchLaterToggled.with {
+                    $0.video = text(appendVideo)
+                    $0.isOn = count == 1
+                })
+        case .videoExtracted: try proposal(extraction())
+        case .answerUploaded: try proposal(answer())
+        }
+    }
+
+    private func proposal(_ event: some Event) throws -> ProposedEvent {
+        try ProposedEvent(event, atMilliseconds: atMilliseconds)
+    }
+
+    private func text(_ append: (inout [UInt8]) -> Void) -> String {
+        var bytes: [UInt8] = []
+        append(&bytes)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private func name(_ letter: Character) -> String { "\(letter)\(number)" }
+
+    private func broadcast() -> BroadcastReceived {
+        .with {
+            $0.broadcast = name("b")
+            $0.video = text(appendVideo)
+            $0.title = text(appendTitle)
+            $0.sharer = text(appendPerson)
+            if hasNetwork { $0.origin = text(appendNetwork) }
+            if hasComment { $0.comment = text(appendSaying) }
+            $0.createdAt.seconds = Int64(seconds)
+            if count > 0 {
+                $0.updatedAt.seconds = Int64(updatedSeconds)
+                $0.watchLater = isMarked
+            }
+        }
+    }
+
+    private func playback() -> PlaybackProgressed {
+        .with {
+            $0.video = text(appendVideo)
+            $0.viewing = name("v")
+            $0.positionSeconds = Double(seconds)
+            $0.durationSeconds = Double(durationSeconds)
+        }
+    }
+
+    private func comment() -> CommentPosted {
+        .with {
+            if isAboutAnswer {
+                $0.answer = "a\(subject)"
+            } else {
+                $0.video = text(appendVideo)
+            }
+            $0.text = text(appendSaying)
+            $0.author = text(appendPerson)
+        }
+    }
+
+    private func extraction() -> VideoExtracted {
+        .with {
+            $0.video = text(appendVideo)
+            $0.url = text(appendAddress)
+            $0.extractedAt.seconds = Int64(atMilliseconds / 1_000)
+            $0.expiresAt.seconds = Int64(expiresSeconds)
+        }
+    }
+
+    private func answer() -> AnswerUploaded {
+        .with {
+            $0.question = "q\(subject)"
+            $0.answer = name("a")
+            $0.durationSeconds = Double(seconds)
+            if count > 0 { $0.videoURL = text(appendAnswerAddress) }
+        }
+    }
+}

@@ -1,0 +1,13 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// A package of its own, so that a peer's dependencies never reach the graph of the library.
+let package = Package(
+    name: "grdb-peer",
+    platforms: [.macOS(.v26)],
+    dependencies: [.package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0")],
+    targets: [
+        .executableTarget(
+            name: "grdb-peer", dependencies: [.product(name: "GRDB", package: "GRDB.swift")])
+    ]
+)

@@ -1,0 +1,143 @@
+import Foundation
+import Synchronization
+import Tapedeck
+import TapedeckTesting
+
+extension Bench {
+    func replay() throws {
+        let log = try EventLog.create(store)
+        try append(to: log, isBroadcast: true)
+        let projection = VideoRows()
+        let projections = ProjectionRunner(log, projections: [projection])
+        let duration = try timed { _ = try projections.rebuild() }
+        let sum = try checksum(projections, projection)
+        projections.close()
+        log.close()
+        line(duration, [("checksum", "\"\(sum.hex)\"")])
+    }
+
+    /// The sum over all rows that the peers form too.
+    private func checksum(_ projections: ProjectionRunner, _ projection: VideoRows) throws -> UInt64 {
+        try projections.read { views in
+            var sum: UInt64 = 0
+            var after: [UInt8]?
+            while true {
+                let rows = try views.rows(
+                    of: projection, table: 0, lower: nil, upper: nil, after: after, limit: 1_000)
+                for row in rows {
+                    let key = try Tag(String(decoding: row.key[8...].dropLast(), as: UTF8.self))
+                    guard let state = try views.state(of: projection, key: key) else {
+                        throw BenchError("\(key) is in the list but has no state")
+                    }
+                    var hash: UInt64 = 0
+                    for byte in Array(key.name.utf8) + state.title + state.sharer {
+                        hash = mix(hash ^ UInt64(byte))
+                    }
+                    hash = mix(hash ^ state.count)
+                    hash = mix(hash ^ UInt64(bitPattern: state.newest))
+                    sum &+= hash
+                }
+                guard let last = rows.last else { return sum }
+                after = last.key
+            }
+        }
+    }
+
+    /// Readers and an appender go on while a rebuild runs and flips.
+    func flip() throws {
+        let log = try EventLog.create(store)
+        try append(to: log, isBroadcast: true)
+        let projection = VideoRows()
+        let projections = ProjectionRunner(log, projections: [projection])
+        _ = try projections.rebuild()
+        let isDone = Atomic<Bool>(false)
+        let failed = Atomic<Int>(0)
+        let reads = Atomic<Int>(0)
+        let group = DispatchGroup()
+        let reader = Thread {
+            while !isDone.load(ordering: .acquiring) {
+                do {
+                    let rows = try projections.read { views in
+                        try views.rows(
+                            of: projection, table: 0, lower: nil, upper: nil, after: nil, limit: 50)
+                    }
+                    if rows.count < min(50, self.videos) { failed.add(1, ordering: .relaxed) }
+                } catch {
+                    Bench.report("\(error)")
+                    failed.add(1, ordering: .relaxed)
+                }
+                reads.add(1, ordering: .relaxed)
+            }
+            group.leave()
+        }
+        let longest = Mutex<Double>(0)
+        let writer = Thread {
+            var workload = Workload(events: 1 << 24, videos: self.videos, seed: self.seed + 1)
+            while !isDone.load(ordering: .acquiring) {
+                do {
+                    let event = try self.proposal(workload.next(), isBroadcast: true)
+                    let seconds = try self.timed { try log.appendBlocking([event]) }.seconds
+                    longest.withLock { $0 = max($0, seconds) }
+                } catch {
+                    Bench.report("\(error)")
+                    failed.add(1, ordering: .relaxed)
+                }
+            }
+            group.leave()
+        }
+        group.enter()
+        group.enter()
+        reader.start()
+        writer.start()
+        let duration = try timed { for _ in 0..<3 { _ = try projections.rebuild() } }
+        isDone.store(true, ordering: .releasing)
+        group.wait()
+        projections.close()
+        log.close()
+        line(
+            duration,
+            [
+                ("readersFailed", "\(failed.load(ordering: .relaxed))"),
+                ("reads", "\(reads.load(ordering: .relaxed))"),
+                ("writerBlockedSeconds", "\(longest.withLock { $0 })"),
+            ])
+    }
+
+    /// A store with realistic activity of all kinds, indexed but for its tail, its projections built.
+    func fill(tail: Int) throws {
+        // The store itself stands in `DIR`: storectl is given it.
+        let log = try EventLog.create(directory, options: .init(unindexedEventsMax: .max))
+        var activity = ActivityGenerator(seed: seed, videos: videos)
+        let duration = try timed {
+            var batch: [ProposedEvent] = []
+            for index in 0..<events {
+                batch.append(try activity.next().event())
+                let isEnd = index == events - 1 || index == events - 1 - tail
+                if batch.count == 10_000 || isEnd {
+                    try log.appendBlocking(batch)
+                    batch.removeAll(keepingCapacity: true)
+                }
+                if index == events - 1 - tail { try log.indexAll() }
+            }
+        }
+        let projections = ProjectionRunner(log, projections: VideoProjections.standard.all)
+        if tail > 0 { _ = try projections.rebuild() }
+        projections.close()
+        log.close()
+        line(duration)
+    }
+
+    /// What a program that is started sees: open, one query, the first page of the list.
+    func coldOpen() throws {
+        let duration = try timed {
+            let store = try TapedeckStore.open(
+                directory, creating: false, options: .init(unindexedEventsMax: .max))
+            let page = try store.projections.read(["videos", "watch-later"]) {
+                try VideoQueries($0).videos()
+            }
+            guard !page.videos.isEmpty else { throw BenchError("the list is empty") }
+            store.close()
+        }
+        line(duration)
+    }
+}

@@ -1,0 +1,1 @@
+../../../grdb/Sources/grdb-peer/Workload.swift

@@ -1,0 +1,112 @@
+import Foundation
+import Tapedeck
+
+/// Does what an app does with a store, and says whether everything was as expected.
+///
+/// Run it with `swift run --package-path tools/consumer`; it exits with 1 where something is not.
+@main
+struct Consumer {
+    static func main() async {
+        let directory = FileManager.default.temporaryDirectory
+            .appendingPathComponent("tapedeck-consumer-\(UUID().uuidString)").path
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        do {
+            try await lend(directory)
+            try await reopen(directory)
+            try await quickStart(directory + "-quick")
+            print("consumer: as expected")
+        } catch {
+            FileHandle.standardError.write(Data("consumer: \(error)\n".utf8))
+            try? FileManager.default.removeItem(atPath: directory)
+            exit(1)
+        }
+    }
+
+    /// Appends, reads and observes.
+    private static func lend(_ directory: String) async throws {
+        let loans = BooksAtHome()
+        let store = try TapedeckStore.open(directory, projections: [loans])
+        defer { store.close() }
+
+        // An observer is told first that it should read the table, then of every change.
+        var changes = store.observe(loans).makeAsyncIterator()
+        try expect(await changes.next() == .reset, "an observer begins with a reset")
+        try await store.append([
+            BookLent(book: "Emma", reader: "ada"), BookLent(book: "Dune", reader: "ben"),
+        ])
+        guard case .changes(let rows) = await changes.next(), case .inserted = rows.first else {
+            throw Unexpected("the observer was not told of a new row")
+        }
+        try expect(try await titles(of: "ada", in: store) == ["Emma"], "a lent book is at home")
+
+        // A guard: nobody may lend a book that somebody lent after the head that was read.
+        let book = try Tag("book", "Dune")
+        do {
+            try await store.append(
+                [BookLent(book: "Dune", reader: "ada")],
+                condition: .noEvent(with: [book], types: ["BookLent"], after: .start))
+            throw Unexpected("a book was lent twice")
+        } catch let error as StoreError where error.code == .conditionFailed {}
+
+        // An event that arrives late: it happened before the loan that the store knows.
+        let early = UInt64(1_577_836_800_000)
+        try await store.append([BookLent(book: "Solaris", reader: "ada")], atMilliseconds: early)
+        try expect(
+            try await titles(of: "ada", in: store) == ["Solaris", "Emma"],
+            "an earlier loan stands in front")
+
+        try await store.append([BookReturned(book: "Emma", reader: "ada")])
+        try expect(try await titles(of: "ada", in: store) == ["Solaris"], "a returned book is gone")
+
+        let lent = try await store.read(tag: book)
+        try expect(lent.map(\.type) == ["BookLent"], "the log finds events by tag")
+    }
+
+    /// Everything is there again after the store was closed.
+    private static func reopen(_ directory: String) async throws {
+        let loans = BooksAtHome()
+        let store = try TapedeckStore.open(directory, creating: false, projections: [loans])
+        defer { store.close() }
+        try expect(store.log.head.rawValue == 4, "four events were recorded")
+        try expect(try await titles(of: "ben", in: store) == ["Dune"], "a loan outlives the process")
+        let rows = try await store.query { views in
+            try views.rows(
+                of: loans, table: 0, lower: nil, upper: nil, after: nil, limit: 10)
+        }
+        try expect(
+            rows.map { String(decoding: $0.value, as: UTF8.self) } == ["Solaris", "Dune"],
+            "the list is sorted")
+    }
+
+    /// The example of README.md.
+    private static func quickStart(_ directory: String) async throws {
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        // README begin
+        let store = try TapedeckStore.open(directory)
+        let mark = WatchLaterToggled.with { ($0.video, $0.isOn) = ("youtube:dQw4w9WgXcQ", true) }
+        try await store.append([mark])
+        let page = try await store.query { try VideoQueries($0).watchLater() }
+        print(page.videos.map(\.key), "at position", store.log.head)
+        // README end
+        store.close()
+        try expect(page.videos.map(\.key) == ["youtube:dQw4w9WgXcQ"], "the mark is listed")
+    }
+
+    // MARK: - Helpers
+
+    private static func titles(of reader: String, in store: TapedeckStore) async throws -> [String] {
+        let key = try Tag("reader", reader)
+        return try await store.query { try $0.state(of: BooksAtHome(), key: key)?.books ?? [] }
+    }
+
+    private static func expect(_ condition: Bool, _ what: String) throws {
+        guard condition else { throw Unexpected("not so: \(what)") }
+    }
+}
+
+/// Something was not as it should be.
+struct Unexpected: Error, CustomStringConvertible {
+    var description: String
+
+    init(_ description: String) { self.description = description }
+}

@@ -1,0 +1,74 @@
+import Foundation
+import Tapedeck
+
+/// Somebody took a book home.
+struct BookLent: Event, Codable {
+    static let eventType: EventType = "BookLent"
+    var book: String
+    var reader: String
+
+    var tags: [Tag] { get throws { [try Tag("book", book), try Tag("reader", reader)] } }
+}
+
+/// Somebody brought a book back.
+struct BookReturned: Event, Codable {
+    static let eventType: EventType = "BookReturned"
+    var book: String
+    var reader: String
+
+    var tags: [Tag] { get throws { [try Tag("book", book), try Tag("reader", reader)] } }
+}
+
+/// Both events are stored as JSON: an event says itself how it becomes bytes.
+extension Event where Self: Codable {
+    init(payload: [UInt8], version: UInt16) throws {
+        self = try JSONDecoder().decode(Self.self, from: Data(payload))
+    }
+
+    func payload() throws -> [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        return Array(try encoder.encode(self))
+    }
+}
+
+/// Who has which books.
+///
+/// An ordinary fold: the runner gives it a reader's events in canonical order, whenever they arrive.
+struct BooksAtHome: Projection {
+    struct State: ProjectionState {
+        var books: [String] = []
+
+        init() {}
+
+        init(decoding bytes: inout StateReader) throws {
+            books = try bytes.array { (reader) throws(ModelError) in try reader.string() }
+        }
+
+        func encode(into bytes: inout StateWriter) { bytes.add(books) { $0.add($1) } }
+    }
+
+    let name = "books-at-home"
+    let version = 1
+    let tagKind = "reader"
+    let eventTypes = [BookLent.eventType, BookReturned.eventType]
+    let tables = ["most-books-first"]
+
+    func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
+        if event.typeIndex == 0 {
+            let book = try event.decode(BookLent.self).book
+            guard !key.state.books.contains(book) else { return }
+            key.state.books.append(book)
+        } else {
+            let book = try event.decode(BookReturned.self).book
+            key.state.books.removeAll { $0 == book }
+        }
+    }
+
+    func rows(of state: State, key: Tag, into rows: inout RowSink) {
+        guard !state.books.isEmpty else { return }
+        rows.add(
+            table: 0, key: RowKey().descending(UInt64(state.books.count)).text(key.name),
+            value: Array(state.books.joined(separator: ", ").utf8))
+    }
+}

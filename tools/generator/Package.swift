@@ -1,0 +1,15 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// Writes made-up activity as lines; tools/generate builds and runs it.
+
+let package = Package(
+    name: "generator",
+    platforms: [.macOS(.v15)],
+    dependencies: [.package(name: "tapedeck", path: "../..")],
+    targets: [
+        .executableTarget(
+            name: "generate-activity",
+            dependencies: [.product(name: "TapedeckTesting", package: "tapedeck")])
+    ]
+)

@@ -1,0 +1,89 @@
+# What the scripts in tools/ and .ci/run share; to be sourced by bash, not run.
+#
+# Every script works from any directory. Environment:
+#   TAPEDECK_BUILD_DIR   where Swift builds; .build of the checkout if it is not set
+
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+build_dir=${TAPEDECK_BUILD_DIR:-$root/.build}
+
+say() { printf '%s\n' "$*" >&2; }
+
+die() {
+    say "$(basename "$0"): $*"
+    exit 1
+}
+
+# Runs a command as root: as it is, or through sudo.
+as_root() {
+    if [[ $(id -u) -eq 0 ]]; then
+        "$@"
+    elif command -v sudo >/dev/null; then
+        sudo "$@"
+    else
+        die "this needs root, and there is no sudo: $*"
+    fi
+}
+
+# Installs Debian packages that are missing; says so, and does nothing when all are there.
+install_packages() {
+    local missing=() package
+    for package in "$@"; do
+        if [[ $(dpkg-query --show --showformat='${db:Status-Status}' "$package" 2>/dev/null) \
+            != installed ]]; then
+            missing+=("$package")
+        fi
+    done
+    [[ ${#missing[@]} -gt 0 ]] || return 0
+    say "installing ${missing[*]}"
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get update -qq >&2
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -qq --yes \
+        --no-install-recommends "${missing[@]}" >/dev/null
+}
+
+# Makes sure that the project can be built here.
+prepare() {
+    command -v swift >/dev/null || die "Swift is not installed; see https://www.swift.org/install"
+    local version
+    version=$(swift --version 2>/dev/null | sed -nE 's/.*Swift version ([0-9]+\.[0-9]+).*/\1/p')
+    [[ $(printf '%s\n' 6.2 "${version:-0}" | sort --version-sort | head -n 1) == 6.2 ]] \
+        || die "Swift 6.2 or newer is needed, here is ${version:-an unknown version}"
+    if command -v apt-get >/dev/null; then
+        install_packages git ca-certificates pkg-config liblmdb-dev libisal-dev "$@"
+    elif command -v brew >/dev/null; then
+        pkg-config --exists lmdb libisal 2>/dev/null || brew install pkg-config lmdb isa-l >&2
+    else
+        pkg-config --exists lmdb libisal 2>/dev/null \
+            || die "install LMDB, ISA-L and pkg-config with their headers first"
+    fi
+}
+
+# Builds a package of this checkout: the root, or one of tools/, which then share what both compile.
+#   build_package DIRECTORY CONFIGURATION [ARGUMENTS OF swift build]
+#
+# SwiftPM keeps its plan of a build per directory and configuration and would take that of another
+# package for its own; so none is read, and none is left behind.
+build_package() {
+    local directory=$1 configuration=$2 status=0
+    shift 2
+    swift build --package-path "$directory" --scratch-path "$build_dir" \
+        --configuration "$configuration" --disable-build-manifest-caching "$@" || status=$?
+    rm -f "$build_dir/$configuration.yaml"
+    return "$status"
+}
+
+# Builds one product in release mode and prints the path of its executable.
+#   release_build DIRECTORY PRODUCT
+release_build() {
+    local log=$build_dir/$2-build.log
+    mkdir -p "$build_dir"
+    if ! build_package "$1" release --product "$2" >"$log" 2>&1; then
+        cat "$log" >&2
+        die "$2 does not build"
+    fi
+    printf '%s/release/%s\n' "$build_dir" "$2"
+}
+
+# A duration since a time in seconds with decimals, as "12.3 s".
+elapsed() { awk -v from="$1" -v to="$EPOCHREALTIME" 'BEGIN { printf "%.1f s", to - from }'; }
