@@ -93,6 +93,9 @@ let package = Package(
             ],
             swiftSettings: settings),
         .testTarget(
+            name: "HouseTests", dependencies: ["Tapedeck", "TapedeckTesting"],
+            swiftSettings: settings),
+        .testTarget(
             name: "StorectlTests", dependencies: ["StorectlCommands", "storectl"],
             swiftSettings: settings),
         .executableTarget(

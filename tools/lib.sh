@@ -47,12 +47,10 @@ prepare() {
     command -v swift >/dev/null || die "Swift is not installed; see https://www.swift.org/install"
     local version
     version=$(swift --version 2>/dev/null | sed -nE 's/.*Swift version ([0-9]+\.[0-9]+).*/\1/p')
-    [[ $(printf '%s\n' 6.2 "${version:-0}" | sort --version-sort | head -n 1) == 6.2 ]] \
-        || die "Swift 6.2 or newer is needed, here is ${version:-an unknown version}"
+    [[ $(printf '%s\n' 6.3 "${version:-0}" | sort --version-sort | head -n 1) == 6.3 ]] \
+        || die "Swift 6.3 or newer is needed, here is ${version:-an unknown version}"
     if command -v apt-get >/dev/null; then
         install_packages git ca-certificates pkg-config liblmdb-dev libisal-dev "$@"
-    elif command -v brew >/dev/null; then
-        pkg-config --exists lmdb libisal 2>/dev/null || brew install pkg-config lmdb isa-l >&2
     else
         pkg-config --exists lmdb libisal 2>/dev/null \
             || die "install LMDB, ISA-L and pkg-config with their headers first"

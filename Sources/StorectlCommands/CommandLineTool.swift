@@ -11,8 +11,12 @@ internal import TapedeckModel
 /// | a check failed, damage found | the report with `error` | `error:` and `hint:` | 3, 6 |
 /// | the command failed | with `--json` the error | `error:` and `hint:` | by its code |
 /// | the reader went away | | | 0 |
+/// | a signal interrupted it | | `interrupted:` | by the signal |
 public enum CommandLineTool {
     /// Runs the program and ends it.
+    ///
+    /// On the main thread: commands block, and the tasks' own threads are not for that.
+    @MainActor
     public static func run() async -> Never {
         StandardOutput.occupyStandardDescriptors()
         // A closed pipe is an error of `write`, which ends the command in an orderly way.
@@ -21,6 +25,7 @@ public enum CommandLineTool {
     }
 
     /// Runs a command line and says how the program exits.
+    @MainActor
     static func run(_ arguments: [String]) async -> Int32 {
         let isJSON = arguments.prefix { $0 != "--" }.contains("--json")
         do {
@@ -41,8 +46,9 @@ public enum CommandLineTool {
             if let error = failure.error { diagnose(error) }
             return failure.exit.rawValue
         } catch is CancellationError {
-            Interruption.resend()
-            return fail(CommandError(.internalError, "the command was cancelled"), isJSON)
+            return interrupted("nothing was changed")
+        } catch let error as Interrupted {
+            return interrupted(error.message)
         } catch let error where StorectlCommand.exitCode(for: error) == .success {
             // Help and version, which the parser throws.
             return printed(StorectlCommand.fullMessage(for: error))
@@ -106,6 +112,13 @@ public enum CommandLineTool {
         if isJSON { try? StandardOutput.line(JSON.object([("error", error.json)]).line) }
         diagnose(error)
         return error.code.exit.rawValue
+    }
+
+    /// Ends the program by the signal that interrupted it.
+    private static func interrupted(_ message: String) -> Int32 {
+        StandardOutput.diagnose("interrupted: \(message)")
+        Interruption.resend()
+        return ExitClass.internal.rawValue
     }
 
     private static func diagnose(_ error: CommandError) {

@@ -51,8 +51,8 @@ public struct IngestResource: Sendable {
 
     /// Reads a response.
     ///
-    /// A document that is no JSON, or the remote's error form, is one refusal at `$`; so is one larger
-    /// than `documentBytesMax`.
+    /// A document that is no JSON, or the remote's error form, is one refusal at `$`; so is one
+    /// larger than `documentBytesMax`.
     ///
     /// - Parameters:
     ///   - bytes: the body of the response; a byte-order mark in front is skipped.

@@ -60,11 +60,11 @@ package struct LMDBError: Error, CustomStringConvertible {
         case EROFS: .readOnly
         case EACCES, EPERM: .accessDenied
         case ENOENT: .notFound
-        case MDB_CORRUPTED, MDB_PAGE_NOTFOUND, MDB_INVALID: .damaged
+        case MDB_CORRUPTED, MDB_PAGE_NOTFOUND, MDB_INVALID, EISDIR: .damaged
         // An earlier write of a meta page failed; nothing goes on until the file is opened again.
         case MDB_PANIC: .inputOutput
         case MDB_VERSION_MISMATCH, MDB_INCOMPATIBLE: .incompatible
-        case MDB_READERS_FULL, EAGAIN, EBUSY: .busy
+        case MDB_READERS_FULL, EAGAIN, EBUSY, EMFILE, ENFILE: .busy
         default: .unexpected
         }
     }

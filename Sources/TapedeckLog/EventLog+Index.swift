@@ -14,6 +14,9 @@ extension EventLog {
     /// The most events that one run is made of at first: bounds the memory of making it.
     static let eventsPerRunMax: UInt64 = 1 << 18
 
+    /// The same where somebody waits for all of a large log: fewer runs, no merging of them.
+    static let eventsPerLargeRunMax: UInt64 = 1 << 21
+
     /// Events that are in the log but in no run of the index.
     public func unindexedCount() throws(LogError) -> UInt64 {
         try read { transaction in
@@ -28,7 +31,9 @@ extension EventLog {
     /// It happens in the background too; this is for whoever has appended very much and wants the next
     /// program to find everything indexed.
     @available(*, noasync)
-    public func indexAll() throws(LogError) { try mergeIndex() }
+    public func indexAll() throws(LogError) {
+        try mergeIndex(eventsPerRun: EventLog.eventsPerLargeRunMax)
+    }
 
     func indexIfNeeded() {
         let head = state.withLock(\.head)
@@ -43,7 +48,8 @@ extension EventLog {
         }
     }
 
-    /// Brings the index up to the head, all but the last `keeping` events. Runs beside appends.
+    /// Brings the index up to the head if more than `keeping` events are behind it, in runs of up to
+    /// `eventsPerRun`. Runs beside appends.
     ///
     /// - Parameter waits: whether to wait where another thread or process is at it, or leave it to them.
     package func mergeIndex(
@@ -85,29 +91,16 @@ extension EventLog {
         pairs.sort { ($0.term, $0.position) < ($1.term, $1.position) }
 
         let number = try beginRun()
-        var key: [UInt8] = []
-        var value: [UInt8] = []
+        var writer = RunWriter(number)
         try writeSlices(from: 0) { transaction, deadline, next throws in
             let cursor = try transaction.cursor(self.tables.index)
             var written = 0
             while next < pairs.count {
-                let first = pairs[next]
-                key.removeAll(keepingCapacity: true)
-                value.removeAll(keepingCapacity: true)
-                IndexEntry.appendKey(&key, run: number, term: first.term, first: first.position)
-                var last = first.position
-                next += 1
-                while next < pairs.count, pairs[next].term == first.term,
-                    value.count < IndexEntry.valueCountMax
-                {
-                    if pairs[next].position > last {
-                        value.appendVarint(pairs[next].position - last)
-                        last = pairs[next].position
-                    }
-                    next += 1
-                }
-                SealedValue.seal(&value, key: key)
-                try cursor.put(key, value)
+                let term = pairs[next].term
+                var end = next + 1
+                while end < pairs.count, pairs[end].term == term { end += 1 }
+                try writer.write(term, pairs[next..<end], cursor)
+                next = end
                 written += 1
                 if written % 128 == 0, deadline.hasPassed { return next < pairs.count }
             }
@@ -126,58 +119,35 @@ extension EventLog {
         let sources = Array(catalogue.runs[range])
         guard let first = sources.first, let last = sources.last else { return }
         let number = try beginRun()
-        var positions: [UInt64] = []
-        var key: [UInt8] = []
-        var value: [UInt8] = []
-        try writeSlices(from: UInt64?.some(0)) { transaction, deadline, term throws in
-            let reader = try transaction.cursor(self.tables.index)
-            let writer = try transaction.cursor(self.tables.index)
+        var writer = RunWriter(number)
+        var group: [TermPosition] = []
+        try writeSlices(from: sources.map { RunReader($0.number) }) {
+            transaction, deadline, readers throws in
+            let cursor = try transaction.cursor(self.tables.index)
             var written = 0
-            while let current = term {
-                // The least term at or above `current` in any source, with all its positions.
+            while true {
                 var least: UInt64?
-                for source in sources {
-                    if let entry = try reader.seek(IndexEntry.key(run: source.number, term: current)),
-                        let read = IndexEntry.read(entry.key), read.run == source.number
+                for index in readers.indices {
+                    guard let head = try readers[index].head(self.tables.index, transaction) else {
+                        continue
+                    }
+                    least = min(least ?? .max, head.term)
+                }
+                guard let least else { return false }
+                // Runs follow each other in the log, so positions come in order.
+                group.removeAll(keepingCapacity: true)
+                for index in readers.indices {
+                    while let head = try readers[index].head(self.tables.index, transaction),
+                        head.term == least
                     {
-                        least = min(least ?? .max, read.term)
+                        group.append(head)
+                        readers[index].advance()
                     }
                 }
-                guard let least else {
-                    term = nil
-                    break
-                }
-                positions.removeAll(keepingCapacity: true)
-                for source in sources {
-                    var entry = try reader.seek(IndexEntry.key(run: source.number, term: least))
-                    while let found = entry, let read = IndexEntry.read(found.key),
-                        read.run == source.number, read.term == least
-                    {
-                        try IndexEntry.forEachPosition(found) { positions.append($0) }
-                        entry = try reader.next()
-                    }
-                }
-                var index = 0
-                while index < positions.count {
-                    key.removeAll(keepingCapacity: true)
-                    value.removeAll(keepingCapacity: true)
-                    IndexEntry.appendKey(&key, run: number, term: least, first: positions[index])
-                    index += 1
-                    while index < positions.count, value.count < IndexEntry.valueCountMax {
-                        guard positions[index] > positions[index - 1] else {
-                            throw IndexCatalogue.damaged
-                        }
-                        value.appendVarint(positions[index] - positions[index - 1])
-                        index += 1
-                    }
-                    SealedValue.seal(&value, key: key)
-                    try writer.put(key, value)
-                }
-                term = least == .max ? nil : least + 1
+                try writer.write(least, group, cursor)
                 written += 1
-                if written % 32 == 0, deadline.hasPassed { return term != nil }
+                if written % 64 == 0, deadline.hasPassed { return true }
             }
-            return false
         }
         let replaced = try switchCatalogue { catalogue in
             guard let start = catalogue.runs.firstIndex(of: first),
@@ -242,7 +212,8 @@ extension EventLog {
                 try cursor.delete()
                 removed += 1
                 if removed % 128 == 0, deadline.hasPassed { return true }
-                entry = try cursor.seek(IndexEntry.key(run: read.run, term: 0))
+                // LMDB's cursor stands on what followed; `next` gives that and not the one behind it.
+                entry = try cursor.next()
             }
             return false
         }
@@ -279,9 +250,4 @@ struct SliceDeadline {
     init(after duration: Duration) { end = ContinuousClock.now + duration }
 
     var hasPassed: Bool { ContinuousClock.now >= end }
-}
-
-private struct TermPosition {
-    var term: UInt64
-    var position: UInt64
 }

@@ -84,7 +84,14 @@ public final class EventLog: Sendable {
                 hint: "use it, or erase it first with storectl erase --yes")
         }
         try place.create()
-        return try EventLog(place, options: options, creating: .random())
+        let isLeftover = place.removeUnbegunLog()
+        do throws(LogError) {
+            return try EventLog(place, options: options, creating: .random())
+        } catch {
+            // So that making it can be tried again when the disk has room.
+            if !isLeftover { place.removeLog() }
+            throw error
+        }
     }
 
     private init(

@@ -124,6 +124,6 @@ enum IndexEntry {
         }
     }
 
-    private static let damaged = LogError(
+    static let damaged = LogError(
         .damaged, "an entry of the index is damaged", hint: "storectl doctor makes the index anew")
 }

@@ -82,6 +82,23 @@ package struct StoreDirectory: Sendable {
         }
     }
 
+    /// Removes a log that a crash cut off before its first commit; says whether one is left that is
+    /// more than that.
+    func removeUnbegunLog() -> Bool {
+        var facts = stat()
+        guard stat(log, &facts) == 0 else { return false }
+        guard facts.st_size < StoreDirectory.bytesBeforeFirstCommit else { return true }
+        removeLog()
+        return false
+    }
+
+    /// A file of LMDB holds nothing in its first two pages.
+    private static let bytesBeforeFirstCommit = 8_192
+
+    func removeLog() {
+        for file in [log, log + "-lock"] { unlink(file) }
+    }
+
     /// Makes the directory, readable by its owner only.
     package func create() throws(LogError) {
         do {

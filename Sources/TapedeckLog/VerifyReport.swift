@@ -38,8 +38,8 @@ public struct VerifyReport: Codable, Hashable, Sendable {
         public var what: String
     }
 
-    /// The most problems that are listed.
-    public static let problemsMax = 100
+    /// The most problems of one kind that are listed, so that one kind does not hide another.
+    public static let problemsOfAKindMax = 25
 
     /// Pages in use.
     public var pages: UInt64 = 0
@@ -57,7 +57,7 @@ public struct VerifyReport: Codable, Hashable, Sendable {
     public var receipts: UInt64 = 0
     /// Events whose effective stamp is not their own, or which are refused.
     public var overrides: UInt64 = 0
-    /// The first `problemsMax` problems.
+    /// The first problems of each kind, up to `problemsOfAKindMax`.
     public var problems: [Problem] = []
     /// How many problems there are.
     public var problemCount: UInt64 = 0
@@ -69,7 +69,9 @@ public struct VerifyReport: Codable, Hashable, Sendable {
         _ kind: Problem.Kind, position: UInt64? = nil, key: String? = nil, _ what: String
     ) {
         problemCount += 1
-        guard problems.count < VerifyReport.problemsMax else { return }
+        guard problems.count(where: { $0.kind == kind }) < VerifyReport.problemsOfAKindMax else {
+            return
+        }
         problems.append(Problem(kind: kind, position: position, key: key, what: what))
     }
 }

@@ -6,6 +6,8 @@ internal import TapedeckModel
 struct CatchUp {
     /// Events folded in one transaction of a views file.
     static let eventsPerBatchMax: UInt64 = 2_048
+    /// Changed stamps taken in by one transaction of a views file.
+    static let overridesPerBatchMax = 2_048
 
     let log: EventLog
     let file: ViewsFile
@@ -19,8 +21,10 @@ struct CatchUp {
     }
 
     /// Folds up to `eventsPerBatchMax` events behind `from` into the drivers' tables.
+    ///
+    /// - Parameter through: the last position of which `routing` knows the type and origin.
     func run(
-        from: ProjectionCheckpoint, _ records: borrowing ReadTransaction,
+        from: ProjectionCheckpoint, through: UInt64, _ records: borrowing ReadTransaction,
         _ views: borrowing WriteTransaction
     ) throws -> Result {
         var groups: [[UInt8]: Int] = [:]
@@ -34,15 +38,15 @@ struct CatchUp {
         }
 
         // Events behind the checkpoint whose place or fate has changed since: their keys start anew.
-        let (changed, lastChange) = try log.overrides(records, changedAfter: from.overrides)
+        let (changed, lastChange) = try log.overrides(
+            records, changedAfter: from.overrides, limit: CatchUp.overridesPerBatchMax)
         for row in changed where row.position <= from.position {
             guard let bytes = try records.get(log.recordTable, integer: row.position) else { continue }
             let record = try log.record(bytes, at: row.position)
             routing.forEachKey(of: record) { keys[group($0)].isDirty = true }
         }
-        let reached = try log.scan(
-            records, after: from.position, through: from.position + CatchUp.eventsPerBatchMax
-        ) { record in
+        let end = max(from.position, min(from.position + CatchUp.eventsPerBatchMax, through))
+        let reached = try log.scan(records, after: from.position, through: end) { record in
             guard overrides.row(record.position)?.isRefused != true else { return }
             routing.forEachKey(of: record) { keys[group($0)].events.append(reference(record)) }
         }
@@ -50,7 +54,7 @@ struct CatchUp {
         var result = Result(
             reached: ProjectionCheckpoint(position: reached, overrides: lastChange))
         for key in keys {
-            let events = key.events.sorted { $0.order < $1.order }
+            let events = key.events.sorted(by: EventReference.precedes)
             let tag = Tag(unchecked: String(decoding: key.tag, as: UTF8.self))
             for (index, driver) in routing.drivers.enumerated()
             where key.tag.starts(with: driver.tagPrefix) {
@@ -80,7 +84,7 @@ struct CatchUp {
 private struct KeyFold {
     let catchUp: CatchUp
     let driver: ProjectionDriver
-    let typeIndex: [Int8]
+    let typeIndex: [Int16]
     let tag: Tag
     let through: UInt64
 
@@ -134,7 +138,7 @@ private struct KeyFold {
             else { return }
             all.append(catchUp.reference(record))
         }
-        all.sort { $0.order < $1.order }
+        all.sort(by: EventReference.precedes)
 
         var checkpoint: (order: FoldOrder, row: [UInt8])?
         if let late, !items.isUsed, driver.law == .canonical {
@@ -149,7 +153,7 @@ private struct KeyFold {
         }
         let rest = all.filter { checkpoint.order < $0.order }
         try checkpoint.row.withUnsafeBytes { bytes in
-            driver.foldOn(
+            try driver.foldOn(
                 key: tag, from: try StoredKey(bytes, law: driver.law), events: rest,
                 typeIndex: typeIndex, items: items, into: &output)
         }

@@ -7,6 +7,8 @@ package protocol ItemStore: AnyObject {
     func get(_ name: [UInt8]) -> [UInt8]?
     func set(_ name: [UInt8], _ value: [UInt8])
     func remove(_ name: [UInt8])
+    /// Removes all.
+    func clear()
     /// The first item whose name begins with `prefix`.
     func first(_ prefix: [UInt8]) -> (name: [UInt8], value: [UInt8])?
     /// The last item whose name begins with `prefix`.
@@ -35,6 +37,8 @@ package final class MemoryItems: ItemStore {
     package private(set) var isUsed = false
 
     package init() {}
+
+    package func clear() { removeAll() }
 
     package func removeAll() {
         guard isUsed || count > 0 || !bytes.isEmpty else { return }

@@ -19,19 +19,19 @@ public struct KeyedState<State: ProjectionState>: ~Copyable {
         self.items = items
     }
 
-    /// The longest name of an item in bytes.
-    public static var itemNameLengthMax: Int { 200 }
+    /// The longest name of an item in bytes; a longer one is cut and ends in a hash.
+    public static var itemNameLengthMax: Int { ItemName.lengthMax }
 
     /// The item of this name, or nil.
-    public func item(_ name: RowKey) -> [UInt8]? { items.get(name.bytes) }
+    public func item(_ name: RowKey) -> [UInt8]? { items.get(ItemName.bytes(name)) }
 
     /// Sets an item; an equal item is left alone.
     public mutating func setItem(_ name: RowKey, _ value: [UInt8]) {
-        items.set(name.bytes, value)
+        items.set(ItemName.bytes(name), value)
     }
 
     /// Removes an item; a missing one is no error.
-    public mutating func removeItem(_ name: RowKey) { items.remove(name.bytes) }
+    public mutating func removeItem(_ name: RowKey) { items.remove(ItemName.bytes(name)) }
 
     /// The first item whose name begins with `prefix`.
     public func firstItem(prefix: RowKey) -> (name: [UInt8], value: [UInt8])? {
@@ -48,4 +48,22 @@ public struct KeyedState<State: ProjectionState>: ~Copyable {
     /// For the rare event whose place among those already folded decides the outcome. In canonical
     /// order a fold must not ask.
     public mutating func requestRefold() { wantsRefold = true }
+}
+
+/// The bytes of an item's name behind its key's own, which LMDB's longest key leaves room for.
+enum ItemName {
+    static let lengthMax = 200
+
+    @inline(__always)
+    static func bytes(_ name: RowKey) -> [UInt8] {
+        name.bytes.count <= lengthMax ? name.bytes : cut(name.bytes)
+    }
+
+    private static func cut(_ name: [UInt8]) -> [UInt8] {
+        let digest = Digest16(hashing: name)
+        var bytes = Array(name.prefix(lengthMax - 16))
+        bytes.appendBigEndian(digest.high)
+        bytes.appendBigEndian(digest.low)
+        return bytes
+    }
 }

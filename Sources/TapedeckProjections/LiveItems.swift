@@ -9,6 +9,8 @@ final class LiveItems: ItemStore {
     private let key: ViewKey
     private(set) var isUsed = false
     private var undo: [(name: [UInt8], value: [UInt8]?)] = []
+    /// Whether what was there before may be wanted again.
+    private var isUndoable = true
     /// The protocol that a fold sees cannot throw; what LMDB said is thrown when the fold is over.
     private(set) var failure: (any Error)?
 
@@ -37,7 +39,7 @@ final class LiveItems: ItemStore {
         attempt(()) {
             let before = get(name)
             guard before != value else { return }
-            undo.append((name, before))
+            if isUndoable { undo.append((name, before)) }
             try transaction.put(table, key.bytes + name, value)
         }
     }
@@ -45,7 +47,7 @@ final class LiveItems: ItemStore {
     func remove(_ name: [UInt8]) {
         attempt(()) {
             guard let before = get(name) else { return }
-            undo.append((name, before))
+            if isUndoable { undo.append((name, before)) }
             try transaction.delete(table, key.bytes + name)
         }
     }
@@ -88,8 +90,12 @@ final class LiveItems: ItemStore {
         undo.removeAll()
     }
 
-    /// Removes all items of the key.
+    func clear() { attempt(()) { try removeAll() } }
+
+    /// Removes all items of the key, for a fold from nothing; what was before is not wanted again.
     func removeAll() throws {
+        undo.removeAll()
+        isUndoable = false
         let cursor = try transaction.cursor(table)
         var found = try cursor.seek(key.bytes)
         while let entry = found, entry.key.starts(with: key.bytes) {

@@ -134,11 +134,12 @@ final class PartitionFolder {
     private func foldKey(_ tag: UnsafeRawBufferPointer, into output: inout PartitionOutput) {
         guard !events.isEmpty else { return }
         var isSorted = true
-        for index in 1..<max(1, events.count) where events[index].order < events[index - 1].order {
+        for index in 1..<max(1, events.count)
+        where EventReference.precedes(events[index], events[index - 1]) {
             isSorted = false
             break
         }
-        if !isSorted { events.sort { $0.order < $1.order } }
+        if !isSorted { events.sort(by: EventReference.precedes) }
         let key = Tag(unchecked: String(decoding: tag, as: UTF8.self))
         let viewKey = ViewKey(tag: tag)
         for (index, driver) in routing.drivers.enumerated()

@@ -78,7 +78,8 @@ public enum FoldLaw: Sendable {
     case canonical
     /// Any order gives the same state, or the fold calls `KeyedState.requestRefold()` where it cannot
     /// tell; then the key is folded again in canonical order. For keys with very many events. The
-    /// order suite holds a projection to it.
+    /// order suite holds a projection to it. A fact that several origins have seen alike comes once for
+    /// each of them, while under `.canonical` it comes once.
     case any
 }
 
@@ -118,6 +119,7 @@ public struct RowSink: ~Copyable {
     ///     a hash.
     ///   - value: what a list query returns without a second look-up.
     public mutating func add(table: Int, key: RowKey, value: [UInt8] = []) {
+        precondition((0...255).contains(table), "a projection has at most 256 tables")
         let start = bytes.count
         bytes.append(contentsOf: key.bytes)
         bytes.append(contentsOf: value)
@@ -156,14 +158,20 @@ public struct RowKey: Sendable {
     public consuming func descending(_ value: Int64) -> RowKey {
         descending(UInt64(bitPattern: value) ^ (1 << 63))
     }
-    /// Adds a text by its UTF-8, ended by a zero byte; zero bytes inside are dropped.
+    /// Adds a text by its UTF-8, ended by a zero byte.
+    ///
+    /// A byte 0 or 1 inside is written as 1 and the byte plus one: so different texts give different
+    /// keys, in the order of their bytes.
     public consuming func text(_ value: String) -> RowKey {
         var value = value
         value.withUTF8 { utf8 in
-            if utf8.contains(0) {
-                for byte in utf8 where byte != 0 { bytes.append(byte) }
-            } else {
+            guard utf8.contains(where: { $0 <= 1 }) else {
                 bytes.append(contentsOf: utf8)
+                return
+            }
+            for byte in utf8 {
+                if byte <= 1 { bytes.append(1) }
+                bytes.append(byte <= 1 ? byte + 1 : byte)
             }
         }
         bytes.append(0)
@@ -181,9 +189,11 @@ public struct RowKey: Sendable {
 
     private consuming func cut() -> RowKey {
         if bytes.count > RowKey.lengthMax {
-            let hash = bytes.withUnsafeBytes { stableHash($0) }
-            bytes.removeLast(bytes.count - (RowKey.lengthMax - 8))
-            bytes.appendBigEndian(hash)
+            // Not the quick hash: two long texts made to collide would be one row.
+            let digest = Digest16(hashing: bytes)
+            bytes.removeLast(bytes.count - (RowKey.lengthMax - 16))
+            bytes.appendBigEndian(digest.high)
+            bytes.appendBigEndian(digest.low)
         }
         return self
     }

@@ -48,21 +48,21 @@ package class ProjectionDriver: @unchecked Sendable {
 
     /// Folds a key from nothing; `events` are all of it, in canonical order, equal ones once.
     package func foldAll(
-        key: Tag, events: [EventReference], typeIndex: [Int8], items: any ItemStore,
+        key: Tag, events: [EventReference], typeIndex: [Int16], items: any ItemStore,
         into output: inout KeyOutput
     ) {}
 
     /// Folds further events into a stored key; false where the key has to be folded from nothing.
     package func foldMore(
-        key: Tag, stored: StoredKey?, events: [EventReference], typeIndex: [Int8], items: any ItemStore,
+        key: Tag, stored: StoredKey?, events: [EventReference], typeIndex: [Int16], items: any ItemStore,
         into output: inout KeyOutput
     ) throws -> Bool { false }
 
-    /// Folds a key from an in-key checkpoint on.
+    /// Folds a key from an in-key checkpoint on; `events` are those behind it. The key has no items.
     package func foldOn(
-        key: Tag, from checkpoint: StoredKey?, events: [EventReference], typeIndex: [Int8],
+        key: Tag, from checkpoint: StoredKey, events: [EventReference], typeIndex: [Int16],
         items: any ItemStore, into output: inout KeyOutput
-    ) {}
+    ) throws {}
 
     /// The rows of a stored state.
     package func rows(key: Tag, stored: StoredKey, into rows: inout RowSink) throws {}
@@ -78,7 +78,8 @@ package struct StoredKey {
     package var lastOrder: FoldOrder
     package var state: UnsafeRawBufferPointer
 
-    package init(_ bytes: UnsafeRawBufferPointer, law: FoldLaw) throws(ModelError) {
+    /// Reads a row; throws `StoredRowError` where its bytes make no sense.
+    package init(_ bytes: UnsafeRawBufferPointer, law: FoldLaw) throws {
         var reader = ByteReader(bytes)
         guard let flags = reader.littleEndian(UInt8.self) else { throw StoredKey.damaged }
         isFrozen = flags & 1 == 1
@@ -95,8 +96,10 @@ package struct StoredKey {
         self.state = state
     }
 
-    private static let damaged = ModelError(
-        .damaged, "a projection's row is damaged", hint: "storectl replay makes projections anew")
+    private static let damaged = StoredRowError(
+        cause: ModelError(
+            .damaged, "a projection's row is damaged",
+            hint: "storectl replay makes projections anew"))
 }
 
 /// What folding a key gives: its row, its index rows, and what went wrong.
@@ -132,48 +135,50 @@ package final class TypedDriver<P: Projection>: ProjectionDriver, @unchecked Sen
     }
 
     package override func foldAll(
-        key: Tag, events: [EventReference], typeIndex: [Int8], items: any ItemStore,
+        key: Tag, events: [EventReference], typeIndex: [Int16], items: any ItemStore,
         into output: inout KeyOutput
     ) {
-        var keyed = KeyedState<P.State>(key: key, state: P.State(), items: items)
-        fold(events, &keyed, count: 0, order: .start, typeIndex: typeIndex, into: &output)
+        fold(events, key, from: Start(state: P.State()), typeIndex, items, into: &output)
     }
 
     package override func foldOn(
-        key: Tag, from checkpoint: StoredKey?, events: [EventReference], typeIndex: [Int8],
+        key: Tag, from checkpoint: StoredKey, events: [EventReference], typeIndex: [Int16],
         items: any ItemStore, into output: inout KeyOutput
-    ) {
-        guard let checkpoint, let state = try? decode(checkpoint) else {
-            foldAll(key: key, events: events, typeIndex: typeIndex, items: items, into: &output)
-            return
-        }
-        var keyed = KeyedState<P.State>(key: key, state: state, items: items)
-        fold(
-            events, &keyed, count: checkpoint.count, order: checkpoint.lastOrder,
-            typeIndex: typeIndex, into: &output)
+    ) throws {
+        let start = Start(
+            state: try decode(checkpoint), count: checkpoint.count, order: checkpoint.lastOrder)
+        fold(events, key, from: start, typeIndex, items, into: &output)
     }
 
     package override func foldMore(
-        key: Tag, stored: StoredKey?, events: [EventReference], typeIndex: [Int8], items: any ItemStore,
-        into output: inout KeyOutput
+        key: Tag, stored: StoredKey?, events: [EventReference], typeIndex: [Int16],
+        items: any ItemStore, into output: inout KeyOutput
     ) throws -> Bool {
+        if stored?.isFrozen == true { return false }
         var keyed = KeyedState<P.State>(
             key: key, state: try stored.map { try decode($0) } ?? P.State(), items: items)
-        if stored?.isFrozen == true { return false }
         var count = stored?.count ?? 0
         var last = stored?.lastOrder ?? .start
+        var position: UInt64 = 0
         for event in events {
             guard let index = wanted(event, typeIndex) else { continue }
-            if law == .canonical, count > 0 {
-                if event.order == last { continue }
+            if law == .canonical, count > 0, event.order <= last {
                 if event.order < last { return false }
+                // Seen alike by another origin: which of the two is folded depends on more than is
+                // stored, unless both have come just now.
+                if position == 0 { return false }
+                continue
             }
+            // An event that names its key twice comes twice.
+            if event.record.position == position { continue }
             do { try fold(event, index, &keyed) } catch { return false }
             if keyed.wantsRefold { return false }
             count += 1
             last = event.order
+            position = event.record.position
             checkpoint(keyed, count, last, into: &output)
         }
+        guard position > 0 || stored != nil else { return true }
         finish(keyed, count: count, order: last, isFrozen: false, into: &output)
         return true
     }
@@ -184,32 +189,66 @@ package final class TypedDriver<P: Projection>: ProjectionDriver, @unchecked Sen
 
     // MARK: - Folding
 
+    /// Where a fold begins: at nothing, or at an in-key checkpoint.
+    private struct Start {
+        var state: P.State
+        var count: UInt64 = 0
+        var order = FoldOrder.start
+    }
+
     private func fold(
-        _ events: [EventReference], _ keyed: inout KeyedState<P.State>,
-        count: UInt64, order: FoldOrder, typeIndex: [Int8], into output: inout KeyOutput
+        _ events: [EventReference], _ key: Tag, from start: Start, _ typeIndex: [Int16],
+        _ items: any ItemStore, into output: inout KeyOutput
     ) {
-        var count = count
-        var last = order
-        for event in events {
-            guard let index = wanted(event, typeIndex) else { continue }
-            if count > 0, event.order == last { continue }
+        var keyed = KeyedState<P.State>(key: key, state: start.state, items: items)
+        var count = start.count
+        var last = start.order
+        let refused = run(events[...], &keyed, &count, &last, typeIndex, into: &output)
+        if let (place, reason) = refused {
+            // What the fold did before it threw is undone: the key is as its events before made it.
+            items.clear()
+            output.checkpoints.removeAll(keepingCapacity: true)
+            keyed = KeyedState<P.State>(key: key, state: start.state, items: items)
+            count = start.count
+            last = start.order
+            _ = run(events[..<place], &keyed, &count, &last, typeIndex, into: &output)
+            output.poison = (events[place].id, events[place].record.position, reason)
+        }
+        guard count > 0 || refused != nil else { return }
+        finish(keyed, count: count, order: last, isFrozen: refused != nil, into: &output)
+    }
+
+    /// Folds events in canonical order; stops at the one that the fold refuses, and says why.
+    private func run(
+        _ events: ArraySlice<EventReference>, _ keyed: inout KeyedState<P.State>,
+        _ count: inout UInt64, _ last: inout FoldOrder, _ typeIndex: [Int16],
+        into output: inout KeyOutput
+    ) -> (place: Int, reason: String)? {
+        let foldsEqualOnce = law == .canonical
+        var position: UInt64 = 0
+        for place in events.indices {
+            guard let index = wanted(events[place], typeIndex) else { continue }
+            if foldsEqualOnce {
+                if count > 0, events[place].order == last { continue }
+            } else if events[place].record.position == position {
+                // An event that names its key twice comes twice.
+                continue
+            }
             do {
-                try fold(event, index, &keyed)
+                try fold(events[place], index, &keyed)
             } catch {
-                output.poison = (event.id, event.record.position, String(describing: error))
-                finish(keyed, count: count, order: last, isFrozen: true, into: &output)
-                return
+                return (place, String(describing: error))
             }
             count += 1
-            last = event.order
+            last = events[place].order
+            position = events[place].record.position
             checkpoint(keyed, count, last, into: &output)
         }
-        guard count > 0 else { return }
-        finish(keyed, count: count, order: last, isFrozen: false, into: &output)
+        return nil
     }
 
     @inline(__always)
-    private func wanted(_ event: EventReference, _ typeIndex: [Int8]) -> Int? {
+    private func wanted(_ event: EventReference, _ typeIndex: [Int16]) -> Int? {
         let index = typeIndex[Int(event.record.type)]
         guard index >= 0, event.record.schemaVersion <= schemaVersionMax,
             event.record.encoding == .plain
@@ -262,6 +301,6 @@ package final class TypedDriver<P: Projection>: ProjectionDriver, @unchecked Sen
 
     private func decode(_ stored: StoredKey) throws -> P.State {
         var reader = StateReader(stored.state)
-        return try P.State(decoding: &reader)
+        do { return try P.State(decoding: &reader) } catch { throw StoredRowError(cause: error) }
     }
 }

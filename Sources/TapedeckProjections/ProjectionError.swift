@@ -1,3 +1,5 @@
+internal import TapedeckLMDB
+internal import TapedeckLog
 public import TapedeckModel
 
 /// What a projection or its runner could not do.
@@ -23,5 +25,20 @@ public struct ProjectionError: CodedError {
         self.hint = hint
         self.projection = projection
         self.cause = cause
+    }
+}
+
+extension ProjectionError {
+    /// Runs `body` and gives what the room below throws this room's name.
+    static func naming<R>(_ body: () throws -> R) throws -> R {
+        do {
+            return try body()
+        } catch let error as LMDBError {
+            let named = LogError(error)
+            throw ProjectionError(
+                named.code, named.message,
+                hint: named.code == .damaged ? "storectl replay makes projections anew" : named.hint,
+                cause: error)
+        }
     }
 }

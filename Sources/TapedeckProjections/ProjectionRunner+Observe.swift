@@ -4,25 +4,31 @@ internal import TapedeckLog
 internal import TapedeckModel
 
 extension ProjectionRunner {
+    /// How many commits an observer may leave unread; what comes then is told as one `.reset`.
+    static let bufferedChangesMax = 256
+
     /// The changes of one row table as they are committed, by this process or any other.
     ///
     /// The stream begins with `.reset`: read the table, then follow. It never asks the table again; each
-    /// commit of the fold says which rows it changed. An observer that falls behind further than
-    /// `DiffBatch.batchesMax` commits gets `.reset` again. It ends when its task is cancelled or the
-    /// store is closed.
+    /// commit of the fold says which rows it changed. An observer that falls behind gets `.reset` again.
+    /// It ends when its task is cancelled or the store is closed.
     public func observe(
         _ projection: some Projection, table: Int = 0
     ) -> AsyncStream<RowChanges> {
         let fingerprint = ProjectionDriver.fingerprint(of: projection)
-        return AsyncStream(bufferingPolicy: .unbounded) { stream in
+        return AsyncStream(bufferingPolicy: .bufferingOldest(ProjectionRunner.bufferedChangesMax)) {
+            stream in
             let task = Task {
-                var place: (file: UInt64, number: UInt64)?
+                var place: DiffPlace?
                 while !Task.isCancelled {
                     do {
                         let (changes, next) = try await self.changes(
                             fingerprint, table: table, after: place)
                         place = next
-                        for change in changes { stream.yield(change) }
+                        for change in changes {
+                            // What finds no room is lost, and so is what follows from it.
+                            if case .dropped = stream.yield(change) { place = nil }
+                        }
                         try await Task.sleep(for: ProjectionRunner.pollInterval)
                     } catch {
                         break
@@ -34,9 +40,15 @@ extension ProjectionRunner {
         }
     }
 
+    /// How far an observer has come: in which file, and behind which batch.
+    private struct DiffPlace {
+        var file: UInt64
+        var number: UInt64
+    }
+
     private func changes(
-        _ fingerprint: Digest16, table: Int, after place: (file: UInt64, number: UInt64)?
-    ) async throws -> ([RowChanges], (file: UInt64, number: UInt64)) {
+        _ fingerprint: Digest16, table: Int, after place: DiffPlace?
+    ) async throws -> ([RowChanges], DiffPlace) {
         try await withCheckedThrowingContinuation { waiting in
             following.async {
                 waiting.resume(
@@ -48,33 +60,45 @@ extension ProjectionRunner {
     }
 
     private func changesNow(
-        _ fingerprint: Digest16, table: Int, after place: (file: UInt64, number: UInt64)?
-    ) throws -> ([RowChanges], (file: UInt64, number: UInt64)) {
+        _ fingerprint: Digest16, table: Int, after place: DiffPlace?
+    ) throws -> ([RowChanges], DiffPlace) {
         guard let driver = drivers.first(where: { $0.fingerprint == fingerprint }) else {
             throw ProjectionError(.notFound, "this store does not keep that projection")
         }
-        if try !isUpToDate([driver]) { try catchUp([driver]) }
-        guard let file = files.withLock({ $0[fingerprint] }) else {
-            throw ProjectionError(.internalError, "\(driver.name) has no file")
-        }
-        return try file.environment.read { transaction in
-            let ring = DiffRing(file)
-            let last = try ring.last(transaction)
-            guard let place, place.file == file.number,
-                let batches = try ring.batches(after: place.number, transaction)
-            else { return ([.reset], (file.number, last)) }
-            var found: [RowChanges] = []
-            for (_, batch) in batches {
-                if batch.isReset {
-                    found.append(.reset)
-                    continue
-                }
-                let changes = batch.entries.filter {
-                    $0.projection == fingerprint.high && Int($0.table) == table
-                }.map(\.change)
-                if !changes.isEmpty { found.append(.changes(changes)) }
+        let due = try due()
+        while true {
+            if let file = try serving([driver])?.first?.file,
+                let found = try file.environment.read({ transaction in
+                    try file.checkpoint(fingerprint, transaction)?.hasReached(due) == true
+                        ? self.changes(in: file, fingerprint, table, after: place, transaction) : nil
+                })
+            {
+                return found
             }
-            return (found, (file.number, last))
+            try catchUp([driver])
         }
+    }
+
+    private func changes(
+        in file: ViewsFile, _ fingerprint: Digest16, _ table: Int, after place: DiffPlace?,
+        _ transaction: borrowing ReadTransaction
+    ) throws -> ([RowChanges], DiffPlace) {
+        let ring = DiffRing(file)
+        let now = DiffPlace(file: file.number, number: try ring.last(transaction))
+        guard let place, place.file == file.number,
+            let batches = try ring.batches(after: place.number, transaction)
+        else { return ([.reset], now) }
+        var found: [RowChanges] = []
+        for (_, batch) in batches {
+            if batch.isReset {
+                found.append(.reset)
+                continue
+            }
+            let changes = batch.entries.filter {
+                $0.projection == fingerprint.high && Int($0.table) == table
+            }.map(\.change)
+            if !changes.isEmpty { found.append(.changes(changes)) }
+        }
+        return (found, now)
     }
 }

@@ -5,45 +5,46 @@ internal import TapedeckModel
 extension ProjectionRunner {
     /// Reads projections as of now: everything appended before the call is folded first.
     ///
-    /// - Parameter projections: the names that `body` reads; nil for all. A projection without tables is
-    ///   built first, which takes time in a large store.
+    /// - Parameters:
+    ///   - projections: the names that `body` reads; nil for all. A projection without tables is built
+    ///     first, which takes time in a large store.
+    ///   - body: reads what it needs and returns soon; it must not call `read` itself.
     ///
     /// Costs a few microseconds when nothing has to be folded. Throws `ProjectionError` and `LogError`.
     @available(*, noasync)
     public func read<R>(_ projections: [String]? = nil, _ body: (Views) throws -> R) throws -> R {
         let wanted = try drivers(named: projections)
-        if try !isUpToDate(wanted) { try catchUp(wanted) }
-        return try read(grouped(wanted)[...], [:], body)
-    }
-
-    func isUpToDate(_ wanted: [ProjectionDriver]) throws -> Bool {
-        for driver in wanted {
-            guard let entry = try log.viewsEntry(driver.fingerprint),
-                files.withLock({ $0[driver.fingerprint]?.number }) == entry.number
-            else { return false }
-        }
-        let head = try log.currentHead().rawValue
-        let last = try log.read { try self.log.overrides($0, changedAfter: .max).last }
-        return try wanted.allSatisfy { driver in
-            guard let reached = try checkpoint(of: driver) else { return false }
-            return reached.position >= head && reached.overrides >= last
+        return try ProjectionError.naming {
+            let due = try due()
+            while true {
+                if let groups = try serving(wanted),
+                    let read = try read(groups[...], as: due, [:], body)
+                {
+                    return read
+                }
+                try catchUp(wanted)
+            }
         }
     }
 
+    /// Opens one transaction inside the other, always in the order of the files' numbers; nil where a
+    /// file has not folded what is due, as when it was flipped to in between.
     private func read<R>(
         _ groups: ArraySlice<(file: ViewsFile, drivers: [ProjectionDriver])>,
+        as due: ProjectionCheckpoint,
         _ sources: [Digest16: (tables: ViewsFile.Tables, transaction: TransactionAlias)],
         _ body: (Views) throws -> R
-    ) throws -> R {
-        guard let group = groups.first else { return try body(Views(sources)) }
-        return try group.file.environment.read { transaction in
+    ) throws -> R? {
+        guard let (file, drivers) = groups.first else { return try body(Views(sources)) }
+        return try file.environment.read { transaction in
             var sources = sources
-            for driver in group.drivers {
-                if let tables = group.file.tables[driver.fingerprint] {
-                    sources[driver.fingerprint] = (tables, transaction.alias)
-                }
+            for driver in drivers {
+                guard try file.checkpoint(driver.fingerprint, transaction)?.hasReached(due) == true,
+                    let tables = file.tables[driver.fingerprint]
+                else { return nil }
+                sources[driver.fingerprint] = (tables, transaction.alias)
             }
-            return try self.read(groups.dropFirst(), sources, body)
+            return try self.read(groups.dropFirst(), as: due, sources, body)
         }
     }
 

@@ -7,7 +7,7 @@ public import TapedeckModel
 public struct RebuildOptions: Sendable {
     /// Threads that read and fold; nil for one a core.
     public var workers: Int?
-    /// Called often, from several threads.
+    /// Called often, from several threads; it must not wait for a projection that is being built.
     public var progress: @Sendable (RebuildProgress) -> Void
     /// Asked often; true ends the rebuild with a `CancellationError` and leaves everything as it was.
     public var isCancelled: @Sendable () -> Bool
@@ -71,10 +71,12 @@ extension ProjectionRunner {
         _ names: [String]? = nil, options: RebuildOptions = RebuildOptions()
     ) throws -> RebuildReport {
         let wanted = try drivers(named: names)
-        let lock = try RebuildLock(log.directory, waits: false)
-        defer { withExtendedLifetime(lock) {} }
-        return RebuildReport(
-            try buildAndFlip(wanted, rebuild(wanted, .none, options), isFolding: false))
+        try checkOpen()
+        return try ProjectionError.naming {
+            let lock = try StoreLock.rebuild(log.directory, waits: false)
+            defer { withExtendedLifetime(lock) {} }
+            return RebuildReport(try buildAndFlip(wanted, rebuild(wanted, .none, options)))
+        }
     }
 
     /// Builds projections in scratch as of a place in the log and throws the result away.
@@ -112,7 +114,7 @@ extension ProjectionRunner {
         let wanted = try drivers(named: names)
         // Live tables go on to change; both sides are compared as of one position.
         for _ in 0..<3 {
-            try catchUp(wanted)
+            try ProjectionError.naming { try catchUp(wanted) }
             let found = try inScratch(wanted, rebuild(wanted, .none, options)) { scratch, report in
                 try self.compare(wanted, scratch, report)
             }
@@ -138,14 +140,19 @@ extension ProjectionRunner {
         _ wanted: [ProjectionDriver], _ rebuild: Rebuild,
         _ body: (ViewsFile, Rebuild.Report) throws -> R
     ) throws -> R {
-        let path = log.directory.path + "/scratch-\(UUID().uuidString).mdb"
-        let file = try ViewsFile(
-            path: path, number: 0, projections: wanted.map(\.fingerprint), creating: true)
-        defer {
-            file.environment.close()
-            ProjectionRunner.unlinkViews(path)
+        try checkOpen()
+        return try ProjectionError.naming {
+            let lock = try StoreLock.scratch(log.directory)
+            defer { withExtendedLifetime(lock) {} }
+            let path = log.directory.path + "/scratch-\(UUID().uuidString).mdb"
+            let file = try ViewsFile(
+                path: path, number: 0, projections: wanted.map(\.fingerprint), creating: true)
+            defer {
+                file.close()
+                ProjectionRunner.unlinkViews(path)
+            }
+            return try body(file, try rebuild.run(into: file))
         }
-        return try body(file, try rebuild.run(into: file))
     }
 
     // MARK: - Comparing
@@ -157,17 +164,16 @@ extension ProjectionRunner {
         folding.lock()
         defer { folding.unlock() }
         var differences: [ViewsDifference] = []
-        for (live, drivers) in grouped(wanted) {
+        guard let groups = try serving(wanted) else { return nil }
+        for (live, drivers) in groups {
             let isCurrent = try live.environment.read { liveTransaction in
                 try scratch.environment.read { scratchTransaction in
                     for driver in drivers {
-                        let checkpoint = ProjectionCheckpoint(
-                            decoding: try liveTransaction.get(
-                                live.meta, ProjectionCheckpoint.key(driver.fingerprint)))
-                        guard checkpoint == report.checkpoint else { return false }
-                        guard let left = live.tables[driver.fingerprint],
+                        guard try live.checkpoint(driver.fingerprint, liveTransaction)
+                                == report.checkpoint,
+                            let left = live.tables[driver.fingerprint],
                             let right = scratch.tables[driver.fingerprint]
-                        else { continue }
+                        else { return false }
                         if let found = try ViewsComparison.first(
                             driver, left, liveTransaction, right, scratchTransaction)
                         {
@@ -187,6 +193,9 @@ extension ProjectionRunner {
     /// How far each projection has come, and the keys that are frozen. Folds nothing.
     @available(*, noasync)
     public func status() throws -> [ProjectionStatus] {
+        opening.lock()
+        defer { opening.unlock() }
+        try checkOpen()
         let head = try log.currentHead().rawValue
         return try drivers.map { driver in
             var status = ProjectionStatus(

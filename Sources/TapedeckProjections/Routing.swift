@@ -7,7 +7,7 @@ package struct Routing {
     package let origins: [OriginID]
     package let drivers: [ProjectionDriver]
     /// For each driver, type number → its place in the driver's list, or -1.
-    package let typeIndexes: [[Int8]]
+    package let typeIndexes: [[Int16]]
     /// For each type number, the kinds of tags that some driver routes it by, with the slash.
     package let prefixes: [[[UInt8]]]
 
@@ -16,7 +16,7 @@ package struct Routing {
         self.origins = origins
         self.drivers = drivers
         typeIndexes = drivers.map { driver in
-            types.map { type in Int8(driver.eventTypes.firstIndex(of: type) ?? -1) }
+            types.map { type in Int16(driver.eventTypes.firstIndex(of: type) ?? -1) }
         }
         var prefixes = [[[UInt8]]](repeating: [], count: types.count)
         for (driver, index) in zip(drivers, typeIndexes) {

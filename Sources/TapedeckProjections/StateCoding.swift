@@ -23,6 +23,7 @@ public struct StateWriter: Sendable {
     /// Adds a place in the canonical order.
     public mutating func add(_ value: FoldOrder) { value.append(to: &bytes) }
     /// Adds whether there is a value, then the value.
+    @inlinable
     public mutating func add<Value>(
         _ value: Value?, with write: (inout StateWriter, Value) -> Void
     ) {
@@ -30,6 +31,7 @@ public struct StateWriter: Sendable {
         if let value { write(&self, value) }
     }
     /// Adds a count, then each value.
+    @inlinable
     public mutating func add<Value>(
         _ values: [Value], with write: (inout StateWriter, Value) -> Void
     ) {
@@ -79,19 +81,20 @@ public struct StateReader {
         FoldOrder(decoding: try found(reader.slice(FoldOrder.encodedCount)))
     }
     /// Reads whether there is a value, then the value.
+    @inlinable
     public mutating func optional<Value>(
         _ read: (inout StateReader) throws(ModelError) -> Value
     ) throws(ModelError) -> Value? {
         try bool() ? try read(&self) : nil
     }
     /// Reads a count, then each value.
+    @inlinable
     public mutating func array<Value>(
         _ read: (inout StateReader) throws(ModelError) -> Value
     ) throws(ModelError) -> [Value] {
-        let count = try uint64()
-        guard count <= UInt64(reader.remaining) else { throw StateReader.short }
+        let count = try self.count()
         var values: [Value] = []
-        values.reserveCapacity(Int(count))
+        values.reserveCapacity(count)
         for _ in 0..<count { values.append(try read(&self)) }
         return values
     }
@@ -102,6 +105,14 @@ public struct StateReader {
     /// Reads a number or nothing.
     public mutating func optionalInt64() throws(ModelError) -> Int64? {
         try bool() ? try int64() : nil
+    }
+
+    /// The count of an array: no more than there are bytes left.
+    @usableFromInline
+    mutating func count() throws(ModelError) -> Int {
+        let count = try uint64()
+        guard count <= UInt64(reader.remaining) else { throw StateReader.short }
+        return Int(count)
     }
 
     private func found<Value>(_ value: Value?) throws(ModelError) -> Value {

@@ -28,19 +28,21 @@ final class StoreLock {
         try StoreLock(directory.path + "/scratch.lock", LOCK_EX | LOCK_NB)
     }
 
+    /// Nil where somebody else has it.
     private init?(_ path: String, _ operation: Int32) throws {
-        descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else {
+        let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        guard file >= 0 else {
             throw ProjectionError(.accessDenied, "\(path): \(DurableFile.systemError())")
         }
-        while flock(descriptor, operation) != 0 {
+        while flock(file, operation) != 0 {
             if errno == EINTR { continue }
             let isHeld = errno == EWOULDBLOCK
             let what = DurableFile.systemError()
-            _ = Foundation.close(descriptor)
+            _ = Foundation.close(file)
             guard isHeld else { throw ProjectionError(.inputOutput, "\(path): \(what)") }
             return nil
         }
+        descriptor = file
     }
 
     deinit { _ = Foundation.close(descriptor) }

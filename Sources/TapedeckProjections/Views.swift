@@ -25,14 +25,22 @@ public struct Views: ViewReader {
     public func state<P: Projection>(of projection: P, key: Tag) throws -> P.State? {
         let (tables, transaction) = try source(projection)
         guard let bytes = try transaction.get(tables.states, ViewKey(key).bytes) else { return nil }
-        var reader = StateReader(try StoredKey(bytes, law: projection.law).state)
-        return try P.State(decoding: &reader)
+        do {
+            var reader = StateReader(try StoredKey(bytes, law: projection.law).state)
+            return try P.State(decoding: &reader)
+        } catch {
+            throw ProjectionError(
+                .damaged, "the state of \(key) in \(projection.name) cannot be read",
+                hint: "storectl replay makes projections anew", projection: projection.name,
+                cause: (error as? StoredRowError)?.cause ?? error)
+        }
     }
 
     /// One item of a key.
     public func item(of projection: some Projection, key: Tag, name: RowKey) throws -> [UInt8]? {
         let (tables, transaction) = try source(projection)
-        return try transaction.get(tables.items, ViewKey(key).bytes + name.bytes).map { Array($0) }
+        return try transaction.get(tables.items, ViewKey(key).bytes + ItemName.bytes(name))
+            .map { Array($0) }
     }
 
     /// A key's items whose names begin with `prefix`, in byte order; see `ViewReader`.

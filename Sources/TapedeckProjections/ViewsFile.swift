@@ -1,5 +1,7 @@
 internal import Foundation
+internal import Synchronization
 package import TapedeckLMDB
+internal import TapedeckLog
 package import TapedeckModel
 
 /// One file of projections: the tables of one or more of them, and how far they have come.
@@ -30,19 +32,42 @@ package final class ViewsFile: Sendable {
     /// A projection has four tables; with the two of the file this stays far below LMDB's limits.
     static let projectionsMax = 48
 
+    private let opened: OpenViews.Place
+    private let wasClosed = Atomic(false)
+
     package init(
         path: String, number: UInt64, projections: [Digest16], creating: Bool,
         mapSizeBytes: Int = Environment.mapSizeBytesDefault
     ) throws {
+        guard projections.count <= ViewsFile.projectionsMax else {
+            throw ProjectionError(
+                .tooLarge, "\(projections.count) projections in one views file",
+                hint: "a store keeps \(ViewsFile.projectionsMax) at the most")
+        }
+        let (environment, opened) = try OpenViews.shared.open(path) {
+            try Environment(
+                path: path,
+                options: .init(
+                    mapSizeBytes: mapSizeBytes,
+                    tablesMax: UInt32(4 * ViewsFile.projectionsMax + 4), isUnsynced: true,
+                    creates: creating))
+        }
+        do {
+            meta = try environment.openTable("meta")
+            diffs = try environment.openTable("diffs", integerKeys: true)
+            tables = try ViewsFile.openTables(projections, environment)
+        } catch {
+            OpenViews.shared.close(opened)
+            throw error
+        }
         self.number = number
-        environment = try Environment(
-            path: path,
-            options: .init(
-                mapSizeBytes: mapSizeBytes,
-                tablesMax: UInt32(4 * ViewsFile.projectionsMax + 4), isUnsynced: true,
-                creates: creating))
-        meta = try environment.openTable("meta")
-        diffs = try environment.openTable("diffs", integerKeys: true)
+        self.environment = environment
+        self.opened = opened
+    }
+
+    private static func openTables(
+        _ projections: [Digest16], _ environment: Environment
+    ) throws -> [Digest16: Tables] {
         var tables: [Digest16: Tables] = [:]
         for projection in projections {
             let name = projection.high.paddedHex
@@ -52,7 +77,66 @@ package final class ViewsFile: Sendable {
                 rows: try environment.openTable(name + ".rows"),
                 extra: try environment.openTable(name + ".extra"))
         }
-        self.tables = tables
+        return tables
+    }
+
+    /// Lets go of the file; it is closed when nobody else in this process has it.
+    package func close() {
+        guard !wasClosed.exchange(true, ordering: .sequentiallyConsistent) else { return }
+        OpenViews.shared.close(opened)
+    }
+
+    deinit { close() }
+
+    /// The number of the views file to which a name in the store's directory belongs: the file itself,
+    /// its lock, or what a rebuild has spilled.
+    static func number(ofFile name: String) -> UInt64? {
+        guard let match = name.wholeMatch(of: /views-(\d+)\.mdb(-lock|\.run\d+)?/) else { return nil }
+        return UInt64(match.output.1)
+    }
+
+    // MARK: - Meta
+
+    /// How far a projection has come; nil where it was never built here.
+    func checkpoint(
+        _ projection: Digest16, _ transaction: borrowing some Readable & ~Copyable
+    ) throws -> ProjectionCheckpoint? {
+        ProjectionCheckpoint(
+            decoding: try transaction.get(meta, ProjectionCheckpoint.key(projection)))
+    }
+
+    /// How far every projection of the file has come, also those that this program does not know.
+    func checkpoints(
+        _ transaction: borrowing some Readable & ~Copyable
+    ) throws -> [Digest16: ProjectionCheckpoint] {
+        var found: [Digest16: ProjectionCheckpoint] = [:]
+        let cursor = try transaction.cursor(meta)
+        var entry = try cursor.seek(Array("p".utf8))
+        while let row = entry, let projection = ProjectionCheckpoint.projection(row.key) {
+            found[projection] = ProjectionCheckpoint(decoding: row.value)
+            entry = try cursor.next()
+        }
+        return found
+    }
+
+    private static let logKey = Array("log".utf8)
+
+    /// What names the log of a file. A log that was copied or restored has taken a fresh origin, so
+    /// that views that have seen more, or other events, are not taken for its own.
+    static func name(of log: EventLog) -> [UInt8] {
+        var name: [UInt8] = []
+        for half in [log.storeID.high, log.storeID.low, log.origin.high, log.origin.low] {
+            name.appendBigEndian(half)
+        }
+        return name
+    }
+
+    func log(_ transaction: borrowing some Readable & ~Copyable) throws -> [UInt8]? {
+        try transaction.get(meta, ViewsFile.logKey).map { Array($0) }
+    }
+
+    func setLog(_ name: [UInt8], _ transaction: borrowing WriteTransaction) throws {
+        try transaction.put(meta, ViewsFile.logKey, name)
     }
 }
 
@@ -84,11 +168,28 @@ package struct ProjectionCheckpoint: Hashable, Sendable {
         self.init(position: position, overrides: overrides)
     }
 
+    /// Before the first event.
+    static let start = ProjectionCheckpoint(position: 0, overrides: 0)
+
+    /// Whether all that `other` has folded is folded here.
+    func hasReached(_ other: ProjectionCheckpoint) -> Bool {
+        position >= other.position && overrides >= other.overrides
+    }
+
     package static func key(_ projection: Digest16) -> [UInt8] {
         var key = Array("p".utf8)
         key.appendBigEndian(projection.high)
         key.appendBigEndian(projection.low)
         return key
+    }
+
+    /// The projection of a key; nil for other keys of the table.
+    static func projection(_ key: UnsafeRawBufferPointer) -> Digest16? {
+        var reader = ByteReader(key)
+        guard key.count == 17, reader.littleEndian(UInt8.self) == UInt8(ascii: "p"),
+            let high = reader.bigEndian(UInt64.self), let low = reader.bigEndian(UInt64.self)
+        else { return nil }
+        return Digest16(high: high, low: low)
     }
 }
 

@@ -41,8 +41,9 @@ public struct EventCatalogue: Sendable {
     ///
     /// - Parameter atMilliseconds: when it happened, in Unix milliseconds; nil lets the store say.
     ///
-    /// Throws `ModelError`: `.unknownType`; `.malformedJSON` with line and column; `.invalidPayload`,
-    /// `.invalidVideo` or `.tooLarge` with the field at the front of the message.
+    /// Throws `ModelError`: `.unknownType`; `.malformedJSON` with line and column;
+    /// `.invalidPayload`, `.invalidVideo` or `.tooLarge` with the field at the front of the
+    /// message.
     public func proposal(
         type: String, json: [UInt8], atMilliseconds: UInt64? = nil
     ) throws(ModelError) -> ProposedEvent {
@@ -79,14 +80,14 @@ public struct EventCatalogue: Sendable {
     ) throws(ModelError) -> ProposedEvent {
         let (value, members) = try JSONParser.parseWithMembers(
             json, bytesMax: FieldLimits.jsonBytesMax)
-        guard case .object = value else {
+        guard case .object(let fields) = value else {
             throw ModelError(.invalidPayload, "the payload is \(value.kind), not an object")
         }
         let message: E
         do {
             message = try E(jsonUTF8Bytes: json.withoutByteOrderMark, options: .lenient)
         } catch {
-            throw EventCatalogue.culprit(E.self, json, members)
+            throw EventCatalogue.culprit(E.self, json, members, fields)
         }
         do {
             return try ProposedEvent(message.normalized(), atMilliseconds: atMilliseconds)
@@ -99,13 +100,15 @@ public struct EventCatalogue: Sendable {
 
     /// Names the member that cannot be read: protobuf's reader does not, so each is read alone.
     private static func culprit<E: VideoEvent>(
-        _: E.Type, _ json: [UInt8], _ members: [JSONParser.Member]
+        _: E.Type, _ json: [UInt8], _ members: [JSONParser.Member], _ fields: [String: JSONValue]
     ) -> ModelError {
         for member in members {
             let alone = [UInt8(ascii: "{")] + json[member.range] + [UInt8(ascii: "}")]
             if (try? E(jsonUTF8Bytes: alone, options: .lenient)) == nil {
+                let kind = fields[member.name]?.kind ?? "something"
                 return FieldChecks.invalid(
-                    String(member.name.prefix(80)), "cannot be read as a \(E.eventType)'s")
+                    String(member.name.prefix(80)),
+                    "holds \(kind) that a \(E.eventType) cannot take there")
             }
         }
         return ModelError(.invalidPayload, "the payload names a field twice")

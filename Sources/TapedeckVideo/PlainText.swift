@@ -1,8 +1,8 @@
 /// The text of an HTML summary, as people read it.
 ///
 /// A summary is a few sentences in `p`, `b`, `i` and `br`, so a scan over its bytes does: tags and
-/// comments are dropped, references decoded, whitespace folded; a paragraph or a `br` begins a line.
-/// Broken HTML gives some text and never fails.
+/// comments are dropped, references decoded, whitespace folded; a paragraph or a `br` begins a
+/// line. Broken HTML gives some text and never fails.
 package struct PlainText {
     /// The text; nil where nothing is left, as where the summary is `<p></p>`.
     package let text: String?

@@ -17,8 +17,8 @@ extension Google_Protobuf_Timestamp {
 
 /// Times as RFC 3339 texts.
 package enum Timestamps {
-    /// `YYYY-MM-DDTHH:MM:SS.mmmZ`, as in all reports; of what is no time of the years 1 to 9999, the
-    /// nearest.
+    /// `YYYY-MM-DDTHH:MM:SS.mmmZ`, as in all reports; of what is no time of the years 1 to 9999,
+    /// the nearest.
     package static func text(milliseconds: Int64) -> String {
         let milliseconds = milliseconds.clamped(to: whole)
         let day = CalendarDay(milliseconds: milliseconds, offsetSeconds: 0)

@@ -27,8 +27,8 @@ public struct VideoKey: Hashable, Sendable, CustomStringConvertible {
 
     /// Reads a key, or a URL of a video at YouTube, Vimeo or Dailymotion in any form.
     ///
-    /// Throws `ModelError` with `.invalidVideo` when the text names no video, or `.tooLarge` when it
-    /// is longer than `textBytesMax`.
+    /// Throws `ModelError` with `.invalidVideo` when the text names no video, or `.tooLarge` when
+    /// it is longer than `textBytesMax`.
     public init(_ text: String) throws(ModelError) {
         guard text.utf8.count <= VideoKey.textBytesMax else {
             throw ModelError(

@@ -27,7 +27,8 @@ extension VideoURL {
         return youTubeFragmentID
     }
 
-    /// Pages of 2010 kept the video in the fragment: `#!v=ID`, `#/watch?v=ID`, `user/NAME#p/u/1/ID`.
+    /// Pages of 2010 kept the video in the fragment: `#!v=ID`, `#/watch?v=ID`,
+    /// `user/NAME#p/u/1/ID`.
     private var youTubeFragmentID: String? {
         var rest = Substring(fragment)
         if rest.hasPrefix("!") { rest = rest.dropFirst() }

@@ -1,0 +1,80 @@
+// A process that is there to be killed: it appends to a store and says on stdout what was
+// acknowledged, a line an append. The tests of the log start it, kill it and look at what is left.
+//
+//     tapedeck-crash-child DIR SEED [COUNT]     appends until it is killed, or COUNT events
+//     tapedeck-crash-child DIR SEED reading     holds a read transaction until it is killed
+//
+// The payload of each event is SEED and the number of the event among those of this process, eight
+// bytes each, little-endian; `ack N` says that the events of this process up to N are on disk.
+
+import Foundation
+import TapedeckLog
+import TapedeckModel
+
+/// SplitMix64, so that a seed does the same every time.
+struct ChildRandom: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}
+
+/// One write call, so that a line is there whole or not at all.
+func say(_ line: String) {
+    let bytes = Array((line + "\n").utf8)
+    _ = bytes.withUnsafeBytes { write(1, $0.baseAddress, $0.count) }
+}
+
+func event(_ seed: UInt64, _ number: UInt64, _ random: inout ChildRandom) -> ProposedEvent {
+    var payload: [UInt8] = []
+    payload.appendLittleEndian(seed)
+    payload.appendLittleEndian(number)
+    payload.append(
+        contentsOf: repeatElement(UInt8(truncatingIfNeeded: number), count: Int(random.next() % 300)))
+    let tags = [
+        Tag(unchecked: "child/\(seed % 1_000)"), Tag(unchecked: "slot/\(random.next() % 50)"),
+    ]
+    return ProposedEvent(
+        type: random.next() % 2 == 0 ? "PageTurned" : "NoteTaken", tags: tags, payload: payload)
+}
+
+func run() throws {
+    let arguments = CommandLine.arguments
+    guard arguments.count >= 3, let seed = UInt64(arguments[2]) else {
+        say("usage: tapedeck-crash-child DIR SEED [COUNT]")
+        exit(64)
+    }
+    let options = EventLog.Options(mapSizeBytes: 1 << 20, unindexedEventsMax: 64)
+    let log = try EventLog(opening: arguments[1], options: options)
+    if arguments.count > 3, arguments[3] == "reading" {
+        try log.read { _ in
+            say("ack 0")
+            while true { sleep(60) }
+        }
+    }
+    let most = arguments.count > 3 ? UInt64(arguments[3]) ?? .max : .max
+    var random = ChildRandom(state: seed)
+    var number: UInt64 = 0
+    say("ack 0")
+    while number < most {
+        let count = min(most - number, 1 + random.next() % 20)
+        let batch = (1...count).map { event(seed, number + $0, &random) }
+        try log.appendBlocking(batch)
+        number += count
+        say("ack \(number)")
+        if random.next() % 16 == 0 { try log.mergeIndex(keeping: random.next() % 40, eventsPerRun: 100) }
+    }
+    log.close()
+}
+
+do {
+    try run()
+} catch {
+    say("error \(error)")
+    exit(1)
+}

@@ -31,8 +31,9 @@ import Testing
             let place = try TemporaryStore()
             directory = place.directory
             let store = try place.open()
-            let toggled = WatchLaterToggled.with { ($0.video, $0.isOn) = ("youtube:dQw4w9WgXcQ", true) }
-            try await store.append([toggled])
+            try await store.append([
+                WatchLaterToggled.with { ($0.video, $0.isOn) = ("vimeo:1", true) }
+            ])
             let event = try await store.read().first
             #expect(event?.stamp.milliseconds == place.clock.milliseconds)
             store.close()

@@ -29,7 +29,8 @@ import Testing
             "tvmaze/show",
             #"""
             {"id":118,"name":"House","updated":77,"_embedded":{
-              "episodes":[{"id":1,"season":1,"number":1},{"id":2,"airstamp":"2004-11-16T21:00:00-05:00"}],
+              "episodes":[{"id":1,"season":1,"number":1},
+                          {"id":2,"airstamp":"2004-11-16T21:00:00-05:00"}],
               "nextepisode":{"id":3},
               "cast":[{"person":{"id":5,"name":"P"},"character":{"id":6,"name":"C"},"self":false}],
               "seasons":[{"id":9}]}}

@@ -86,13 +86,7 @@ private struct World {
 
     private mutating func appendBuffered() throws {
         let events = proposals()
-        let log = log
-        let done = DispatchSemaphore(value: 0)
-        Task {
-            _ = try? await log.append(events, durability: .buffered)
-            done.signal()
-        }
-        done.wait()
+        try log.appendBuffered(events)
         log.flush()
         model.append(events, now: time.now)
     }

@@ -107,7 +107,6 @@ import Testing
     @Test func aReadGoesOnInTheFileThatARebuildReplaces() throws {
         let store = try TestStore()
         try store.log.appendBlocking(try loan(0))
-        try store.touch()
         let runner = store.runner
         try finishes {
             try runner.read { views in
@@ -191,7 +190,7 @@ import Testing
 
     /// Whoever needs a projection that another is building waits for that, and is not refused.
     @Test func readersOfAMissingProjectionWaitForWhoeverBuildsIt() throws {
-        let store = try TestStore()
+        let store = try TestStore(isLive: false)
         for number in 0..<50 { try store.log.appendBlocking(try loan(number)) }
         let runner = store.runner
         try finishes {
@@ -231,7 +230,6 @@ import Testing
     @Test func aRebuildLeavesTheScratchOfAVerificationAlone() throws {
         let store = try TestStore()
         for number in 0..<50 { try store.log.appendBlocking(try loan(number)) }
-        try store.touch()
         let (runner, directory) = (store.runner, store.directory)
         let hasRebuilt = Atomic(false)
         let options = RebuildOptions(

@@ -18,6 +18,7 @@ import Testing
                     NoteAdded(isbn: name, reader: "r", text: "\(round)"),
                     LoanStarted(isbn: name, reader: "s"))
             }
+            try store.touch()
         }
         try store.checkVerifies(sourceLocation: sourceLocation)
         // Late, so that the index has to find each key's events.

@@ -39,7 +39,7 @@ import Testing
         var random = seed.generator(2)
         let history = try HistoryGenerator(events: 300).generate(&random)
         let check = OrderCheck(projections: [planted], history: history, seed: seed)
-        let differences = try check.differences(rounds: 2)
+        let differences = try check.differences(rounds: 20)
         #expect(!differences.isEmpty, "\(planted.name) slipped through, \(seed)")
     }
 }

@@ -5,7 +5,8 @@ import Testing
 
 /// An event that a fold refuses freezes one key of one projection, and nothing else.
 @Suite struct PoisonTests {
-    private let (early, late) = (OriginID(high: 1, low: 1), OriginID(high: 2, low: 2))
+    private let early = OriginID(high: 1, low: 1)
+    private let late = OriginID(high: 2, low: 2)
 
     private func note(
         _ origin: OriginID, _ at: UInt64, isPoison: Bool = false, book: String = "1"

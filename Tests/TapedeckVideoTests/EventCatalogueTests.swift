@@ -38,7 +38,8 @@ struct RefusedPayload: CustomTestStringConvertible {
 
     @Test func broadcastIsReadAndTagged() throws {
         let json = """
-            {"broadcast":"4e71","video":"http://youtu.be/dQw4w9WgXcQ?t=1","title":"T","sharer":"ann",
+            {"broadcast":"4e71","video":"http://youtu.be/dQw4w9WgXcQ?t=1","title":"T",
+             "sharer":"ann",
              "origin":"twitter","comment":"c","createdAt":"2011-09-15T06:06:16.000+02:00",
              "updatedAt":"2011-09-15T04:06:17.250Z","liked":true,"watchLater":false,"watched":null,
              "unheardOf":{"a":[1]}}
@@ -145,6 +146,8 @@ struct RefusedPayload: CustomTestStringConvertible {
                 == catalogue.proposal(type: "CommentPosted", json: two).payload)
     }
 
+    private static let long = String(repeating: "x", count: FieldLimits.textBytesMax + 1)
+
     static let refused: [RefusedPayload] = [
         RefusedPayload("BroadcastReceived", "{}", .invalidPayload, "broadcast"),
         RefusedPayload("BroadcastReceived", #"{"broadcast":"1"}"#, .invalidVideo, "video"),
@@ -169,7 +172,7 @@ struct RefusedPayload: CustomTestStringConvertible {
             .invalidPayload, "createdAt"),
         RefusedPayload(
             "BroadcastReceived",
-            #"{"broadcast":"1","video":"youtube:a","comment":"\#(String(repeating: "x", count: 65_537))"}"#,
+            #"{"broadcast":"1","video":"youtube:a","comment":"\#(long)"}"#,
             .tooLarge, "comment"),
         RefusedPayload("CommentPosted", #"{"text":"t"}"#, .invalidPayload, "video"),
         RefusedPayload(

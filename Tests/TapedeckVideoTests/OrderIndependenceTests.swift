@@ -43,14 +43,19 @@ import Testing
                     "CommentPosted", #"{"answer":"a\#(number(3))","text":"x\#(number(9))"}"#,
                     at: second, origin: origin)
             default:
-                let cleared = number(2) == 0 ? #","cleared":["summary"]"# : #","summary":"s""#
+                let summary = number(2) == 0 ? #""cleared":["summary"]"# : #""summary":"s""#
+                let (show, version, name) = (number(3) + 1, number(9), number(5))
+                let (episode, season) = (number(5) + 1, number(3))
                 try script.add(
                     "ShowObserved",
-                    #"{"show":\#(number(3) + 1),"updated":\#(number(9)),"name":"n\#(number(5))"\#(cleared)}"#,
+                    #"{"show":\#(show),"updated":\#(version),"name":"n\#(name)",\#(summary)}"#,
                     origin: origin)
                 try script.add(
                     "EpisodeScheduled",
-                    #"{"show":\#(number(3) + 1),"episode":\#(number(5) + 1),"showUpdated":\#(number(9)),"season":\#(number(3))}"#,
+                    """
+                    {"show":\(show),"episode":\(episode),"showUpdated":\(version),
+                     "season":\(season)}
+                    """,
                     origin: origin)
             }
         }

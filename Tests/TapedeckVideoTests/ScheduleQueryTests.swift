@@ -33,8 +33,10 @@ import Testing
     ) throws {
         try script.add(
             "EpisodeScheduled",
-            #"{"show":\#(show),"episode":\#(episode),"airstamp":"\#(airstamp)","airtime":"\#(airtime)"}"#
-        )
+            """
+            {"show":\(show),"episode":\(episode),"airstamp":"\(airstamp)",
+             "airtime":"\(airtime)"}
+            """)
     }
 
     private func week(

@@ -60,7 +60,7 @@ private func cases(_ key: String?, _ texts: [String]) -> [KeyCase] {
             "https://www.youtube.com/oembed?format=json&url=http://youtu.be/\(id)",
             "https://www.google.com/url?sa=t&q=https%3A%2F%2Fyoutu.be%2F\(id)",
             "https://www.google.co.uk/url?url=https://www.youtube.com/watch%3Fv%3D\(id)",
-            "https://consent.youtube.com/m?continue=https%3A%2F%2Fwww.youtube.com%2Fwatch%3Fv%3D\(id)",
+            "https://consent.youtube.com/m?continue=https%3A%2F%2Fyoutu.be%2F\(id)",
             "https://l.facebook.com/l.php?u=https%3A%2F%2Fyoutu.be%2F\(id)&h=AT0",
             "http://i3.ytimg.com/vi/\(id)/hqdefault.jpg",
             "https://i.ytimg.com/vi_webp/\(id)/maxresdefault.webp",

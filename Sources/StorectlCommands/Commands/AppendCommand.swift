@@ -47,6 +47,7 @@ struct AppendCommand: ParsableCommand {
         let report: AppendReport
         if let file {
             let input = try FileInput(file)
+            Interruption.remember()
             report = try options.withLog { log in
                 var appender = FileAppender(log: log, input: input)
                 return try appender.run()

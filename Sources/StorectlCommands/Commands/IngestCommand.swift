@@ -16,7 +16,7 @@ struct IngestCommand: ParsableCommand {
 
             EXAMPLE:
               storectl ingest tvmaze/schedule US.json --observed-at 2019-07-11T08:30:00Z
-              curl -s https://api.tvmaze.com/shows/1/cast | storectl ingest tvmaze/cast - --show 1
+              storectl ingest tvmaze/cast - --show 1 < cast.json
             """)
 
     @Argument(

@@ -49,7 +49,7 @@ struct ReplayCommand: ParsableCommand {
         let limit = try until.map(ReplayLimit.init)
         Interruption.remember()
         let report = try options.withStore(parameters.projections) { store in
-            try replay(store.projections, limit)
+            try replay(store.projections, limit, events: store.log.currentHead().rawValue)
         }
         let difference = report.differences?.first.map {
             CommandError(
@@ -62,7 +62,7 @@ struct ReplayCommand: ParsableCommand {
     }
 
     private func replay(
-        _ projections: ProjectionRunner, _ limit: ReplayLimit?
+        _ projections: ProjectionRunner, _ limit: ReplayLimit?, events: UInt64
     ) throws -> ReplayReport {
         let names = projection.isEmpty ? nil : projection
         let meter = ProgressMeter("events")
@@ -70,7 +70,11 @@ struct ReplayCommand: ParsableCommand {
         let start = ContinuousClock.now
         let rebuildOptions = RebuildOptions(
             workers: workers,
-            progress: { meter.update($0.phase, done: $0.done, total: $0.total) },
+            // Each phase counts in a unit of its own; people are told of events.
+            progress: {
+                let part = $0.total > 0 ? min(1, Double($0.done) / Double($0.total)) : 1
+                meter.update($0.phase, done: UInt64(part * Double(events)), total: events)
+            },
             isCancelled: { Interruption.isRequested })
         defer {
             meter.finish()
@@ -126,7 +130,7 @@ private struct ReplayReport {
     func json(error: CommandError?) throws -> JSON {
         var document: JSON = [
             "events": .init(rebuilt.events), "seconds": .init(seconds: seconds),
-            "eventsPerSecond": .init(seconds: eventsPerSecond.rounded()),
+            "eventsPerSecond": .number(eventsPerSecond.rounded()),
             "peakMemoryBytes": .init(peakMemoryBytes),
             "projections": .list(try rebuilt.projections.map { try JSON(encoding: $0) }),
             "phases": .list(

@@ -24,6 +24,7 @@ struct VerifyCommand: ParsableCommand {
     @OptionGroup var options: StoreOptions
 
     private static let hint = "restore a backup: storectl restore FILE"
+    private static let pollMicroseconds: UInt32 = 5_000
 
     func run() throws {
         if inProcess { try check() } else { try runChild() }
@@ -105,6 +106,8 @@ struct VerifyCommand: ParsableCommand {
         // A crash is told by this process, in its own words.
         child.environment = ProcessInfo.processInfo.environment.merging(
             ["SWIFT_BACKTRACE": "enable=no"]) { $1 }
+        // Who ends this process means the check.
+        Interruption.remember()
         do {
             try child.run()
         } catch {
@@ -113,7 +116,11 @@ struct VerifyCommand: ParsableCommand {
                 hint: "storectl verify --in-process runs it without a process of its own",
                 cause: error)
         }
-        child.waitUntilExit()
+        while child.isRunning {
+            if Interruption.isRequested { kill(child.processIdentifier, Interruption.number) }
+            usleep(VerifyCommand.pollMicroseconds)
+        }
+        if Interruption.isRequested { throw Interrupted(message: "the check did not end") }
         guard child.terminationReason == .uncaughtSignal else {
             guard child.terminationStatus == 0 else {
                 throw ReportedFailure(ExitClass(rawValue: child.terminationStatus) ?? .internal)

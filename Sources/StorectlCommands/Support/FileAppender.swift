@@ -23,7 +23,7 @@ struct FileAppender {
 
     /// Reads to the end.
     ///
-    /// What stops it (a full disk) is thrown and says up to which line everything is recorded.
+    /// What stops it (a full disk, a signal) is thrown and says how far it came.
     mutating func run() throws -> AppendReport {
         let meter = ProgressMeter("bytes")
         defer { meter.finish() }
@@ -37,16 +37,19 @@ struct FileAppender {
                 {
                     try commit()
                     committedLine = line
+                    if Interruption.isRequested { throw Interrupted(message: "") }
                     meter.update("append", done: lines.bytesRead, total: byteCount)
                 }
             }
             try commit()
             return report
         } catch {
-            throw CommandError(error).adding(
+            let done =
                 committedLine == 0
-                    ? "no line was recorded"
-                    : "of the lines up to \(committedLine), \(report.recorded) events are recorded")
+                ? "no line was recorded"
+                : "of the lines up to \(committedLine), \(report.recorded) events are recorded"
+            if error is Interrupted { throw Interrupted(message: done) }
+            throw CommandError(error).adding(done)
         }
     }
 

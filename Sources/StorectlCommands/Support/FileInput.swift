@@ -46,6 +46,9 @@ final class FileInput {
             let count = Foundation.read(descriptor, buffer.baseAddress, buffer.count)
             if count >= 0 { return count }
             if errno != EINTR { throw FileInput.error(errno, name) }
+            if Interruption.isRequested {
+                throw Interrupted(message: "\(name) was not read to its end")
+            }
         }
     }
 

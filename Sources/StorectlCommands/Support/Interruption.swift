@@ -1,6 +1,11 @@
 internal import Foundation
 internal import Synchronization
 
+/// A command that a signal has stopped, and what it has done until then.
+struct Interrupted: Error {
+    let message: String
+}
+
 /// Remembers that the user or the system asked the program to end.
 ///
 /// For what has something to clean up, or ends well when it is interrupted; everything else is ended
@@ -9,11 +14,13 @@ enum Interruption {
     // Set by a signal's handler: nothing but a lock-free store may happen there.
     private static let signal = Atomic<Int32>(0)
 
-    /// From now on SIGINT, SIGTERM and SIGHUP are remembered instead of ending the program.
+    /// From now on the first SIGINT, SIGTERM or SIGHUP is remembered instead of ending the program; a
+    /// second one ends it.
     static func remember() {
         signal.store(0, ordering: .relaxed)
         for number in [SIGINT, SIGTERM, SIGHUP] {
             var action = sigaction()
+            action.sa_flags = CInt(bitPattern: UInt32(SA_RESETHAND))
             #if canImport(Darwin)
                 action.__sigaction_u.__sa_handler = {
                     Interruption.signal.store($0, ordering: .relaxed)
@@ -28,13 +35,18 @@ enum Interruption {
     }
 
     /// Whether one came.
-    static var isRequested: Bool { signal.load(ordering: .relaxed) != 0 }
+    static var isRequested: Bool { number != 0 }
+
+    /// Which one came, or 0.
+    static var number: Int32 { signal.load(ordering: .relaxed) }
 
     /// Ends the program by the signal that came, so that whoever started it sees what ended it.
     static func resend() {
-        let number = signal.load(ordering: .relaxed)
+        let number = number
         guard number != 0 else { return }
         Foundation.signal(number, SIG_DFL)
-        raise(number)
+        // To the process and not to this thread, which may have blocked it.
+        kill(getpid(), number)
+        usleep(1_000_000)
     }
 }

@@ -8,6 +8,8 @@ final class ProgressMeter: Sendable {
     private struct State {
         var phase = ""
         var phaseStart: ContinuousClock.Instant
+        /// What was done already when the phase was first heard of.
+        var phaseFirst: UInt64 = 0
         var phaseDone: UInt64 = 0
         var lastDraw: ContinuousClock.Instant
         var isDrawn = false
@@ -36,21 +38,24 @@ final class ProgressMeter: Sendable {
         guard isShown else { return }
         let now = ContinuousClock.now
         state.withLock { state in
-            if state.phase != phase || done < state.phaseDone {
+            if state.phase != phase {
                 state.phase = phase
                 state.phaseStart = now
+                state.phaseFirst = done
+                state.phaseDone = done
             }
-            state.phaseDone = done
+            // Threads may tell it out of order.
+            state.phaseDone = max(state.phaseDone, done)
             guard !state.isFinished, now - start > ProgressMeter.quiet,
                 now - state.lastDraw > ProgressMeter.interval
             else { return }
             state.lastDraw = now
             state.isDrawn = true
-            StandardOutput.draw(
-                "\r\u{1B}[K"
-                    + ProgressMeter.line(
-                        phase, done, total, seconds: (now - state.phaseStart).inSeconds, unit: unit)
-            )
+            let seconds = (now - state.phaseStart).inSeconds
+            let rate = seconds > 0 ? Double(state.phaseDone - state.phaseFirst) / seconds : 0
+            let line = ProgressMeter.line(
+                phase, state.phaseDone, total, rate: rate, unit: unit)
+            StandardOutput.draw("\r\u{1B}[K" + line)
         }
     }
 
@@ -63,12 +68,11 @@ final class ProgressMeter: Sendable {
         }
     }
 
-    /// What is drawn.
+    /// What is drawn; `rate` is how much is done in a second.
     static func line(
-        _ phase: String, _ done: UInt64, _ total: UInt64?, seconds: Double, unit: String
+        _ phase: String, _ done: UInt64, _ total: UInt64?, rate: Double, unit: String
     ) -> String {
-        let rate = seconds > 0 ? Double(done) / seconds : 0
-        let speed = "\(Figures.grouped(Int64(rate))) \(unit)/s"
+        let speed = rate >= 1 ? "\(Figures.grouped(Int64(rate))) \(unit)/s" : "- \(unit)/s"
         guard let total, total > 0 else {
             return "\(phase)  \(Figures.grouped(done)) \(unit)  \(speed)"
         }
@@ -77,7 +81,7 @@ final class ProgressMeter: Sendable {
         let bar =
             String(repeating: "#", count: filled)
             + String(repeating: ".", count: barWidth - filled)
-        let rest = rate > 0 ? Figures.clock(Double(total - min(done, total)) / rate) : "-"
+        let rest = rate >= 1 ? Figures.clock(Double(total - min(done, total)) / rate) : "-"
         return "\(phase)  [\(bar)] \(Int(part * 100)) %  \(speed)  ETA \(rest)"
     }
 }

@@ -8,8 +8,8 @@ public import TapedeckModel
 public protocol VideoEvent: Event, SwiftProtobuf.Message {
     /// The message with video references as keys.
     ///
-    /// Throws `ModelError` with `.invalidPayload`, `.invalidVideo` or `.tooLarge`; its message names
-    /// the field by its JSON name.
+    /// Throws `ModelError` with `.invalidPayload`, `.invalidVideo` or `.tooLarge`; its message
+    /// names the field by its JSON name.
     func normalized() throws(ModelError) -> Self
 }
 
@@ -52,8 +52,8 @@ extension Observation {
 
     /// The sighting at a time.
     ///
-    /// Where the remote gives no version, the time of the sighting stands for it, in the unit of the
-    /// entity's versions: what was seen later is newer. Without either, the version is 0.
+    /// Where the remote gives no version, the time of the sighting stands for it, in the unit of
+    /// the entity's versions: what was seen later is newer. Without either, the version is 0.
     ///
     /// - Parameter observedAt: Unix milliseconds of the response, or nil if unknown.
     public func fact(observedAt: Int64?) throws -> ObservedFact {

@@ -6,12 +6,12 @@ internal import TapedeckProjections
 /// **Invariants**
 ///
 /// 1. A field holds the value of the newest sighting that has the field.
-/// 2. `fromNewest` names the fields that the newest sighting has; the others, where they have a value,
-///    come from some older one.
+/// 2. `fromNewest` names the fields that the newest sighting has; the others, where they have a
+///    value, come from some older one.
 ///
 /// A sighting older than the newest therefore decides nothing about the fields in `fromNewest`, and
-/// fills a field that no sighting had. Only where a field's value comes from an older sighting is it
-/// not known which of the two is newer: then the merge says so and the key is folded again.
+/// fills a field that no sighting had. Only where a field's value comes from an older sighting is
+/// it not known which of the two is newer: then the merge says so and the key is folded again.
 struct BroadcastRecord: Equatable {
     /// The newest sighting.
     private(set) var order: FoldOrder
@@ -81,8 +81,8 @@ struct BroadcastRecord: Equatable {
 
     /// The bytes of the record after a first sighting.
     ///
-    /// Nearly every sighting is the first of its broadcast, so its texts go from the payload into the
-    /// bytes without an array of their own each.
+    /// Nearly every sighting is the first of its broadcast, so its texts go from the payload into
+    /// the bytes without an array of their own each.
     static func encoded(
         first wire: BroadcastWire, _ payload: RawSpan, order: FoldOrder
     ) -> [UInt8] {

@@ -2,7 +2,8 @@ internal import TapedeckModel
 
 /// The fields of a `BroadcastReceived` payload, found but not copied.
 ///
-/// Three projections fold these payloads by the million; a full decode would cost most of their time.
+/// Three projections fold these payloads by the million; a full decode would cost most of their
+/// time.
 struct BroadcastWire {
     /// The bytes of the broadcast's id; never empty.
     private(set) var broadcast: WireField

@@ -3,8 +3,8 @@ public import TapedeckProjections
 
 /// The videos that were shared more than once, and by which broadcasts.
 ///
-/// Items: `BroadcastItems`; what is known of a broadcast is nothing but its place. Table 0 holds the
-/// videos with more than one broadcast, by their keys.
+/// Items: `BroadcastItems`; what is known of a broadcast is nothing but its place. Table 0 holds
+/// the videos with more than one broadcast, by their keys.
 public struct DuplicateIndex: Projection {
     /// Which broadcast stands for all.
     public let winner: WinnerRule

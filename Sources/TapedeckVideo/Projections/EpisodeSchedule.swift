@@ -4,8 +4,8 @@ public import TapedeckProjections
 
 /// The episodes, by the time at which they begin and by their shows.
 ///
-/// Sightings merge as in `ShowCatalogue`. Times are moments, without zones: on which day an episode is
-/// depends on its channel, which a query looks up. Table 0 holds the episodes whose beginning is
+/// Sightings merge as in `ShowCatalogue`. Times are moments, without zones: on which day an episode
+/// is depends on its channel, which a query looks up. Table 0 holds the episodes whose beginning is
 /// known, by (beginning, id); table 1 all of them, by (show, season, number, id).
 public struct EpisodeSchedule: Projection {
     /// Makes the projection.

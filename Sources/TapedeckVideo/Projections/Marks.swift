@@ -14,8 +14,8 @@ enum Marks {
         BroadcastItems.name(observed, BroadcastPlace(time: time, id: id))
     }
 
-    /// The place of an observed mark among activity: before all activity of its millisecond, so that
-    /// a clear of the same millisecond takes it.
+    /// The place of an observed mark among activity: before all activity of its millisecond, so
+    /// that a clear of the same millisecond takes it.
     static func instant(_ time: Int64) -> FoldOrder {
         let milliseconds = UInt64(clamping: time)
         return FoldOrder(
@@ -63,9 +63,9 @@ enum Marks {
 
 /// What the sightings of one broadcast tell of its mark: the run of tellings that goes on now.
 ///
-/// In the order of the sightings: `fall` is the last that tells of no mark, `begin` the first behind it
-/// that tells of one, `end` the last that does. All three are the same in whatever order the
-/// sightings come, as long as no fall lies between `begin` and `end`; then the run has to be
+/// In the order of the sightings: `fall` is the last that tells of no mark, `begin` the first
+/// behind it that tells of one, `end` the last that does. All three are the same in whatever order
+/// the sightings come, as long as no fall lies between `begin` and `end`; then the run has to be
 /// counted anew.
 struct ObservedRun: Equatable {
     private(set) var fall: FoldOrder?

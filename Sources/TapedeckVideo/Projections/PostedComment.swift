@@ -23,7 +23,8 @@ struct PostedComment {
         self.text = payload.bytes(text)
     }
 
-    /// The item's name: it sorts by the time at which the comment was posted, then by the event's id.
+    /// The item's name: it sorts by the time at which the comment was posted, then by the event's
+    /// id.
     static func itemName(_ event: borrowing FoldEvent) -> RowKey {
         BroadcastItems.name(
             BroadcastItems.posted,

@@ -5,8 +5,8 @@ public import TapedeckProjections
 /// The shows and their casts, each the sum of its sightings.
 ///
 /// Sightings fold in the order of their versions: a field that one has takes the place of what was
-/// known, a field that it held as null takes it away, and a field that it left out changes nothing. A
-/// cast is replaced as a whole.
+/// known, a field that it held as null takes it away, and a field that it left out changes nothing.
+/// A cast is replaced as a whole.
 public struct ShowCatalogue: Projection {
     /// Makes the projection.
     public init() {}

@@ -16,8 +16,8 @@ public enum WatchLaterRule: String, Sendable {
 /// video's broadcasts, at the version in which the current run of such tellings began. A **clear**
 /// is a toggle off, or the crossing of a viewing: its first report at or beyond 75 % of a duration
 /// that is known. A clear takes away all marks before it; a remote that withdraws the mark of a
-/// broadcast takes away that broadcast's only. A viewing crosses once: a mark set behind its crossing
-/// holds until another viewing crosses. The video is on the list while any mark is left.
+/// broadcast takes away that broadcast's only. A viewing crosses once: a mark set behind its
+/// crossing holds until another viewing crosses. The video is on the list while any mark is left.
 ///
 /// Since a clear takes all earlier marks, the latest clear decides, and marks before it can be
 /// forgotten. So any order of arrival gives the same items and the same state:
@@ -32,8 +32,8 @@ public enum WatchLaterRule: String, Sendable {
 /// The two cases in which an earlier clear must come back ask for a refold: an earlier crossing of
 /// the viewing whose crossing is the latest clear, and a withdrawal in the midst of a run.
 ///
-/// `.rule2012` looks at the list in the middle of a viewing, so it folds in canonical order; the runs
-/// of tellings that ended do not count in it.
+/// `.rule2012` looks at the list in the middle of a viewing, so it folds in canonical order; the
+/// runs of tellings that ended do not count in it.
 public struct WatchLater: Projection {
     /// When a viewing takes a video off the list.
     public let rule: WatchLaterRule
@@ -161,8 +161,8 @@ public struct WatchLater: Projection {
     ) {
         if let bytes = key.item(viewing), let held = FoldOrder(item: bytes) {
             guard order < held else { return }
-            // The viewing crossed earlier than was known. If its crossing was the latest clear, marks
-            // that it took may be due again.
+            // The viewing crossed earlier than was known. If its crossing was the latest clear,
+            // marks that it took may be due again.
             guard held != key.state.clear else {
                 key.requestRefold()
                 return

@@ -114,8 +114,8 @@ extension VideoQueries {
     /// The schedule of an ISO week, Monday to Sunday.
     ///
     /// A day is the calendar day in the channel's own zone, on which clocks change when they change
-    /// there; a channel without a country, or with a zone that this machine does not know, counts by
-    /// UTC.
+    /// there; a channel without a country, or with a zone that this machine does not know, counts
+    /// by UTC.
     ///
     /// - Parameter week: any day of the week, `YYYY-MM-DD`.
     ///

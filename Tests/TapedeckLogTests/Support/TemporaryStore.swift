@@ -1,18 +1,24 @@
 import Foundation
-import TapedeckLog
+@testable import TapedeckLog
 import TapedeckModel
 
-/// A directory that is gone when the test is.
-final class TemporaryDirectory {
+/// A directory that is gone when the tests are.
+///
+/// Not sooner: a store may be in use longer than the variable that made its directory.
+struct TemporaryDirectory {
     let path: String
+
+    private static let base: String = {
+        let path = NSTemporaryDirectory() + "tapedeck-tests-\(getpid())"
+        atexit { try? FileManager.default.removeItem(atPath: TemporaryDirectory.base) }
+        return path
+    }()
 
     init(_ name: String = #function) throws {
         let word = name.prefix { $0.isLetter || $0.isNumber }
-        path = NSTemporaryDirectory() + "tapedeck-\(word)-\(UInt64.random(in: 0 ... .max))"
+        path = TemporaryDirectory.base + "/\(word)-\(UInt64.random(in: 0 ... .max))"
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     }
-
-    deinit { try? FileManager.default.removeItem(atPath: path) }
 
     /// A place inside; nothing is made.
     func file(_ name: String) -> String { path + "/" + name }
@@ -31,5 +37,10 @@ extension EventLog {
             if more.isEmpty { return all }
             all += more
         }
+    }
+
+    /// `append` with `.buffered`, for tests that are no tasks and must not wait for one.
+    func appendBuffered(_ events: [ProposedEvent]) throws {
+        try queue.add(AppendRequest(events, nil, isBuffered: true) { _ in }, drain: { self.drain() })
     }
 }

@@ -13,11 +13,16 @@ final class TestStore {
     private(set) var runner: ProjectionRunner
     private let projections: [any Projection]
 
-    init(_ projections: [any Projection] = LibraryProjections.all) throws {
+    /// - Parameter isLive: whether the projections are there from the beginning, so that all that comes
+    ///   is folded into live tables; if not, the first look rebuilds them.
+    init(
+        _ projections: [any Projection] = LibraryProjections.all, isLive: Bool = true
+    ) throws {
         directory = TestStore.emptyDirectory()
         self.projections = projections
         log = try EventLog.create(directory, options: TestStore.options)
         runner = ProjectionRunner(log, projections: projections)
+        if isLive { try touch() }
     }
 
     /// The system's clock is no part of a test.
@@ -52,6 +57,26 @@ final class TestStore {
         runner = ProjectionRunner(log, projections: projections ?? self.projections)
     }
 
+    /// As after a power loss: another boot, and whatever lay in unsynced files is gone.
+    func reopenAfterPowerLoss() throws {
+        let bootID = StoreDirectory.bootID
+        var lost: Set<UInt64> = []
+        for driver in runner.drivers {
+            guard let entry = try log.viewsEntry(driver.fingerprint), entry.boot == bootID else {
+                continue
+            }
+            lost.insert(entry.number)
+            try log.setViews(
+                ViewsEntry(number: entry.number, boot: "before the power loss"),
+                for: [driver.fingerprint])
+        }
+        runner.abandon()
+        for number in lost {
+            try Data("lost".utf8).write(to: URL(fileURLWithPath: log.directory.views(number)))
+        }
+        try reopen(settled: false)
+    }
+
     func append(_ events: any Event...) throws {
         try log.appendBlocking(try events.map { try ProposedEvent($0) })
     }
@@ -62,7 +87,7 @@ final class TestStore {
     func liveDigests() throws -> [String: String] {
         try runner.catchUp(runner.drivers)
         var digests: [String: String] = [:]
-        for (file, drivers) in runner.grouped(runner.drivers) {
+        for (file, drivers) in try #require(try runner.serving(runner.drivers)) {
             try file.environment.read { transaction in
                 for driver in drivers {
                     let tables = try #require(file.tables[driver.fingerprint])
@@ -71,6 +96,13 @@ final class TestStore {
             }
         }
         return digests
+    }
+
+    /// The one file that serves all projections.
+    func file() throws -> ViewsFile {
+        let groups = try #require(try runner.serving(runner.drivers))
+        #expect(groups.count == 1)
+        return groups[0].file
     }
 
     /// Reads through the public door, which folds what there is to fold.

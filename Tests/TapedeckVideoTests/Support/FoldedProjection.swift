@@ -4,8 +4,8 @@ import Testing
 
 /// What a projection holds after some events came in some order, by the rules of the runner.
 ///
-/// Under `FoldLaw.canonical` an event that comes late folds its key again; under `.any` events fold as
-/// they come, and a fold that asks is run again in canonical order, in which it must not ask.
+/// Under `FoldLaw.canonical` an event that comes late folds its key again; under `.any` events fold
+/// as they come, and a fold that asks is run again in canonical order, in which it must not ask.
 final class FoldedProjection<P: Projection>: FoldedViews {
     private struct Key {
         var state = P.State()
@@ -92,9 +92,10 @@ final class FoldedProjection<P: Projection>: FoldedViews {
 
     func items(_ key: Tag) -> [Row] {
         var rows: [Row] = []
-        keys[key]?.items.forEach { name, value in
+        let add = { (name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) in
             rows.append(Row(key: Array(name), value: Array(value)))
         }
+        keys[key]?.items.forEach(add)
         return rows
     }
 

@@ -12,7 +12,8 @@ let runSeed: UInt64 = {
     return seed
 }()
 
-/// Checks that a projection holds the same bytes in whatever order its events come, some of them twice.
+/// Checks that a projection holds the same bytes in whatever order its events come, some of them
+/// twice.
 func checkOrderDoesNotMatter(
     _ projection: any Projection, _ events: [RecordedEvent], rounds: Int = 12,
     sourceLocation: SourceLocation = #_sourceLocation

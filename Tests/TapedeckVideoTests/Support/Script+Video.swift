@@ -1,4 +1,3 @@
-import SwiftProtobuf
 import TapedeckModel
 import TapedeckVideo
 

@@ -68,7 +68,7 @@ struct Consumer {
         let store = try TapedeckStore.open(directory, creating: false, projections: [loans])
         defer { store.close() }
         try expect(store.log.head.rawValue == 4, "four events were recorded")
-        try expect(try await titles(of: "ben", in: store) == ["Dune"], "a loan outlives the process")
+        try expect(try await titles(of: "ben", in: store) == ["Dune"], "a loan is still there")
         let rows = try await store.query { views in
             try views.rows(
                 of: loans, table: 0, lower: nil, upper: nil, after: nil, limit: 10)
@@ -94,7 +94,9 @@ struct Consumer {
 
     // MARK: - Helpers
 
-    private static func titles(of reader: String, in store: TapedeckStore) async throws -> [String] {
+    private static func titles(
+        of reader: String, in store: TapedeckStore
+    ) async throws -> [String] {
         let key = try Tag("reader", reader)
         return try await store.query { try $0.state(of: BooksAtHome(), key: key)?.books ?? [] }
     }

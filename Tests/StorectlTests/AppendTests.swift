@@ -1,0 +1,109 @@
+import Foundation
+import Testing
+
+/// Appending one event, and files of them.
+struct AppendTests {
+    @Test func timeOfAnyOffsetBecomesUTC() throws {
+        let storectl = try Storectl.empty()
+        let at = "2019-07-11T16:00:00.5-04:00"
+        let report = try storectl.succeed(
+            "append", "WatchLaterToggled", Samples.later, "--at", at, "--json"
+        ).document
+        #expect(report["recorded"]?.number == 1)
+        #expect(report["first"] == report["last"])
+        #expect(report["first"]?["position"]?.number == 1)
+        let event = try storectl.succeed("show", "1", "--json").document
+        #expect(event["at"]?.text == "2019-07-11T20:00:00.500Z")
+        #expect(event["id"] == report["first"]?["id"])
+        #expect(event["payload"]?["video"]?.text == "youtube:dQw4w9WgXcQ")
+        #expect(event["tags"]?.list == [.text("video/youtube:dQw4w9WgXcQ")])
+    }
+
+    @Test func dayIsItsBeginning() throws {
+        let storectl = try Storectl.empty()
+        try storectl.succeed("append", "WatchLaterToggled", Samples.later, "--at", "2019-07-11")
+        let event = try storectl.succeed("show", "1", "--json").document
+        #expect(event["at"]?.text == "2019-07-11T00:00:00.000Z")
+    }
+
+    @Test func badLinesAreRefusedAndTheOthersKept() throws {
+        let storectl = try Storectl.empty()
+        let good = Samples.line("WatchLaterToggled", Samples.later)
+        var file = Array((good + "\n" + "no json\n").utf8)
+        file += Array(Samples.line("Nonsense", "{}").utf8)
+        file += Array(#"{"type":"WatchLaterToggled","payload":{"video":""#.utf8) + [0xFF]
+        file += Array(#"","isOn":true}}"#.utf8) + [0x0A]
+        file += Array(#"{"type":"WatchLaterToggled"}"#.utf8) + [0x0A]
+        file += Array(Samples.line("WatchLaterToggled", Samples.later, at: "1562678812").utf8)
+        file += Array(#"{"payload":{},"type":7}"#.utf8) + [0x0A]
+        file += Array(#"["type"]"#.utf8) + [0x0D, 0x0A]
+        // The last line has no end.
+        file += Array(good.utf8).dropLast()
+        let run = try storectl.run([
+            "append", "--json", "--file", try storectl.file("lines", file),
+        ])
+        #expect(run.exit == 2)
+        let report = try run.document
+        #expect(report["recorded"]?.number == 2)
+        #expect(report["last"]?["position"]?.number == 2)
+        let refused = try #require(report["refused"]?.list)
+        #expect(refused.compactMap { $0["line"]?.number } == [3, 4, 5, 6, 7, 8, 9])
+        #expect(
+            refused.compactMap { $0["code"]?.text } == [
+                "malformedJSON", "unknownType", "malformedJSON", "invalidPayload", "invalidTime",
+                "invalidPayload", "malformedJSON",
+            ])
+        #expect(report["refusedCount"]?.number == 7)
+        #expect(run.stderr.contains("refused: line 3: column 1"))
+    }
+
+    @Test func lineOverTheLimitIsRefused() throws {
+        let storectl = try Storectl.empty()
+        let good = Samples.line("WatchLaterToggled", Samples.later)
+        let file =
+            Array(good.utf8) + [UInt8](repeating: 0x20, count: 8_454_145) + [0x0A] + good.utf8
+        let run = try storectl.run(["append", "--file", "-", "--json"], input: Data(file))
+        #expect(run.exit == 2)
+        #expect(try run.document["recorded"]?.number == 2)
+        #expect(try run.document["refused"]?[0]?["code"]?.text == "tooLarge")
+        #expect(try run.document["refused"]?[0]?["line"]?.number == 2)
+    }
+
+    @Test func emptyFileRecordsNothing() throws {
+        let run = try Storectl.empty().succeed("append", "--file", "-", "--json")
+        #expect(try run.document["recorded"]?.number == 0)
+        #expect(try run.document["first"] == .null)
+        #expect(try run.document["last"] == .null)
+    }
+
+    @Test func logCanBeReadBack() throws {
+        let storectl = try Storectl.demo()
+        let lines = try storectl.succeed("log", "--json").stdout
+        let other = try Storectl.empty()
+        try other.succeed("append", "--file", "-", input: lines)
+        func payloads(_ storectl: Storectl) throws -> [OrderedJSON?] {
+            try storectl.succeed("log", "--json").stdout.split(separator: "\n").map {
+                try OrderedJSON(parsing: String($0))["payload"]
+            }
+        }
+        #expect(try payloads(other) == payloads(storectl))
+    }
+
+    @Test func manyBatchesKeepTheirOrder() throws {
+        let storectl = try Storectl.empty()
+        let report = try storectl.succeed(
+            "append", "--file", "-", "--json", input: Samples.toggles(2_500)
+        ).document
+        #expect(report["recorded"]?.number == 2_500)
+        #expect(report["last"]?["position"]?.number == 2_500)
+        let event = try storectl.succeed("show", "2001", "--json").document
+        #expect(event["payload"]?["video"]?.text == "youtube:video2000")
+    }
+
+    @Test func escapedNamesAreNames() throws {
+        let storectl = try Storectl.empty()
+        let line = #"{"t\u0079pe" : "WatchLaterToggled","pay\u006Coad" :  "# + Samples.later + "}"
+        try storectl.succeed("append", "--file", "-", input: line)
+        #expect(try storectl.succeed("status", "--json").document["events"]?.number == 1)
+    }
+}

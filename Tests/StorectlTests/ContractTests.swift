@@ -1,0 +1,118 @@
+import Foundation
+import Testing
+
+/// Every command prints what `schema/cli.md` says.
+struct ContractTests {
+    /// A command line whose report leaves no list of its shape empty, but for those named.
+    struct Case: CustomTestStringConvertible, Sendable {
+        let command: String
+        let arguments: [String]
+        var exit: Int32 = 0
+        /// Lists that a sound store leaves empty.
+        var mayBeEmpty: [String] = []
+        var testDescription: String { command }
+    }
+
+    static let cases: [Case] = [
+        Case(command: "init", arguments: ["init", "--demo", "--store", "OTHER"]),
+        Case(
+            command: "ingest", arguments: ["ingest", "tvmaze/schedule", "SCHEDULE", "BAD"], exit: 2),
+        Case(command: "append", arguments: ["append", "--file", "LINES"], exit: 2),
+        Case(command: "log", arguments: ["log", "--limit", "1"]),
+        Case(
+            command: "show", arguments: ["show", "1"], mayBeEmpty: ["$.receipts"]),
+        Case(command: "query videos", arguments: ["query", "videos"]),
+        Case(command: "query duplicates", arguments: ["query", "duplicates"]),
+        Case(command: "query watch-later", arguments: ["query", "watch-later"]),
+        Case(
+            command: "query comments",
+            arguments: ["query", "comments", "https://www.youtube.com/watch?v=aqz-KE-bpKQ"]),
+        Case(command: "query answers", arguments: ["query", "answers"]),
+        Case(command: "query show", arguments: ["query", "show", "7"]),
+        Case(
+            command: "query schedule", arguments: ["query", "schedule", "--week", "2019-07-09"]),
+        Case(
+            command: "replay", arguments: ["replay", "--verify"],
+            mayBeEmpty: ["$.frozen", "$.differences"]),
+        Case(command: "status", arguments: ["status"]),
+        Case(command: "verify", arguments: ["verify"], mayBeEmpty: ["$.problems"]),
+        Case(command: "doctor", arguments: ["doctor"]),
+        Case(command: "export", arguments: ["export", "FILE"]),
+        Case(command: "import", arguments: ["import", "EXPORT"]),
+        Case(command: "backup", arguments: ["backup", "FILE"]),
+        Case(command: "restore", arguments: ["restore", "BACKUP", "--store", "OTHER"]),
+        Case(command: "erase", arguments: ["erase", "--yes"]),
+    ]
+
+    /// A store in which every list has something in it.
+    private func fullStore() throws -> Storectl {
+        let storectl = try Storectl.demo()
+        try storectl.succeed(
+            "ingest", "tvmaze/schedule", "-", input: Samples.schedule())
+        try storectl.succeed(
+            "ingest", "tvmaze/cast", "-", "--show", "7", input: Samples.cast)
+        return storectl
+    }
+
+    @Test(arguments: cases)
+    func reportHasTheShape(_ given: Case) throws {
+        let storectl = try fullStore()
+        let names = [
+            "OTHER": storectl.directory.path + "/other",
+            "FILE": storectl.directory.path + "/file",
+            "SCHEDULE": try storectl.file(
+                "schedule.json", Samples.schedule(updated: 1_562_678_900).utf8),
+            "BAD": try storectl.file("bad.json", "[{}]".utf8),
+            "LINES": try storectl.file(
+                "lines.jsonl", (Samples.line("WatchLaterToggled", Samples.later) + "no\n").utf8),
+            "EXPORT": storectl.directory.path + "/export",
+            "BACKUP": storectl.directory.path + "/backup",
+        ]
+        try storectl.succeed("export", names["EXPORT"] ?? "")
+        try storectl.succeed("backup", names["BACKUP"] ?? "")
+        let arguments = given.arguments.map { names[$0] ?? $0 } + ["--json"]
+        let run = try storectl.run(arguments)
+        #expect(run.exit == given.exit, "\(run.stderr)")
+        let shape = try #require(try Contract.read()[given.command]?.shape)
+        let document = try run.document
+        #expect(shape.differences(from: document) == [])
+        let empty = shape.emptyLists(in: document).filter { !given.mayBeEmpty.contains($0) }
+        #expect(empty == [], "these lists were not compared")
+        #expect(run.stdout.last == "\n" && run.stdout.filter { $0 == "\n" }.count == 1)
+    }
+
+    @Test func pageHasEveryCommandAndNoOther() throws {
+        let described = Set(try Contract.read().commands.map(\.name))
+        #expect(Set(try Help.read().commands.map(\.name)) == described)
+        let compared = Set(ContractTests.cases.map(\.command))
+        #expect(described.subtracting(compared) == ["completions"])
+    }
+
+    @Test func synopsesNameEveryOption() throws {
+        let contract = try Contract.read()
+        for command in try Help.read().commands {
+            let synopsis = try #require(contract[command.name]).synopsis.joined(separator: "\n")
+            for option in command.options where !["--store", "--json"].contains(option) {
+                #expect(synopsis.contains(option), "\(command.name)")
+            }
+        }
+    }
+
+    @Test func failureHasTheShape() throws {
+        let run = try Storectl().run("status", "--json")
+        #expect(try Contract.read().failure.differences(from: run.document) == [])
+        #expect(run.exit == 4)
+    }
+
+    @Test func shapeFindsWhatDiffers() throws {
+        let shape = try Shape(parsing: #"{"a","b"?,"c":[{"d"}]}"#)
+        func differences(_ text: String) throws -> [String] {
+            shape.differences(from: try OrderedJSON(parsing: text))
+        }
+        #expect(try differences(#"{"a":1,"c":[{"d":null}]}"#) == [])
+        #expect(try differences(#"{"a":1,"b":2,"c":[]}"#) == [])
+        #expect(try differences(#"{"c":[],"a":1}"#).count == 1)
+        #expect(try differences(#"{"c":[]}"#) == ["$.a is missing"])
+        #expect(try differences(#"{"a":1,"c":[{"d":1,"e":2}]}"#).count == 1)
+    }
+}

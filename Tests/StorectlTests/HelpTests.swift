@@ -1,0 +1,38 @@
+import Testing
+
+/// Help tells people enough to use a command.
+struct HelpTests {
+    @Test func everyCommandHasAnExample() throws {
+        let help = try Help.read()
+        for command in help.commands + help.groups {
+            let examples = command.text.components(separatedBy: "EXAMPLE:\n").dropFirst().first
+            let lines = examples?.components(separatedBy: "\n").prefix { !$0.isEmpty } ?? []
+            #expect(!lines.isEmpty, "\(command.name)")
+            #expect(
+                lines.allSatisfy { $0.hasPrefix("  ") },
+                "an example of \(command.name) is broken: \(lines)")
+            let own = "storectl \(command.name)"
+            #expect(lines.contains { $0.contains(own) }, "\(command.name)")
+        }
+    }
+
+    @Test func noLineIsWiderThanATerminal() throws {
+        for command in try Help.read().commands {
+            // Usage lines are the parser's own and are broken by the terminal.
+            let lines = command.text.components(separatedBy: "\n").filter { !$0.hasPrefix("USAGE") }
+            for line in lines { #expect(line.count <= 100, "\(command.name)") }
+        }
+    }
+
+    @Test func versionIsOneLine() throws {
+        let run = try Storectl().succeed("--version")
+        #expect(run.stdout.hasPrefix("storectl "))
+        #expect(run.stdout.filter { $0 == "\n" }.count == 1)
+    }
+
+    @Test(arguments: ["bash", "zsh", "fish"])
+    func completionsNameTheCommands(_ shell: String) throws {
+        let script = try Storectl().succeed("completions", shell).stdout
+        for name in ["ingest", "watch-later", "doctor"] { #expect(script.contains(name)) }
+    }
+}

@@ -1,0 +1,35 @@
+import Foundation
+import Testing
+
+/// Signals end a command in an orderly way.
+struct InterruptionTests {
+    @Test func appendSaysHowFarItCame() throws {
+        let storectl = try Storectl.empty()
+        let pipe = storectl.directory.path + "/pipe"
+        try #require(mkfifo(pipe, 0o600) == 0)
+        // Open for reading too, so that opening waits for nobody and the reader sees no end.
+        let descriptor = open(pipe, O_RDWR)
+        try #require(descriptor >= 0)
+        defer { _ = close(descriptor) }
+        let appender = try storectl.start(["append", "--file", pipe])
+        var lines = Samples.toggles(1_500)
+        lines.withUTF8 { bytes in
+            var done = 0
+            while done < bytes.count {
+                done += max(
+                    0, write(descriptor, bytes.baseAddress.map { $0 + done }, bytes.count - done))
+            }
+        }
+        var events: Double?
+        for _ in 0..<500 where events != 1_000 {
+            events = try storectl.succeed("status", "--json").document["events"]?.number
+        }
+        #expect(events == 1_000)
+        appender.send(SIGINT)
+        let run = try appender.wait()
+        #expect(run.exit == -SIGINT)
+        #expect(run.stdout.isEmpty)
+        #expect(run.stderr == "interrupted: of the lines up to 1000, 1000 events are recorded\n")
+        #expect(try storectl.succeed("verify", "--json").document["events"]?.number == 1_000)
+    }
+}

@@ -1,0 +1,137 @@
+import Foundation
+import Testing
+
+/// Export, import, backup, restore, erase, verify, status and doctor.
+struct KeepingTests {
+    private func digests(_ storectl: Storectl) throws -> OrderedJSON? {
+        try storectl.succeed("replay", "--json").document["projections"]
+    }
+
+    @Test func exportRecordsOnceElsewhere() throws {
+        let one = try Storectl.demo()
+        let file = one.directory.path + "/export"
+        try one.succeed("export", file)
+        let two = try Storectl.empty()
+        let first = try two.succeed("import", file, "--json").document
+        #expect(first["recorded"]?.number == 12)
+        let second = try two.succeed("import", file, "--json").document
+        #expect(second["recorded"]?.number == 0)
+        #expect(second["known"]?.number == 12)
+        #expect(try digests(two) == digests(one))
+    }
+
+    @Test func backupBecomesAStoreOfItsOwn() throws {
+        let one = try Storectl.demo()
+        let file = one.directory.path + "/backup"
+        try one.succeed("backup", file)
+        let two = try Storectl()
+        #expect(try two.succeed("restore", file, "--json").document["events"]?.number == 12)
+        #expect(try digests(two) == digests(one))
+        let (old, new) = (
+            try one.succeed("status", "--json").document,
+            try two.succeed("status", "--json").document
+        )
+        #expect(old["store"] == new["store"])
+        #expect(old["origin"] != new["origin"])
+        #expect(new["demo"] == .bool(true))
+        try two.checkFails("restore", file, code: "storeExists", exit: 5)
+    }
+
+    @Test func demoIsMarkedAndOthersAreNot() throws {
+        let demo = try Storectl.demo()
+        #expect(try demo.succeed("status", "--json").document["demo"] == .bool(true))
+        let other = try Storectl.empty()
+        #expect(try other.succeed("status", "--json").document["demo"] == .bool(false))
+    }
+
+    @Test func eraseLeavesNothingOfTheStore() throws {
+        let storectl = try Storectl.demo()
+        try storectl.succeed("replay")
+        try storectl.checkFails("erase", code: "usage", exit: 64)
+        #expect(FileManager.default.fileExists(atPath: storectl.store + "/log.mdb"))
+        try storectl.succeed("erase", "--yes")
+        #expect(!FileManager.default.fileExists(atPath: storectl.store))
+        try storectl.checkFails("erase", "--yes", code: "noStore", exit: 4)
+    }
+
+    @Test func eraseLeavesWhatIsNotTheStores() throws {
+        let storectl = try Storectl.demo()
+        let other = storectl.store + "/letter.txt"
+        try Data("mine".utf8).write(to: URL(fileURLWithPath: other))
+        try storectl.succeed("erase", "--yes")
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: storectl.store) == ["letter.txt"])
+    }
+
+    /// Ways to break a log that any reader must notice.
+    enum Damage: String, CaseIterable, Sendable {
+        case cutOff, emptied, overwritten, marker
+    }
+
+    private func damage(_ storectl: Storectl, _ how: Damage) throws {
+        let log = URL(fileURLWithPath: storectl.store + "/log.mdb")
+        switch how {
+        case .cutOff:
+            let file = try FileHandle(forWritingTo: log)
+            try file.truncate(atOffset: 9_000)
+        case .emptied: try Data().write(to: log)
+        case .overwritten:
+            var data = try Data(contentsOf: log)
+            for index in 8_192..<data.count { data[index] = UInt8(truncatingIfNeeded: index &* 31) }
+            try data.write(to: log)
+        case .marker:
+            try Data("{}".utf8).write(to: URL(fileURLWithPath: storectl.store + "/store.json"))
+        }
+    }
+
+    @Test(arguments: Damage.allCases)
+    func damageIsReportedAndNeverCrashes(_ how: Damage) throws {
+        let storectl = try Storectl.demo()
+        try damage(storectl, how)
+        let run = try storectl.run("verify", "--json")
+        #expect(run.exit == 6)
+        let document = try run.document
+        #expect(try Contract.read()["verify"]?.shape?.differences(from: document) == [])
+        #expect(document["intact"] == .bool(false))
+        #expect(document["error"]?["code"]?.text == "damaged")
+        #expect(run.stderr.hasPrefix("error: "))
+        #expect(try storectl.run("verify", "--in-process").exit == 6)
+        for command in [["log"], ["query", "videos"], ["replay"], ["status"], ["doctor"]] {
+            let run = try storectl.run(command + ["--json"])
+            #expect(run.exit == 6, "\(command): \(run.exit) \(run.stderr)")
+            #expect(try run.document["error"]?["code"]?.text == "damaged")
+        }
+    }
+
+    @Test func soundStoreIsIntact() throws {
+        let report = try Storectl.demo().succeed("verify", "--json").document
+        #expect(report["intact"] == .bool(true))
+        #expect(report["events"]?.number == 12)
+    }
+
+    @Test func doctorTellsWhatToDo() throws {
+        let storectl = try Storectl.demo()
+        #expect(try storectl.succeed("doctor", "--json").document["healthy"] == .bool(true))
+        try FileManager.default.setAttributes(
+            [.posixPermissions: 0o755], ofItemAtPath: storectl.store)
+        let isMade = FileManager.default.createFile(
+            atPath: storectl.store + "/views-999.mdb", contents: nil,
+            attributes: [.posixPermissions: 0o600])
+        #expect(isMade)
+        let document = try storectl.succeed("doctor", "--json").document
+        let warnings = (document["findings"]?.list ?? []).filter {
+            $0["level"]?.text == "warning"
+        }
+        #expect(warnings.compactMap { $0["check"]?.text } == ["views files", "permissions"])
+        #expect(warnings.allSatisfy { $0["hint"]?.text?.isEmpty == false })
+    }
+
+    @Test func statusTellsWhatThereIs() throws {
+        let storectl = try Storectl.demo()
+        let report = try storectl.succeed("status", "--json").document
+        #expect(report["events"]?.number == 12)
+        #expect(report["origins"]?.list?.count == 1)
+        #expect(report["firstAt"]?.text == "2012-05-01T09:00:00.000Z")
+        #expect(report["lastAt"]?.text == "2012-05-04T10:05:00.000Z")
+    }
+}

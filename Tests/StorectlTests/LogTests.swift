@@ -1,0 +1,75 @@
+import Foundation
+import Testing
+
+/// Printing and following the log.
+struct LogTests {
+    private func positions(_ run: Storectl.Run) throws -> [Double] {
+        try run.stdout.split(separator: "\n").compactMap {
+            try OrderedJSON(parsing: String($0))["position"]?.number
+        }
+    }
+
+    @Test func filtersAndLimits() throws {
+        let storectl = try Storectl.demo()
+        func log(_ arguments: String...) throws -> [Double] {
+            try positions(storectl.run(["log", "--json"] + arguments))
+        }
+        #expect(try log().count == 12)
+        #expect(try log("--limit", "2") == [1, 2])
+        #expect(try log("--after", "10") == [11, 12])
+        #expect(try log("--after", "12") == [])
+        #expect(try log("--type", "CommentPosted") == [5, 12])
+        #expect(try log("--type", "CommentPosted", "--limit", "1") == [5])
+        #expect(try log("--tag", "answer/demo-answer") == [11, 12])
+        #expect(try log("--tag", "answer/demo-answer", "--type", "CommentPosted") == [12])
+        #expect(try log("--type", "NeverHeardOf") == [])
+    }
+
+    @Test func textHasALineAnEvent() throws {
+        let run = try Storectl.demo().succeed("log")
+        let lines = run.stdout.split(separator: "\n")
+        #expect(lines.count == 12)
+        #expect(lines.allSatisfy { $0.split(separator: "\t").count == 6 })
+    }
+
+    @Test(arguments: [SIGINT, SIGTERM])
+    func followSeesOtherProcessesAndEndsCleanly(_ signal: Int32) throws {
+        let storectl = try Storectl.demo()
+        let follower = try storectl.start(["log", "--follow", "--after", "12", "--json"])
+        try storectl.succeed("append", "WatchLaterToggled", Samples.later)
+        #expect(try follower.waitForOutput("\"position\":13"))
+        try storectl.succeed("append", "WatchLaterToggled", Samples.later)
+        #expect(try follower.waitForOutput("\"position\":14"))
+        follower.send(signal)
+        let run = try follower.wait()
+        #expect(run.exit == 0)
+        #expect(run.stderr.isEmpty)
+        #expect(try positions(run) == [13, 14])
+    }
+
+    @Test func followEndsAtItsLimit() throws {
+        let storectl = try Storectl.demo()
+        let run = try storectl.succeed("log", "--follow", "--limit", "3", "--json")
+        #expect(try positions(run) == [1, 2, 3])
+    }
+
+    @Test(arguments: ["log --json", "log --follow", "query videos", "--help"])
+    func closedPipeIsNoError(_ command: String) throws {
+        let storectl = try Storectl.demo()
+        let shell = Process()
+        shell.executableURL = URL(fileURLWithPath: "/bin/bash")
+        let path = try Storectl.executable.path
+        shell.arguments = [
+            "-c",
+            "exec 2>'\(storectl.directory.path)/err'; '\(path)' \(command) | true;"
+                + " exit ${PIPESTATUS[0]}",
+        ]
+        shell.environment = ["TAPEDECK_STORE": storectl.store, "HOME": storectl.directory.path]
+        try shell.run()
+        shell.waitUntilExit()
+        #expect(shell.terminationStatus == 0)
+        let diagnostics = try String(
+            contentsOfFile: storectl.directory.path + "/err", encoding: .utf8)
+        #expect(diagnostics.isEmpty)
+    }
+}

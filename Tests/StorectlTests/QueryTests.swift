@@ -1,0 +1,69 @@
+import Testing
+
+/// Lists, page by page and with other parameters.
+struct QueryTests {
+    @Test func pagesJoinWithoutGapOrRepeat() throws {
+        let storectl = try Storectl.empty()
+        try storectl.succeed("append", "--file", "-", input: Samples.toggles(25))
+        var keys: [String] = []
+        var cursor: String?
+        repeat {
+            let run = try storectl.run(
+                ["query", "watch-later", "--limit", "10", "--json"]
+                    + (cursor.map { ["--cursor", $0] } ?? []))
+            #expect(run.exit == 0)
+            keys += try (run.document["videos"]?.list ?? []).compactMap { $0["key"]?.text }
+            cursor = try run.document["next"]?.text
+        } while cursor != nil
+        #expect(keys.count == 25)
+        #expect(Set(keys).count == 25)
+    }
+
+    @Test func everyFormOfAVideoMeansTheSame() throws {
+        let storectl = try Storectl.demo()
+        let expected = try storectl.succeed("query", "comments", "youtube:aqz-KE-bpKQ", "--json")
+        for form in [
+            "https://www.youtube.com/watch?v=aqz-KE-bpKQ&t=3", "https://youtu.be/aqz-KE-bpKQ",
+            "http://www.youtube.com/embed/aqz-KE-bpKQ",
+        ] {
+            let found = try storectl.succeed("query", "comments", form, "--json")
+            #expect(found.stdout == expected.stdout)
+        }
+    }
+
+    @Test func parametersChooseTables() throws {
+        let storectl = try Storectl.demo()
+        func winner(_ arguments: String...) throws -> String? {
+            let run = try storectl.run(["query", "duplicates", "--json"] + arguments)
+            return try run.document["videos"]?[0]?["winner"]?.text
+        }
+        #expect(try winner() == "demo-1")
+        #expect(try winner("--winner", "newest") == "demo-3")
+        #expect(try winner("--winner", "oldest") == "demo-1")
+    }
+
+    @Test func queriesSeeWhatWasAppended() throws {
+        let storectl = try Storectl.demo()
+        let on = #"{"video":"youtube:new","isOn":true}"#
+        try storectl.succeed("append", "WatchLaterToggled", on)
+        #expect(try storectl.succeed("query", "watch-later").stdout.contains("youtube:new\t"))
+    }
+
+    @Test func textIsTabSeparatedInAPipe() throws {
+        let text = try Storectl.demo().succeed("query", "answers").stdout
+        let expected =
+            "demo-answer\tdemo-question\tpublished\t14.5\t1\thttps://example.org/answer.mp4\n"
+        #expect(text == expected)
+    }
+
+    @Test func hostileTextCannotSteerATerminal() throws {
+        let storectl = try Storectl.empty()
+        let payload = #"{"video":"youtube:x","text":"\u001b[2J\u202Eevil\nline","author":"a\tb"}"#
+        try storectl.succeed("append", "CommentPosted", payload)
+        let text = try storectl.succeed("query", "comments", "youtube:x").stdout
+        #expect(!text.unicodeScalars.contains { $0.value == 0x1B || $0.value == 0x202E })
+        #expect(text.filter { $0 == "\n" }.count == 1)
+        let json = try storectl.succeed("query", "comments", "youtube:x", "--json")
+        #expect(try json.document["comments"]?[0]?["text"]?.text == "\u{1B}[2J\u{202E}evil\nline")
+    }
+}

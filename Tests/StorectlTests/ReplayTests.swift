@@ -1,0 +1,91 @@
+import Foundation
+import Testing
+
+/// Rebuilding and comparing projections.
+struct ReplayTests {
+    private func digests(_ run: Storectl.Run) throws -> [String: String] {
+        let projections = try #require(try run.document["projections"]?.list)
+        return Dictionary(
+            uniqueKeysWithValues: projections.compactMap { projection in
+                guard let name = projection["name"]?.text, let digest = projection["digest"]?.text
+                else { return nil }
+                return (name, digest)
+            })
+    }
+
+    @Test func digestsAreEqualHoweverBuilt() throws {
+        let storectl = try Storectl.demo()
+        let first = try digests(storectl.succeed("replay", "--json"))
+        #expect(first.count == 6)
+        #expect(first.values.allSatisfy { $0.utf8.count == 64 })
+        #expect(try digests(storectl.succeed("replay", "--workers", "1", "--json")) == first)
+        #expect(try digests(storectl.succeed("replay", "--until", "12", "--json")) == first)
+        #expect(try digests(storectl.succeed("replay", "--until", "2030-01-01", "--json")) == first)
+    }
+
+    @Test func namedProjectionsOnly() throws {
+        let run = try Storectl.demo().succeed("replay", "watch-later", "answers", "--json")
+        #expect(try digests(run).keys.sorted() == ["answers", "watch-later"])
+    }
+
+    @Test func untilLooksBack() throws {
+        let storectl = try Storectl.demo()
+        let now = try digests(storectl.succeed("replay", "--json"))
+        let earlier = try digests(storectl.succeed("replay", "--until", "6", "--json"))
+        #expect(earlier["watch-later"] != now["watch-later"])
+        #expect(earlier["duplicates"] == now["duplicates"])
+        let byTime = try digests(
+            storectl.succeed("replay", "--until", "2012-05-03T18:21:00Z", "--json"))
+        #expect(byTime == earlier)
+        // The live tables are as they were.
+        #expect(try digests(storectl.succeed("replay", "--verify", "--json")) == now)
+    }
+
+    @Test func reportSaysWhatItCost() throws {
+        let report = try Storectl.demo().succeed("replay", "--json").document
+        #expect(report["events"]?.number == 12)
+        let memory = try #require(report["peakMemoryBytes"]?.number)
+        #expect(memory > 100_000 && memory < 500_000_000)
+        #expect(
+            report["phases"]?.list?.compactMap { $0["name"]?.text } == ["scan", "fold", "load"])
+    }
+
+    @Test func verifyTellsTheFirstDifference() throws {
+        let storectl = try Storectl.demo()
+        let report = try storectl.succeed("replay", "--verify", "--json").document
+        #expect(report["verified"] == .bool(true))
+        #expect(report["differences"] == .list([]))
+        #expect(report["error"] == nil)
+        #expect(try changeLiveTables(storectl, from: "The rabbit wins.", to: "The rabbit lost."))
+        let run = try storectl.run("replay", "--verify", "--json")
+        #expect(run.exit == 3)
+        let document = try run.document
+        #expect(try Contract.read()["replay"]?.shape?.differences(from: document) == [])
+        #expect(document["verified"] == .bool(false))
+        let difference = document["differences"]?[0]
+        #expect(difference?["projection"]?.text == "videos")
+        #expect(difference?["key"]?.text?.contains("youtube:aqz-KE-bpKQ") == true)
+        #expect(document["error"]?["code"]?.text == "checkFailed")
+        #expect(run.stderr.contains("youtube:aqz-KE-bpKQ"))
+    }
+
+    /// Changes bytes in the files of projections; true if there were any.
+    private func changeLiveTables(
+        _ storectl: Storectl, from old: String, to new: String
+    ) throws -> Bool {
+        var isChanged = false
+        for name in try FileManager.default.contentsOfDirectory(atPath: storectl.store)
+        where name.hasPrefix("views-") && name.hasSuffix(".mdb") {
+            let url = URL(fileURLWithPath: "\(storectl.store)/\(name)")
+            var data = try Data(contentsOf: url)
+            while let range = data.range(of: Data(old.utf8)) {
+                data.replaceSubrange(range, with: Data(new.utf8))
+                isChanged = true
+            }
+            let file = try FileHandle(forWritingTo: url)
+            try file.write(contentsOf: data)
+            try file.close()
+        }
+        return isChanged
+    }
+}

@@ -1,0 +1,83 @@
+import Testing
+
+@testable import StorectlCommands
+
+/// How reports are written: JSON, tables, figures, bars.
+struct ReportFormTests {
+    @Test func jsonKeepsOrderAndEscapes() {
+        let document: JSON = [
+            "z": .init(1), "a": .text("\"\\\n\u{1}\u{7F}\u{9B}é€"), "n": .init(String?.none),
+            "d": .number(0.5), "w": .number(3), "inf": .number(.infinity),
+            "l": .list([.bool(true)]),
+        ]
+        let expected =
+            #"{"z":1,"a":"\"\\\n\u0001\u007f\u009bé€","n":null,"d":0.5,"w":3,"inf":null,"l":[true]}"#
+        #expect(document.line == expected)
+    }
+
+    @Test func encoderKeepsTheOrderOfAnEncodable() throws {
+        struct Inner: Encodable {
+            var z = 1
+            var a: [Double] = [1.5, 2]
+        }
+        struct Outer: Encodable {
+            var name = "x"
+            var inner = [Inner()]
+            var big = UInt64.max
+            var empty: [Int] = []
+            var flag = false
+        }
+        let line = try JSON(encoding: Outer()).line
+        let expected =
+            #"{"name":"x","inner":[{"z":1,"a":[1.5,2]}],"big":18446744073709551615,"empty":[],"flag":false}"#
+        #expect(line == expected)
+    }
+
+    @Test func tableIsAlignedInATerminal() {
+        var table = TextTable([.text("name"), .number("count"), .long("title")])
+        table.add(["a", "10", "a title that is much too long for this terminal"])
+        table.add(["longer", "7", nil])
+        let expected = """
+            NAME    COUNT  TITLE
+            a          10  a title that is mu…
+            longer      7  -
+
+            """
+        #expect(table.text(isTerminal: true, width: 34) == expected)
+        #expect(
+            table.text(isTerminal: false, width: 34).hasPrefix("a\t10\ta title that is much too"))
+    }
+
+    @Test func wideCharactersTakeTwoColumns() {
+        #expect(DisplayWidth.of("日本") == 4)
+        #expect(DisplayWidth.cut("日本語", to: 5) == "日本…")
+        #expect(DisplayWidth.wrapped("one two three", to: 7) == ["one two", "three"])
+    }
+
+    @Test func figuresAreReadable() {
+        #expect(Figures.grouped(1_234_567) == "1,234,567")
+        #expect(Figures.grouped(-12) == "-12")
+        #expect(Figures.bytes(999) == "999 bytes")
+        #expect(Figures.bytes(1_500_000) == "1.5 MB")
+        #expect(Figures.fixed(0.05, 3) == "0.050")
+        #expect(Figures.fixed(-1.5, 1) == "-1.5")
+        #expect(Figures.seconds(125) == "2:05")
+        #expect(Figures.clock(3_725) == "1:02:05")
+        #expect(Figures.count(1, "event") == "1 event")
+    }
+
+    @Test func barHasRateAndRemainingTime() {
+        let line = ProgressMeter.line("fold", 500, 1_000, rate: 250, unit: "events")
+        #expect(line == "fold  [############............] 50 %  250 events/s  ETA 0:02")
+        let open = ProgressMeter.line("append", 500, nil, rate: 250, unit: "bytes")
+        #expect(open == "append  500 bytes  250 bytes/s")
+    }
+
+    @Test func timesAreReadAsWritten() throws {
+        #expect(TimeArgument.read("1970-01-02") == 86_400_000)
+        #expect(TimeArgument.read("2019-07-11T16:00:00-04:00") == 1_562_875_200_000)
+        #expect(TimeArgument.read("1562875200") == nil)
+        #expect(TimeArgument.read("2019-7-11") == nil)
+        #expect(TimeArgument.text(1_562_875_200_000) == "2019-07-11T20:00:00.000Z")
+    }
+}

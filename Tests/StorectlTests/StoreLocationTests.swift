@@ -1,0 +1,33 @@
+import Testing
+
+@testable import StorectlCommands
+
+/// Which store a command works on.
+struct StoreLocationTests {
+    private func checkDirectory(
+        _ option: String?, _ environment: [String: String], _ expected: String
+    ) throws {
+        let found = try StoreOptions.directory(option: option, environment: environment)
+        #expect(found == expected)
+    }
+
+    @Test func optionComesBeforeTheVariable() throws {
+        try checkDirectory("here", ["TAPEDECK_STORE": "there", "HOME": "/h"], "here")
+        try checkDirectory(nil, ["TAPEDECK_STORE": "there", "XDG_DATA_HOME": "/d"], "there")
+    }
+
+    @Test func dataDirectoryIsTheDefault() throws {
+        try checkDirectory(nil, ["XDG_DATA_HOME": "/d", "HOME": "/h"], "/d/tapedeck")
+        try checkDirectory(nil, ["HOME": "/h"], "/h/.local/share/tapedeck")
+        try checkDirectory(nil, ["XDG_DATA_HOME": "d", "HOME": "/h"], "/h/.local/share/tapedeck")
+        try checkDirectory(nil, ["TAPEDECK_STORE": "", "HOME": "/h"], "/h/.local/share/tapedeck")
+    }
+
+    @Test func programUsesThem() throws {
+        let storectl = try Storectl()
+        let run = try storectl.run(
+            ["init", "--json"],
+            environment: ["TAPEDECK_STORE": "", "XDG_DATA_HOME": storectl.directory.path])
+        #expect(try run.document["path"]?.text == storectl.directory.path + "/tapedeck")
+    }
+}

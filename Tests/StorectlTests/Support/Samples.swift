@@ -1,0 +1,40 @@
+/// Responses and events in small, as the remote systems write them.
+enum Samples {
+    /// A network schedule with one episode; `updated` is the version of its show.
+    static func schedule(updated: Int = 1_562_678_812, name: String = "Pilot") -> String {
+        """
+        [{"id":10,"url":"https://www.tvmaze.com/episodes/10","name":"\(name)","season":1,"number":1,\
+        "airdate":"2019-07-11","airtime":"20:00","airstamp":"2019-07-12T00:00:00+00:00","runtime":60,\
+        "image":null,"summary":"<p>It <b>begins</b>.</p>","show":\(show(updated: updated))}]
+        """
+    }
+
+    static func show(updated: Int = 1_562_678_812) -> String {
+        """
+        {"id":7,"url":"https://www.tvmaze.com/shows/7","name":"Seven","type":"Scripted",\
+        "language":"English","genres":["Drama"],"status":"Running","runtime":60,\
+        "premiered":"2019-07-11","network":{"id":1,"name":"NBC","country":{"name":"United States",\
+        "code":"US","timezone":"America/New_York"}},"webChannel":null,"image":null,\
+        "summary":"<p>Seven of them.</p>","updated":\(updated)}
+        """
+    }
+
+    static let cast = """
+        [{"person":{"id":1,"name":"Ada","image":null},"character":{"id":2,"name":"Herself",\
+        "image":null}}]
+        """
+
+    static let later = #"{"video":"https://youtu.be/dQw4w9WgXcQ","isOn":true}"#
+
+    static func line(_ type: String, _ payload: String, at: String? = nil) -> String {
+        let time = at.map { #","at":"\#($0)""# } ?? ""
+        return #"{"type":"\#(type)","payload":\#(payload)\#(time)}"# + "\n"
+    }
+
+    /// So many toggles of different videos.
+    static func toggles(_ count: Int) -> String {
+        (0..<count).map {
+            line("WatchLaterToggled", #"{"video":"youtube:video\#($0)","isOn":true}"#)
+        }.joined()
+    }
+}

@@ -1,0 +1,192 @@
+import Foundation
+import Testing
+
+/// Runs the program as a process of its own, on a store in a temporary directory.
+///
+/// The program is the one that the build has put beside the tests.
+struct Storectl {
+    /// What a run printed, and how it ended.
+    struct Run {
+        let arguments: [String]
+        let stdout: String
+        let stderr: String
+        /// Negative for a signal.
+        let exit: Int32
+
+        /// The document on stdout.
+        var document: OrderedJSON {
+            get throws { try OrderedJSON(parsing: stdout) }
+        }
+    }
+
+    let directory: TemporaryDirectory
+    /// Where the store is.
+    let store: String
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        store = directory.path + "/store"
+    }
+
+    /// A store of samples.
+    static func demo() throws -> Storectl {
+        let storectl = try Storectl()
+        try storectl.succeed("init", "--demo")
+        return storectl
+    }
+
+    /// A store with nothing in it.
+    static func empty() throws -> Storectl {
+        let storectl = try Storectl()
+        try storectl.succeed("init")
+        return storectl
+    }
+
+    static var executable: URL {
+        get throws {
+            #if os(Linux)
+                let own = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+            #else
+                let own = try #require(Bundle(for: TemporaryDirectory.self).bundleURL as URL?)
+            #endif
+            let url = own.deletingLastPathComponent().appendingPathComponent("storectl")
+            try #require(FileManager.default.fileExists(atPath: url.path), "no \(url.path)")
+            return url
+        }
+    }
+
+    /// Runs it to its end.
+    @discardableResult
+    func run(
+        _ arguments: String..., input: String = "", environment: [String: String] = [:]
+    ) throws -> Run {
+        try run(arguments, input: Data(input.utf8), environment: environment)
+    }
+
+    func run(
+        _ arguments: [String], input: Data = Data(), environment: [String: String] = [:]
+    ) throws -> Run {
+        let process = try start(arguments, input: input, environment: environment)
+        return try process.wait()
+    }
+
+    /// Starts it and goes on.
+    func start(
+        _ arguments: [String], input: Data = Data(), environment: [String: String] = [:]
+    ) throws -> RunningStorectl {
+        try RunningStorectl(
+            arguments, input: input,
+            environment: ["TAPEDECK_STORE": store].merging(environment) { $1 }, directory)
+    }
+
+    /// Runs it and expects exit code 0 and nothing on stderr.
+    @discardableResult
+    func succeed(
+        _ arguments: String..., input: String = "",
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) throws -> Run {
+        let run = try run(arguments, input: Data(input.utf8))
+        #expect(run.exit == 0, "\(arguments): \(run.stderr)", sourceLocation: sourceLocation)
+        #expect(run.stderr == "", "\(arguments)", sourceLocation: sourceLocation)
+        return run
+    }
+
+    /// Runs it with `--json` and expects it to fail, with the same error on both streams.
+    func checkFails(
+        _ arguments: String..., code: String, exit: Int32, says text: String = "",
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+        let run = try run(arguments + ["--json"])
+        #expect(run.exit == exit, "\(arguments): \(run.stderr)", sourceLocation: sourceLocation)
+        let error = try #require(
+            try run.document["error"], "\(run.stdout)", sourceLocation: sourceLocation)
+        #expect(error["code"]?.text == code, sourceLocation: sourceLocation)
+        #expect(error.names == ["code", "message", "hint"], sourceLocation: sourceLocation)
+        let message = try #require(error["message"]?.text, sourceLocation: sourceLocation)
+        #expect(
+            text.isEmpty || message.contains(text), "\(message)", sourceLocation: sourceLocation)
+        #expect(run.stderr.contains("error: \(message)\n"), sourceLocation: sourceLocation)
+        if let hint = error["hint"]?.text {
+            #expect(run.stderr.contains("hint: \(hint)\n"), sourceLocation: sourceLocation)
+        }
+    }
+
+    /// Writes a file into the test's directory and gives its path.
+    func file(_ name: String, _ bytes: some Sequence<UInt8>) throws -> String {
+        let path = "\(directory.path)/\(name)"
+        try Data(bytes).write(to: URL(fileURLWithPath: path))
+        return path
+    }
+}
+
+/// The program while it runs.
+final class RunningStorectl {
+    private let process = Process()
+    private let arguments: [String]
+    private let out: URL
+    private let error: URL
+
+    init(
+        _ arguments: [String], input: Data, environment: [String: String],
+        _ directory: TemporaryDirectory
+    ) throws {
+        self.arguments = arguments
+        let folder = URL(fileURLWithPath: directory.path)
+        let name = UUID().uuidString
+        out = folder.appendingPathComponent(name + ".out")
+        error = folder.appendingPathComponent(name + ".err")
+        let inputFile = folder.appendingPathComponent(name + ".in")
+        // Files and not pipes: a pipe that nobody reads would stop the program.
+        try input.write(to: inputFile)
+        try Data().write(to: out)
+        try Data().write(to: error)
+        process.executableURL = try Storectl.executable
+        process.arguments = arguments
+        process.environment = ["PATH": "/usr/bin:/bin", "HOME": directory.path, "TZ": "UTC"]
+            .merging(environment) { $1 }
+        process.standardInput = try FileHandle(forReadingFrom: inputFile)
+        process.standardOutput = try FileHandle(forWritingTo: out)
+        process.standardError = try FileHandle(forWritingTo: error)
+        try process.run()
+    }
+
+    /// What it has printed so far.
+    var stdoutSoFar: String {
+        get throws { String(decoding: try Data(contentsOf: out), as: UTF8.self) }
+    }
+
+    func send(_ signal: Int32) { kill(process.processIdentifier, signal) }
+
+    var isRunning: Bool { process.isRunning }
+
+    /// Waits until its output holds `text`; false after ten seconds.
+    func waitForOutput(_ text: String) throws -> Bool {
+        for _ in 0..<1_000 {
+            if try stdoutSoFar.contains(text) { return true }
+            usleep(10_000)
+        }
+        return false
+    }
+
+    func wait() throws -> Storectl.Run {
+        process.waitUntilExit()
+        let status = process.terminationStatus
+        return Storectl.Run(
+            arguments: arguments, stdout: try stdoutSoFar,
+            stderr: String(decoding: try Data(contentsOf: error), as: UTF8.self),
+            exit: process.terminationReason == .uncaughtSignal ? -status : status)
+    }
+}
+
+/// A directory that goes away with the test.
+final class TemporaryDirectory {
+    let path: String
+
+    init() throws {
+        path = NSTemporaryDirectory() + "storectl-tests-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(
+            atPath: path, withIntermediateDirectories: true)
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+}

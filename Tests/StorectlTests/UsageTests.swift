@@ -1,0 +1,109 @@
+import Testing
+
+/// Command lines that make no sense are refused, with 64 and what to do.
+struct UsageTests {
+    struct Case: CustomTestStringConvertible, Sendable {
+        let arguments: [String]
+        let code: String
+        var exit: Int32 = 64
+        let says: String
+        var testDescription: String { arguments.joined(separator: " ") }
+    }
+
+    static let cases: [Case] = [
+        Case(arguments: ["nonsense"], code: "usage", says: "no command storectl nonsense"),
+        Case(arguments: ["query", "nonsense"], code: "usage", says: "no command storectl query"),
+        Case(arguments: ["append"], code: "usage", says: "--file FILE"),
+        Case(arguments: ["append", "WatchLaterToggled"], code: "usage", says: "TYPE and its JSON"),
+        Case(arguments: ["append", "A", "{}", "--file", "x"], code: "usage", says: "--file"),
+        Case(
+            arguments: ["append", "WatchLaterTogled", "{}"], code: "unknownType",
+            says: "no event type"),
+        Case(
+            arguments: ["append", "WatchLaterToggled", #"{"video":"youtube:x"}"#],
+            code: "invalidPayload", says: "isOn"),
+        Case(
+            arguments: ["append", "WatchLaterToggled", #"{"video":"no video","isOn":true}"#],
+            code: "invalidVideo", says: "video"),
+        Case(
+            arguments: ["append", "WatchLaterToggled", #"{"video""#], code: "malformedJSON",
+            says: "line 1, column"),
+        Case(
+            arguments: ["append", "WatchLaterToggled", Samples.later, "--at", "yesterday"],
+            code: "invalidTime", says: "--at"),
+        Case(
+            arguments: ["append", "WatchLaterToggled", Samples.later, "--at", "1562678812"],
+            code: "invalidTime", says: "--at"),
+        Case(arguments: ["ingest", "tvmaze/nothing", "x"], code: "usage", says: "no resource"),
+        Case(arguments: ["ingest", "tvmaze/cast", "-"], code: "usage", says: "show"),
+        Case(arguments: ["ingest", "tvmaze/show"], code: "usage", says: "<file>"),
+        Case(
+            arguments: ["ingest", "tvmaze/show", "/no/such/file"], code: "notFound", exit: 4,
+            says: "/no/such/file"),
+        Case(arguments: ["ingest", "tvmaze/show", "/tmp"], code: "usage", says: "directory"),
+        Case(arguments: ["log", "--limit", "0"], code: "usage", says: "--limit"),
+        Case(arguments: ["log", "--tag", "video"], code: "invalidTag", says: "video"),
+        Case(arguments: ["log", "--type", "no type"], code: "invalidType", says: "no type"),
+        Case(arguments: ["show", "first"], code: "usage", says: "neither"),
+        Case(arguments: ["show", "99"], code: "notFound", exit: 4, says: "99"),
+        Case(
+            arguments: ["show", "00000000000000000000000000000000-1"], code: "notFound", exit: 4,
+            says: "no event"),
+        Case(arguments: ["query", "videos", "--limit", "0"], code: "usage", says: "limit"),
+        Case(arguments: ["query", "videos", "--limit", "501"], code: "usage", says: "limit"),
+        Case(arguments: ["query", "videos", "--cursor", "abc"], code: "usage", says: "cursor"),
+        Case(arguments: ["query", "videos", "--rule", "2013"], code: "usage", says: "2013"),
+        Case(arguments: ["query", "comments"], code: "usage", says: "VIDEO or --answer"),
+        Case(arguments: ["query", "comments", "no-video"], code: "invalidVideo", says: "no-video"),
+        Case(arguments: ["query", "show", "4711"], code: "notFound", exit: 4, says: "4711"),
+        Case(
+            arguments: ["query", "schedule", "--week", "2019-02-30"], code: "invalidTime",
+            says: "2019-02-30"),
+        Case(
+            arguments: ["query", "schedule", "--week", "2019-02-03", "--country", "USA"],
+            code: "usage", says: "USA"),
+        Case(arguments: ["replay", "nothing"], code: "notFound", exit: 4, says: "nothing"),
+        Case(arguments: ["replay", "--until", "soon"], code: "invalidTime", says: "--until"),
+        Case(
+            arguments: ["replay", "--until", "99999999999999999999"], code: "usage",
+            says: "--until"),
+        Case(arguments: ["replay", "--verify", "--until", "1"], code: "usage", says: "--verify"),
+        Case(arguments: ["replay", "--workers", "0"], code: "usage", says: "--workers"),
+        Case(arguments: ["erase"], code: "usage", says: "for ever"),
+        Case(arguments: ["import", "/etc/passwd"], code: "damaged", exit: 6, says: "/etc/passwd"),
+        Case(arguments: ["import", "/no/such/file"], code: "notFound", exit: 4, says: "/no/such"),
+        Case(arguments: ["export", "/no/such/place"], code: "notFound", exit: 4, says: "/no/such"),
+        Case(arguments: ["status", "--store", ""], code: "usage", says: "--store"),
+        Case(
+            arguments: ["status", "--store", "/no/such/store"], code: "noStore", exit: 4,
+            says: "/no/such/store"),
+        Case(arguments: ["init"], code: "storeExists", exit: 5, says: "already"),
+        Case(arguments: ["restore", "/etc/passwd"], code: "storeExists", exit: 5, says: "already"),
+    ]
+
+    @Test(arguments: cases)
+    func isRefused(_ given: Case) throws {
+        let storectl = try Storectl.empty()
+        let run = try storectl.run(given.arguments + ["--json"])
+        #expect(run.exit == given.exit, "\(run.stderr)")
+        let error = try #require(try run.document["error"])
+        #expect(error["code"]?.text == given.code)
+        let message = try #require(error["message"]?.text)
+        #expect(message.contains(given.says), "\(message)")
+        #expect(run.stderr.hasPrefix("error: \(message)\n"))
+        // Nothing is recorded by what is refused.
+        let status = try storectl.succeed("status", "--json").document
+        #expect(status["events"]?.number == 0)
+    }
+
+    @Test func withoutJSONStdoutStaysEmpty() throws {
+        let run = try Storectl.empty().run("query", "show", "4711")
+        #expect(run.stdout.isEmpty)
+        #expect(run.stderr.contains("\nhint: "))
+    }
+
+    @Test func jsonBehindADoubleDashIsNoOption() throws {
+        let run = try Storectl.empty().run("show", "--", "--json")
+        #expect(run.exit == 64 && run.stdout.isEmpty)
+    }
+}

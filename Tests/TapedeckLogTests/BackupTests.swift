@@ -1,0 +1,192 @@
+import Foundation
+@testable import TapedeckLog
+import TapedeckLMDB
+import TapedeckModel
+import Testing
+
+struct BackupTests {
+    private let directory: TemporaryDirectory
+    private let log: EventLog
+    private let file: String
+
+    init() throws {
+        directory = try TemporaryDirectory("backup")
+        log = try directory.store()
+        try log.appendBlocking((0..<300).map { .sample($0) })
+        try log.mergeIndex(keeping: 100)
+        try log.recordReceipts([.sample(of: log.origin, 5)])
+        file = directory.file("backup.mdb")
+    }
+
+    @Test func restoredStoreHasEverythingAndAnOriginOfItsOwn() throws {
+        let summary = try log.backup(to: file)
+        #expect(summary.events == 300)
+        try log.appendBlocking([.sample(1)])
+        let restored = try EventLog.restore(from: file, into: directory.file("restored"))
+        #expect(restored.events == 300)
+
+        let copy = try EventLog(opening: directory.file("restored"))
+        #expect(copy.storeID == log.storeID)
+        #expect(copy.origin != log.origin)
+        #expect(try copy.allEvents() == Array(log.allEvents().dropLast()))
+        #expect(try copy.receipts(of: EventID(origin: log.origin, sequence: 5)).count == 1)
+        #expect(try copy.verify().problems == [])
+        let appended = try copy.appendBlocking([.sample(2)])
+        #expect(appended.firstID == EventID(origin: copy.origin, sequence: 1))
+
+        // The two go on apart and can still be brought together.
+        try copy.export(to: directory.file("copy.tdx"))
+        #expect(try log.importEvents(from: directory.file("copy.tdx")).recorded == 1)
+        try log.export(to: directory.file("log.tdx"))
+        #expect(try copy.importEvents(from: directory.file("log.tdx")).recorded == 1)
+    }
+
+    @Test func restoringInPlaceTakesAFreshOriginThoughTheFileMayHaveTheSameNumber() throws {
+        try log.backup(to: file)
+        try log.appendBlocking([.sample(1)])
+        log.close()
+        for _ in 0..<3 {
+            try EventLog.erase(directory.file("store"))
+            try EventLog.restore(from: file, into: directory.file("store"))
+            let again = try EventLog(opening: directory.file("store"))
+            #expect(again.origin != log.origin)
+            again.close()
+        }
+    }
+
+    @Test func originOfARestoredStoreStaysWhenItIsOpenedAgain() throws {
+        try log.backup(to: file)
+        try EventLog.restore(from: file, into: directory.file("restored"))
+        let first = try EventLog(opening: directory.file("restored"))
+        first.close()
+        #expect(try EventLog(opening: directory.file("restored")).origin == first.origin)
+    }
+
+    @Test func backupIsTakenWhileOthersAppend() throws {
+        let group = DispatchGroup()
+        DispatchQueue.global().async(group: group) {
+            for number in 0..<200 {
+                do { try log.appendBlocking([.sample(number)]) } catch { Issue.record(error) }
+            }
+        }
+        for round in 0..<5 {
+            let path = directory.file("hot\(round).mdb")
+            let summary = try log.backup(to: path)
+            try EventLog.restore(from: path, into: directory.file("hot\(round)"))
+            let copy = try EventLog(opening: directory.file("hot\(round)"))
+            #expect(copy.head.rawValue == summary.events)
+            #expect(try copy.verify().problems == [])
+        }
+        group.wait()
+        #expect(log.head.rawValue == 500)
+    }
+
+    @Test func onlyTheBackupIsLeftBehind() throws {
+        try log.backup(to: file)
+        try log.backup(to: file)
+        try EventLog.restore(from: file, into: directory.file("restored"))
+        let names = try FileManager.default.contentsOfDirectory(atPath: directory.path)
+        #expect(names.sorted() == ["backup.mdb", "restored", "store"])
+        let inside = try FileManager.default.contentsOfDirectory(
+            atPath: directory.file("restored"))
+        #expect(Set(inside).isSubset(of: ["store.json", "log.mdb", "log.mdb-lock"]))
+    }
+
+    @Test func catalogueOfViewsIsNotRestored() throws {
+        try log.setViews(ViewsEntry(number: 7, boot: ""), for: [Digest16(high: 1, low: 2)])
+        try log.backup(to: file)
+        try EventLog.restore(from: file, into: directory.file("restored"))
+        let copy = try EventLog(opening: directory.file("restored"))
+        #expect(try copy.viewsNumbers() == [])
+        #expect(try log.viewsNumbers() == [7])
+    }
+
+    @Test func restoreOverAStoreIsRefused() throws {
+        try log.backup(to: file)
+        let error = #expect(throws: LogError.self) {
+            try EventLog.restore(from: file, into: directory.file("store"))
+        }
+        #expect(error?.code == .storeExists)
+        #expect(try log.allEvents().count == 300)
+    }
+
+    @Test func restoreOfWhatIsNoBackupIsRefusedAndLeavesNothing() throws {
+        try log.backup(to: file)
+        let whole = Array(try Data(contentsOf: URL(fileURLWithPath: file)))
+        var flipped = whole
+        for index in stride(from: 8_192, to: whole.count, by: 4_096) { flipped[index + 10] ^= 0xFF }
+        let cases: [(String, [UInt8])] = [
+            ("empty", []), ("cut", Array(whole[..<(whole.count / 2)])),
+            ("text", Array("no backup".utf8)), ("flipped", flipped),
+        ]
+        for (name, bytes) in cases {
+            try Data(bytes).write(to: URL(fileURLWithPath: directory.file(name)))
+            let error = #expect(throws: LogError.self) {
+                try EventLog.restore(
+                    from: directory.file(name), into: directory.file("from-" + name))
+            }
+            #expect(error?.code == .damaged, "\(name): \(String(describing: error))")
+            #expect(!FileManager.default.fileExists(atPath: directory.file("from-" + name)))
+        }
+        let error = #expect(throws: LogError.self) {
+            try EventLog.restore(from: directory.file("none"), into: directory.file("from-none"))
+        }
+        #expect(error?.code == .notFound)
+    }
+
+    @Test func newerBackupIsRefusedByName() throws {
+        log.close()
+        try RawStore.edit(directory.file("store")) { transaction, tables in
+            try transaction.setMeta(tables, MetaKey.format, [9, 0, 0, 0])
+        }
+        let error = #expect(throws: LogError.self) {
+            try EventLog.restore(
+                from: directory.file("store/log.mdb"), into: directory.file("restored"))
+        }
+        #expect(error?.code == .newerFormat)
+        #expect(error?.message.contains("format 9") == true)
+    }
+}
+
+struct EraseTests {
+    @Test func erasedStoreLeavesNothingOfItself() throws {
+        let directory = try TemporaryDirectory()
+        let log = try directory.store()
+        let secret = Array("a sentence that must not stay".utf8)
+        try log.appendBlocking([ProposedEvent(type: "NoteTaken", tags: [], payload: secret)])
+        try log.mergeIndex()
+        try Data().write(to: URL(fileURLWithPath: directory.file("store/views-12.mdb")))
+        let busy = #expect(throws: LogError.self) { try EventLog.erase(directory.file("store")) }
+        #expect(busy?.code == .busy)
+        log.close()
+        try EventLog.erase(directory.file("store"))
+        #expect(!FileManager.default.fileExists(atPath: directory.file("store")))
+    }
+
+    @Test func whatIsNotTheStoresStays() throws {
+        let directory = try TemporaryDirectory()
+        try directory.store().close()
+        for name in ["notes.txt", "views-x.mdb", "log.mdb.bak"] {
+            try Data().write(to: URL(fileURLWithPath: directory.file("store/" + name)))
+        }
+        try EventLog.erase(directory.file("store"))
+        let left = try FileManager.default.contentsOfDirectory(atPath: directory.file("store"))
+        #expect(left.sorted() == ["log.mdb.bak", "notes.txt", "views-x.mdb"])
+    }
+
+    @Test func directoryThatIsNoStoreIsRefused() throws {
+        let directory = try TemporaryDirectory()
+        try Data().write(to: URL(fileURLWithPath: directory.file("log.mdb")))
+        let error = #expect(throws: LogError.self) { try EventLog.erase(directory.path) }
+        #expect(error?.code == .noStore)
+        #expect(FileManager.default.fileExists(atPath: directory.file("log.mdb")))
+    }
+
+    @Test func erasedStoreCanBeMadeAgain() throws {
+        let directory = try TemporaryDirectory()
+        let log = try directory.store()
+        log.close()
+        try EventLog.erase(directory.file("store"))
+        #expect(try directory.store().storeID != log.storeID)
+    }
+}

@@ -1,0 +1,172 @@
+import Foundation
+@testable import TapedeckLog
+import TapedeckModel
+import Testing
+
+/// Whatever happens to the bytes of the log file: an error that says so, or the right answer. Never a
+/// crash, never a wrong answer without a word.
+@Suite(.serialized) struct DamagedFileTests {
+    @Test(.timeLimit(.minutes(10))) func damagedFileGivesTheRightAnswerOrAnError() throws {
+        let directory = try TemporaryDirectory()
+        let seed = Seed.fresh()
+        let sample = try DamageSample(directory, seed: seed)
+        var outcomes: [String: Int] = [:]
+        for number in 0..<Seed.rounds("TAPEDECK_MUTANTS", 100) {
+            var random = SeededRandom(seed &+ UInt64(number) &* 1_000_003)
+            let (name, bytes) = sample.mutant(&random)
+            try sample.write(bytes)
+            let outcome = try sample.check("\(name), mutant \(number) of seed \(seed)")
+            outcomes["\(name): \(outcome)", default: 0] += 1
+        }
+        for (name, count) in outcomes.sorted(by: { $0.key < $1.key }) { print(count, name) }
+    }
+}
+
+/// A store whose answers are known, and its bytes.
+private struct DamageSample {
+    let path: String
+    let bytes: [UInt8]
+    /// The file as it was some commits ago.
+    let older: [UInt8]
+    let events: [EventEnvelope]
+    let receipts: [EventID: [Receipt]]
+    let overrides: [StampOverride]
+
+    init(_ directory: TemporaryDirectory, seed: UInt64) throws {
+        var random = SeededRandom(seed)
+        path = directory.file("store")
+        let log = try directory.store()
+        let other = try directory.store("other")
+        for _ in 0..<30 {
+            try log.appendBlocking((0..<20).map { _ in .full(&random, after: []) })
+            if random.chance(30) { try log.mergeIndex(keeping: 10, eventsPerRun: 80) }
+        }
+        log.close()
+        older = Array(try Data(contentsOf: URL(fileURLWithPath: path + "/log.mdb")))
+        let again = try EventLog(opening: path)
+        try other.appendBlocking((0..<100).map { _ in .full(&random, after: []) })
+        try other.export(to: directory.file("other.tdx"))
+        try again.importEvents(from: directory.file("other.tdx"))
+        for _ in 0..<5 {
+            try again.appendBlocking((0..<20).map { _ in .full(&random, after: []) })
+        }
+        try again.recordReceipts((1...40).map { .sample(of: again.origin, $0 * 3) })
+        events = try again.allEvents()
+        var receipts: [EventID: [Receipt]] = [:]
+        for event in events { receipts[event.id] = try again.receipts(of: event.id) }
+        self.receipts = receipts
+        overrides = try again.read { try again.overrides($0, changedAfter: 0).rows }
+        again.close()
+        bytes = Array(try Data(contentsOf: URL(fileURLWithPath: path + "/log.mdb")))
+    }
+
+    // MARK: - Damage
+
+    func mutant(_ random: inout SeededRandom) -> (name: String, bytes: [UInt8]) {
+        var changed = bytes
+        let pages = bytes.count / 4_096
+        func place(_ range: Range<Int>) -> Int { .random(in: range, using: &random) }
+        switch Int.random(in: 0..<10, using: &random) {
+        case 0...2:
+            for _ in 0..<Int.random(in: 1...4, using: &random) {
+                changed[place(0..<bytes.count)] ^= UInt8(1) << UInt8(place(0..<8))
+            }
+            return ("flipped bits", changed)
+        case 3:
+            let page = place(0..<pages) * 4_096
+            for _ in 0..<Int.random(in: 1...3, using: &random) {
+                changed[page + place(0..<40)] ^= UInt8(1) << UInt8(place(0..<8))
+            }
+            return ("flipped bits of a page's header", changed)
+        case 4:
+            changed[place(0..<2) * 4_096 + place(0..<160)] ^= UInt8(1) << UInt8(place(0..<8))
+            return ("flipped bit of a meta page", changed)
+        case 5:
+            let count = random.pick([64, 512, 4_096])
+            let start = place(0..<bytes.count / count) * count
+            for index in start..<min(start + count, bytes.count) { changed[index] = 0 }
+            return ("zeros", changed)
+        case 6:
+            let start = place(0..<bytes.count - 64)
+            changed.replaceSubrange(start..<start + 64, with: random.bytes(64))
+            return ("noise", changed)
+        case 7:
+            let (left, right) = (place(0..<pages) * 4_096, place(0..<pages) * 4_096)
+            changed.replaceSubrange(left..<left + 4_096, with: bytes[right..<right + 4_096])
+            return ("a page over another", changed)
+        case 8:
+            let page = place(0..<older.count / 4_096) * 4_096
+            changed.replaceSubrange(page..<page + 4_096, with: older[page..<page + 4_096])
+            return ("a page of an older commit", changed)
+        default:
+            changed.removeLast(place(1..<bytes.count))
+            return ("cut off", changed)
+        }
+    }
+
+    /// In place, so that the file keeps its number.
+    func write(_ changed: [UInt8]) throws {
+        let file = try #require(FileHandle(forWritingAtPath: path + "/log.mdb"))
+        try file.truncate(atOffset: 0)
+        try file.write(contentsOf: Data(changed))
+        try file.close()
+    }
+
+    // MARK: - Answers
+
+    /// What a call gives must be right, or a typed error.
+    private func answer<R: Equatable>(
+        _ expected: R, _ name: String, isRefused: inout Bool, _ body: () throws -> R
+    ) {
+        do {
+            let found = try body()
+            if found != expected { Issue.record("a wrong answer: \(name)") }
+        } catch let error as LogError {
+            isRefused = true
+            if error.code != .damaged { Issue.record("\(name): \(error)") }
+        } catch {
+            Issue.record("\(name): \(error)")
+        }
+    }
+
+    func check(_ name: String) throws -> String {
+        let log: EventLog
+        do throws(LogError) {
+            log = try EventLog(opening: path)
+        } catch {
+            if error.code != .damaged { Issue.record("\(name): \(error)") }
+            return "refused at opening"
+        }
+        defer { log.close() }
+        var isRefused = false
+        answer(events, name + ", all", isRefused: &isRefused) { try log.allEvents() }
+        for text in ProposedEvent.sampleTags {
+            let tag = Tag(unchecked: text)
+            answer(
+                events.filter { $0.tags.contains(tag) }, name + ", tag \(tag)",
+                isRefused: &isRefused
+            ) { try log.events(after: .start, limit: 10_000, tag: tag) }
+        }
+        for type in Set(events.map(\.type)) {
+            answer(
+                events.filter { $0.type == type }, name + ", type \(type)", isRefused: &isRefused
+            ) { try log.events(after: .start, limit: 10_000, type: type) }
+        }
+        for event in events {
+            answer(event, name + ", \(event.id)", isRefused: &isRefused) { try log.event(event.id) }
+            answer(receipts[event.id], name + ", receipts", isRefused: &isRefused) {
+                try log.receipts(of: event.id)
+            }
+        }
+        answer(overrides, name + ", overrides", isRefused: &isRefused) {
+            try log.read { try log.overrides($0, changedAfter: 0).rows }
+        }
+        let report = try log.verify()
+        if isRefused, report.isIntact { Issue.record("\(name): verify finds nothing") }
+        // Going on must not crash either.
+        _ = try? log.appendBlocking([.sample(1)])
+        _ = try? log.recordReceipts([.sample(of: log.origin, 1)])
+        _ = try? log.mergeIndex()
+        return isRefused ? "refused later" : report.isIntact ? "no harm" : "found by verify"
+    }
+}

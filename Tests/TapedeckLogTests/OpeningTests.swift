@@ -1,0 +1,173 @@
+import Foundation
+@testable import TapedeckLog
+import TapedeckLMDB
+import TapedeckModel
+import Testing
+
+struct OpeningTests {
+    @Test func reopenedStoreIsTheSame() throws {
+        let directory = try TemporaryDirectory()
+        let log = try directory.store()
+        try log.appendBlocking((0..<100).map { .sample($0) })
+        let (store, origin, events) = (log.storeID, log.origin, try log.allEvents())
+        log.close()
+        let again = try EventLog(opening: directory.file("store"))
+        #expect(again.storeID == store)
+        #expect(again.origin == origin)
+        #expect(try again.allEvents() == events)
+        #expect(try again.appendBlocking([.sample(1)]).firstID.sequence == 101)
+    }
+
+    @Test func storeIsOpenOnceInAProcess() throws {
+        let directory = try TemporaryDirectory()
+        let log = try directory.store()
+        let link = directory.file("link")
+        try FileManager.default.createSymbolicLink(
+            atPath: link, withDestinationPath: directory.file("store"))
+        for path in [directory.file("store"), directory.file("store") + "/", link] {
+            let error = #expect(throws: LogError.self) { try EventLog(opening: path) }
+            #expect(error?.code == .busy)
+        }
+        log.close()
+        try EventLog(opening: link).close()
+    }
+
+    @Test func storeThatNobodyHoldsIsClosed() throws {
+        let directory = try TemporaryDirectory()
+        // The last reference may go in the background, where the index is merged.
+        try directory.store().close()
+        for _ in 0..<20 {
+            let log = try #require(openSoon(directory.file("store")), "the store was never closed")
+            try log.appendBlocking((0..<100).map { .sample($0) })
+        }
+    }
+
+    private func openSoon(_ path: String) -> EventLog? {
+        for _ in 0..<500 {
+            if let log = try? EventLog(opening: path, options: .init(unindexedEventsMax: 10)) {
+                return log
+            }
+            usleep(10_000)
+        }
+        return nil
+    }
+
+    @Test func callsAfterClosingAreRefused() throws {
+        let directory = try TemporaryDirectory()
+        let log = try directory.store()
+        try log.appendBlocking([.sample(1)])
+        log.close()
+        log.close()
+        let calls: [(EventLog) throws -> Void] = [
+            { _ = try $0.appendBlocking([.sample(1)]) }, { _ = try $0.events(after: .start) },
+            { _ = try $0.verify() }, { _ = try $0.export(to: directory.file("x")) },
+            { _ = try $0.backup(to: directory.file("x")) }, { try $0.mergeIndex() },
+            { _ = try $0.recordReceipts([.sample(of: $0.origin)]) }, { _ = try $0.currentHead() },
+        ]
+        for call in calls {
+            let error = #expect(throws: LogError.self) { try call(log) }
+            #expect(error?.code == .closed)
+        }
+    }
+
+    @Test func secondStoreIsNotMadeOverTheFirst() throws {
+        let directory = try TemporaryDirectory()
+        try directory.store().close()
+        let error = #expect(throws: LogError.self) { try directory.store() }
+        #expect(error?.code == .storeExists)
+    }
+
+    @Test func missingStoreIsNamed() throws {
+        let error = #expect(throws: LogError.self) {
+            try EventLog(opening: TemporaryDirectory().file("nothing"))
+        }
+        #expect(error?.code == .noStore)
+    }
+
+    @Test func newerFormatIsRefusedByName() throws {
+        let directory = try TemporaryDirectory()
+        try directory.store().close()
+        try Data(#"{"format":2,"store":"00"}"#.utf8)
+            .write(to: URL(fileURLWithPath: directory.file("store/store.json")))
+        let error = #expect(throws: LogError.self) {
+            try EventLog(opening: directory.file("store"))
+        }
+        #expect(error?.code == .newerFormat)
+        #expect(error?.message.contains("format 2") == true)
+    }
+
+    struct Damage: CustomTestStringConvertible {
+        var testDescription: String
+        var damage: @Sendable (_ store: String) throws -> Void
+    }
+
+    static let damages: [Damage] = [
+        Damage(testDescription: "log missing") { try FileManager.default.removeItem(atPath: $0 + "/log.mdb") },
+        Damage(testDescription: "log empty") { try Data().write(to: URL(fileURLWithPath: $0 + "/log.mdb")) },
+        Damage(testDescription: "log of ten bytes") { truncate($0 + "/log.mdb", 10) },
+        Damage(testDescription: "log of one page") { truncate($0 + "/log.mdb", 4_096) },
+        Damage(testDescription: "log of one page and a bit") { truncate($0 + "/log.mdb", 4_200) },
+        Damage(testDescription: "log of two pages") { truncate($0 + "/log.mdb", 8_192) },
+        Damage(testDescription: "log cut in the middle") { truncate($0 + "/log.mdb", 40_000) },
+        Damage(testDescription: "log without its last byte") { path in
+            let size = try Data(contentsOf: URL(fileURLWithPath: path + "/log.mdb")).count
+            truncate(path + "/log.mdb", off_t(size - 1))
+        },
+        Damage(testDescription: "log of noise") { path in
+            var random = SeededRandom(1)
+            try Data(random.bytes(100_000)).write(to: URL(fileURLWithPath: path + "/log.mdb"))
+        },
+        Damage(testDescription: "log of text") { path in
+            try Data(repeating: 0x41, count: 100_000).write(to: URL(fileURLWithPath: path + "/log.mdb"))
+        },
+        Damage(testDescription: "log of zeros") { path in
+            try Data(count: 100_000).write(to: URL(fileURLWithPath: path + "/log.mdb"))
+        },
+        Damage(testDescription: "log is a directory") { path in
+            try FileManager.default.removeItem(atPath: path + "/log.mdb")
+            try FileManager.default.createDirectory(
+                atPath: path + "/log.mdb/inside", withIntermediateDirectories: true)
+        },
+        Damage(testDescription: "foreign LMDB file") { path in
+            try FileManager.default.removeItem(atPath: path + "/log.mdb")
+            let environment = try Environment(path: path + "/log.mdb", options: .init(creates: true))
+            let table = try environment.openTable("other")
+            try environment.write { try $0.put(table, [1], [2]) }
+            environment.close()
+        },
+        Damage(testDescription: "marker of noise") { path in
+            try Data([1, 2, 3]).write(to: URL(fileURLWithPath: path + "/store.json"))
+        },
+    ]
+
+    @Test(arguments: damages) func damagedStoreIsRefusedWithATypedError(_ damage: Damage) throws {
+        let directory = try TemporaryDirectory()
+        let log = try directory.store()
+        try log.appendBlocking((0..<500).map { .sample($0, payload: 100) })
+        log.close()
+        try damage.damage(directory.file("store"))
+        let error = #expect(throws: LogError.self) {
+            try EventLog(opening: directory.file("store"))
+        }
+        #expect(error?.code == .damaged, "\(String(describing: error))")
+        #expect(error?.message.contains(directory.path) == true)
+        let report = try EventLog.verify(directory.file("store"))
+        #expect(!report.isIntact)
+    }
+
+    @Test func copiedStoreTakesAnOriginOfItsOwn() throws {
+        let directory = try TemporaryDirectory()
+        let log = try directory.store()
+        try log.appendBlocking([.sample(1), .sample(2)])
+        let origin = log.origin
+        log.close()
+        try FileManager.default.copyItem(
+            atPath: directory.file("store"), toPath: directory.file("copy"))
+        let copy = try EventLog(opening: directory.file("copy"))
+        #expect(copy.storeID == log.storeID)
+        #expect(copy.origin != origin)
+        #expect(try copy.appendBlocking([.sample(3)]).firstID == EventID(origin: copy.origin, sequence: 1))
+        #expect(try EventLog(opening: directory.file("store")).origin == origin)
+        #expect(try copy.verify().problems == [])
+    }
+}

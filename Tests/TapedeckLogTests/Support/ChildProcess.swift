@@ -1,0 +1,51 @@
+import Foundation
+
+/// A `tapedeck-crash-child`; see `Tests/CrashChild/main.swift`.
+final class ChildProcess {
+    private let process = Process()
+    private let output = Pipe()
+
+    /// Starts it; returns when it has opened the store.
+    init(_ directory: String, seed: UInt64, _ rest: String...) throws {
+        process.executableURL = try ChildProcess.executable()
+        process.arguments = [directory, String(seed)] + rest
+        process.standardOutput = output
+        try process.run()
+    }
+
+    deinit { if process.isRunning { kill() } }
+
+    /// Beside the test bundle, in the build directory.
+    private static func executable() throws -> URL {
+        let places = [
+            URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent(),
+            Bundle(for: ChildProcess.self).bundleURL.deletingLastPathComponent(),
+            Bundle.main.bundleURL, Bundle.main.bundleURL.deletingLastPathComponent(),
+        ]
+        for place in places {
+            let file = place.appendingPathComponent("tapedeck-crash-child")
+            if FileManager.default.isExecutableFile(atPath: file.path) { return file }
+        }
+        throw CocoaError(.fileNoSuchFile, userInfo: [NSFilePathErrorKey: "tapedeck-crash-child"])
+    }
+
+    /// Waits for the first line.
+    func waitUntilOpen() { _ = firstBytes }
+
+    private lazy var firstBytes: Data = output.fileHandleForReading.availableData
+
+    /// Kills it at once, as kill -9 does.
+    func kill() { Foundation.kill(process.processIdentifier, SIGKILL) }
+
+    /// Waits for its end and reads what it has said: the last number it acknowledged, and whether it
+    /// ended well.
+    func finish() throws -> (acknowledged: UInt64, isDone: Bool, lines: [String]) {
+        var data = firstBytes
+        data.append(try output.fileHandleForReading.readToEnd() ?? Data())
+        process.waitUntilExit()
+        let lines = String(decoding: data, as: UTF8.self).split(separator: "\n").map(String.init)
+        let last = lines.last { $0.hasPrefix("ack ") }?.dropFirst("ack ".count)
+        let isDone = process.terminationReason == .exit && process.terminationStatus == 0
+        return (last.flatMap { UInt64($0) } ?? 0, isDone, lines)
+    }
+}

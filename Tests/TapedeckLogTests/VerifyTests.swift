@@ -1,0 +1,247 @@
+import Foundation
+import TapedeckLMDB
+@testable import TapedeckLog
+import TapedeckModel
+import Testing
+
+/// Damage that is planted in a store's tables, in order as LMDB sees it, is found and named.
+struct VerifyTests {
+    struct Plant: CustomTestStringConvertible {
+        var testDescription: String
+        var kind: VerifyReport.Problem.Kind
+        var position: UInt64?
+        var damage: @Sendable (borrowing WriteTransaction, LogTables) throws -> Void
+    }
+
+    static let plants: [Plant] = [
+        Plant(testDescription: "flipped payload", kind: .record, position: 10) {
+            try change($0, $1, at: 10) { $0[$0.count - 1] ^= 1 }
+        },
+        Plant(testDescription: "flipped checksum", kind: .record, position: 10) {
+            try change($0, $1, at: 10) { $0[0] ^= 1 }
+        },
+        Plant(testDescription: "record cut off", kind: .record, position: 10) {
+            try change($0, $1, at: 10) { $0.removeLast(30) }
+        },
+        Plant(testDescription: "no record at all", kind: .record, position: 10) {
+            try change($0, $1, at: 10) { $0 = [1, 2, 3] }
+        },
+        Plant(testDescription: "missing event", kind: .position, position: 10) {
+            try $0.delete($1.events, integer: 10)
+        },
+        Plant(testDescription: "forged payload, checksum in order", kind: .chain) {
+            try change($0, $1, at: 10) {
+                $0[$0.count - 1] ^= 1
+                seal(&$0)
+            }
+        },
+        Plant(testDescription: "swapped records", kind: .record, position: 10) {
+            let other = Array(try $0.get($1.events, integer: 11) ?? .init(start: nil, count: 0))
+            try change($0, $1, at: 10) { $0 = other }
+        },
+        Plant(testDescription: "forged sequence", kind: .sequence, position: 10) {
+            try change($0, $1, at: 10) {
+                $0[24] = 99
+                seal(&$0)
+            }
+        },
+        Plant(testDescription: "forged origin", kind: .record, position: 10) {
+            try change($0, $1, at: 10) {
+                $0[32] = 7
+                seal(&$0)
+            }
+        },
+        Plant(testDescription: "last sequence of an origin", kind: .origin) {
+            try changeMeta($0, $1, MetaKey.origin(0)) { $0[16] ^= 1 }
+        },
+        Plant(testDescription: "segment of an origin", kind: .origin, position: 120) {
+            try changeMeta($0, $1, MetaKey.origin(0)) { $0[40] ^= 1 }
+        },
+        Plant(testDescription: "index entry gone", kind: .index) {
+            var key: [UInt8] = []
+            do {
+                let cursor = try $0.cursor($1.index)
+                key = Array(try cursor.first()?.key ?? .init(start: nil, count: 0))
+            }
+            try $0.delete($1.index, key)
+        },
+        Plant(testDescription: "index entry flipped", kind: .index) {
+            try changeIndex($0, $1) { $0[0] ^= 1 }
+        },
+        Plant(testDescription: "index entry forged", kind: .index) {
+            var key: [UInt8] = []
+            do {
+                let cursor = try $0.cursor($1.index)
+                key = Array(try cursor.first()?.key ?? .init(start: nil, count: 0))
+            }
+            var value: [UInt8] = [1, 1]
+            SealedValue.seal(&value, key: key)
+            try $0.put($1.index, key, value)
+        },
+        Plant(testDescription: "index covers too much", kind: .meta) {
+            try changeMeta($0, $1, MetaKey.runs) { $0[9] ^= 1 }
+        },
+        Plant(testDescription: "receipt flipped", kind: .receipt) {
+            let key = ReceiptRow.key(0, 5, LineageID(high: 1, low: 1))
+            var value = Array(try $0.get($1.receipts, key) ?? .init(start: nil, count: 0))
+            value[3] ^= 1
+            try $0.put($1.receipts, key, value)
+        },
+        Plant(testDescription: "receipt gone", kind: .override, position: 5) {
+            try $0.delete($1.receipts, ReceiptRow.key(0, 5, LineageID(high: 1, low: 1)))
+        },
+        Plant(testDescription: "override gone", kind: .override, position: 5) {
+            try $0.delete($1.overrides, integer: 5)
+        },
+        Plant(testDescription: "change gone", kind: .override) {
+            try $0.delete($1.changes, integer: 1)
+        },
+    ]
+
+    @Test(arguments: plants) func plantedDamageIsFoundAndNamed(_ plant: Plant) throws {
+        let directory = try TemporaryDirectory()
+        let log = try directory.store()
+        for round in 0..<6 { try log.appendBlocking((0..<20).map { .sample($0 + round) }) }
+        try log.mergeIndex(keeping: 30, eventsPerRun: 40)
+        try log.recordReceipts([.sample(of: log.origin, 5), .sample(of: log.origin, 6)])
+        #expect(try log.verify().problems == [])
+        log.close()
+        try RawStore.edit(directory.file("store"), plant.damage)
+        let report = try EventLog.verify(directory.file("store"))
+        #expect(!report.isIntact)
+        #expect(report.problemCount >= report.problems.count)
+        let found = report.problems.filter {
+            $0.kind == plant.kind && (plant.position == nil || $0.position == plant.position)
+        }
+        #expect(!found.isEmpty, "\(report.problems)")
+    }
+
+    @Test func soundStoreIsCountedWhole() throws {
+        let directory = try TemporaryDirectory()
+        let log = try directory.store()
+        let other = try directory.store("other")
+        try log.appendBlocking((0..<500).map { .sample($0) })
+        try other.appendBlocking((0..<50).map { .sample($0) })
+        try other.export(to: directory.file("other.tdx"))
+        try log.importEvents(from: directory.file("other.tdx"))
+        try log.mergeIndex(keeping: 100, eventsPerRun: 90)
+        try log.recordReceipts([.sample(of: log.origin, 5), .sample(of: log.origin, 6)])
+        var reports: [LogProgress] = []
+        let report = try log.verify { reports.append($0) }
+        #expect(report.isIntact)
+        #expect(report.events == 550)
+        #expect(report.lookups == 550)
+        #expect(report.origins == 2)
+        #expect(report.indexed == 450)
+        #expect(report.entries == 900)
+        #expect(report.receipts == 2)
+        #expect(report.overrides == 2)
+        #expect(report.pages > 10)
+        #expect(reports.last == LogProgress(phase: .checking, done: 550, total: 550))
+        let text = try JSONEncoder().encode(report)
+        #expect(try JSONDecoder().decode(VerifyReport.self, from: text) == report)
+    }
+
+    @Test func storeThatIsWrittenToMeanwhileIsSound() throws {
+        let directory = try TemporaryDirectory()
+        let log = try directory.store()
+        try log.appendBlocking((0..<200).map { .sample($0) })
+        let group = DispatchGroup()
+        DispatchQueue.global().async(group: group) {
+            for round in 0..<60 {
+                do {
+                    try log.appendBlocking((0..<50).map { .sample($0) })
+                    if round % 5 == 0 { try log.mergeIndex(keeping: 10, eventsPerRun: 64) }
+                    try log.recordReceipts([.sample(of: log.origin, UInt64(round) + 1)])
+                } catch {
+                    Issue.record(error)
+                }
+            }
+        }
+        for _ in 0..<10 { #expect(try log.verify().problems == []) }
+        group.wait()
+        #expect(try log.verify().problems == [])
+    }
+
+    @Test func manyProblemsAreCountedAndTheFirstListed() throws {
+        let directory = try TemporaryDirectory()
+        let log = try directory.store()
+        try log.appendBlocking((0..<400).map { .sample($0) })
+        log.close()
+        try RawStore.edit(directory.file("store")) { transaction, tables in
+            for position in UInt64(1)...300 {
+                try change(transaction, tables, at: position) { $0[8] ^= 0xFF }
+            }
+        }
+        let report = try EventLog.verify(directory.file("store"))
+        #expect(report.problems.count(where: { $0.kind == .record }) == VerifyReport.problemsOfAKindMax)
+        #expect(report.problemCount > 300)
+    }
+
+    @Test func damagedEventStopsReadersWithItsPosition() throws {
+        let directory = try TemporaryDirectory()
+        let log = try directory.store()
+        try log.appendBlocking((0..<50).map { .sample($0) })
+        log.close()
+        try RawStore.edit(directory.file("store")) { transaction, tables in
+            try change(transaction, tables, at: 20) { $0[$0.count - 1] ^= 1 }
+        }
+        let again = try EventLog(opening: directory.file("store"))
+        let calls: [() throws -> Void] = [
+            { _ = try again.events(after: .start) },
+            { _ = try again.event(at: LogPosition(rawValue: 20)) },
+            { _ = try again.event(EventID(origin: again.origin, sequence: 20)) },
+            { _ = try again.export(to: directory.file("x.tdx")) },
+            { try again.mergeIndex() },
+        ]
+        for call in calls {
+            let error = #expect(throws: LogError.self) { try call() }
+            #expect(error?.code == .damaged)
+            #expect(error?.position?.rawValue == 20)
+        }
+        #expect(!FileManager.default.fileExists(atPath: directory.file("x.tdx")))
+        // What is not damaged stays readable, and the log goes on.
+        #expect(try again.events(after: LogPosition(rawValue: 20)).count == 30)
+        try again.appendBlocking([.sample(1)])
+    }
+}
+
+private func change(
+    _ transaction: borrowing WriteTransaction, _ tables: LogTables, at position: UInt64,
+    _ body: (inout [UInt8]) -> Void
+) throws {
+    var record = Array(
+        try transaction.get(tables.events, integer: position) ?? .init(start: nil, count: 0))
+    body(&record)
+    try transaction.put(tables.events, integer: position, record)
+}
+
+private func changeMeta(
+    _ transaction: borrowing WriteTransaction, _ tables: LogTables, _ key: [UInt8],
+    _ body: (inout [UInt8]) -> Void
+) throws {
+    var value = Array(try transaction.meta(tables, key) ?? .init(start: nil, count: 0))
+    body(&value)
+    try transaction.setMeta(tables, key, value)
+}
+
+private func changeIndex(
+    _ transaction: borrowing WriteTransaction, _ tables: LogTables,
+    _ body: (inout [UInt8]) -> Void
+) throws {
+    var (key, value): ([UInt8], [UInt8]) = ([], [])
+    do {
+        let cursor = try transaction.cursor(tables.index)
+        if let found = try cursor.first() { (key, value) = (Array(found.key), Array(found.value)) }
+    }
+    body(&value)
+    try transaction.put(tables.index, key, value)
+}
+
+/// Gives a record that was changed a checksum that fits.
+private func seal(_ record: inout [UInt8]) {
+    let checksum = record.withUnsafeBytes { crc32c(UnsafeRawBufferPointer(rebasing: $0[4...])) }
+    withUnsafeBytes(of: checksum.littleEndian) { bytes in
+        for index in 0..<4 { record[index] = bytes[index] }
+    }
+}
