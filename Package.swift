@@ -75,7 +75,7 @@ let package = Package(
         .testTarget(
             name: "TapedeckLogTests",
             dependencies: [
-                "TapedeckLMDB", "TapedeckLog", "TapedeckModel", "tapedeck-crash-child",
+                "TapedeckLMDB", "TapedeckLog", "TapedeckModel", "tapedeck-crash-child", crypto,
             ],
             swiftSettings: settings),
         .testTarget(

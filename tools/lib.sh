@@ -85,3 +85,42 @@ release_build() {
 
 # A duration since a time in seconds with decimals, as "12.3 s".
 elapsed() { awk -v from="$1" -v to="$EPOCHREALTIME" 'BEGIN { printf "%.1f s", to - from }'; }
+
+# Ends every process of a session, whatever groups they have made; a test's children have their own.
+kill_session() {
+    local stat fields
+    for stat in /proc/[0-9]*/stat; do
+        # "pid (name) state parent group session …"; a name may hold anything.
+        read -r -d '' fields <"$stat" 2>/dev/null || true
+        fields=(${fields##*) })
+        if [[ ${fields[3]:-} == "$1" ]]; then
+            stat=${stat%/stat}
+            kill -9 "${stat##*/}" 2>/dev/null || true
+        fi
+    done
+}
+
+# Runs a command for so many seconds at the most, and ends with 124 where that was not enough. Nothing
+# that the command has started outlives it.
+#   limited SECONDS COMMAND...
+limited() {
+    local end=$((SECONDS + $1)) status=0
+    shift
+    # A shell makes what it runs in the background deaf to interrupts; tests send them.
+    setsid env --default-signal=INT,QUIT "$@" &
+    limited_session=$!
+    trap 'kill_session "$limited_session"' EXIT
+    trap 'exit 130' INT TERM HUP
+    while kill -0 "$limited_session" 2>/dev/null && [[ $SECONDS -lt $end ]]; do sleep 0.2; done
+    if kill -0 "$limited_session" 2>/dev/null; then
+        status=124
+    else
+        wait "$limited_session" || status=$?
+    fi
+    {
+        kill_session "$limited_session"
+        wait "$limited_session" || true
+    } 2>/dev/null
+    trap - EXIT INT TERM HUP
+    return "$status"
+}

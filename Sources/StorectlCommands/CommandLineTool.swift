@@ -19,6 +19,7 @@ public enum CommandLineTool {
     @MainActor
     public static func run() async -> Never {
         StandardOutput.occupyStandardDescriptors()
+        Interruption.unblock()
         // A closed pipe is an error of `write`, which ends the command in an orderly way.
         signal(SIGPIPE, SIG_IGN)
         exit(await run(Array(CommandLine.arguments.dropFirst())))

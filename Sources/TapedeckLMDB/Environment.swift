@@ -62,7 +62,9 @@ package final class Environment: Sendable {
         }
         var created: OpaquePointer?
         let code = mdb_env_create(&created)
-        guard code == MDB_SUCCESS, let environment = created else { throw LMDBError(code, path: path) }
+        guard code == MDB_SUCCESS, let environment = created else {
+            throw LMDBError(code, path: path)
+        }
         var flags = UInt32(MDB_NOTLS | MDB_NOSUBDIR)
         if options.isUnsynced { flags |= UInt32(MDB_NOSYNC) }
         if options.isReadOnly { flags |= UInt32(MDB_RDONLY) }

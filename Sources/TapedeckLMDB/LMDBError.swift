@@ -55,7 +55,8 @@ package struct LMDBError: Error, CustomStringConvertible {
     private static func kind(of number: Int32, path: String) -> Kind {
         switch number {
         case ENOSPC, EDQUOT: .diskFull
-        case EIO: freeBytes(path).map { $0 < diskFullFreeBytesMax } == true ? .diskFull : .inputOutput
+        case EIO:
+            freeBytes(path).map { $0 < diskFullFreeBytesMax } == true ? .diskFull : .inputOutput
         case MDB_MAP_FULL: .mapFull
         case EROFS: .readOnly
         case EACCES, EPERM: .accessDenied

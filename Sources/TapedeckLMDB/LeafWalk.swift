@@ -145,8 +145,10 @@ extension ReadTransaction {
         return LeafMap(key, in: handle)
     }
 
-    /// Calls `body` with every entry of a table of integer keys in (`after`, `through`], in order; says
-    /// the last key. The third argument is the entry's place (`LeafMap.entry`), or 0 for a large one.
+    /// Calls `body` with every entry of a table of integer keys in (`after`, `through`], in order;
+    /// says the last key.
+    ///
+    /// The third argument is the entry's place (`LeafMap.entry`), or 0 for a large one.
     package func walk(
         _ table: Table, _ map: LeafMap, after: UInt64, through: UInt64,
         _ body: (UInt64, UnsafeRawBufferPointer, Int) throws -> Void

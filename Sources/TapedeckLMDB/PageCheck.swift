@@ -47,7 +47,7 @@ package enum PageCheck {
     package static let problemsMax = 100
 
     /// `.quick` reads the leaves, too, of files up to this size: 50 ms at the most.
-    static let quickBytesMax = 64 << 20
+    static let quickBytesMax = 128 << 20
 
     /// How often a check is repeated that a commit has overtaken.
     private static let attemptsMax = 5
@@ -79,8 +79,9 @@ package enum PageCheck {
         metas.compactMap { try? $0.get() }.max { $0.transaction < $1.transaction }
     }
 
-    /// Two neighbouring commits write the meta pages in turn, even ones the first. Otherwise one of
-    /// them is damaged, and the file would fall back by a commit without a word.
+    /// Two neighbouring commits write the meta pages in turn, even ones the first.
+    ///
+    /// Otherwise one of them is damaged, and the file would fall back by a commit without a word.
     private static func compare(_ first: PageFile.Meta, _ second: PageFile.Meta) -> String? {
         if first.pageSizeBytes != second.pageSizeBytes {
             return "it counts other bytes to a page than page 0"
@@ -95,8 +96,10 @@ package enum PageCheck {
     private static func look(
         _ path: String, _ extent: Extent
     ) throws(LMDBError) -> (Report, UInt64?) {
+        // The length is asked after the meta pages were read: a commit in between makes the file longer
+        // than they say, and never shorter.
+        let metas = try PageFile(path).metas()
         let file = try PageFile(path)
-        let metas = try file.metas()
         var report = Report()
         for case .failure(let problem) in metas { report.add(problem.page, problem.what) }
         guard report.problemCount == 0, let meta = newest(metas) else {

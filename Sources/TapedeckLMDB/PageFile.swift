@@ -56,7 +56,9 @@ struct PageFile: ~Copyable {
         return count
     }
 
-    /// Reads both meta pages. The second one stands one page behind the first, whose size is in it.
+    /// Reads both meta pages.
+    ///
+    /// The second one stands one page behind the first, whose size is in it.
     func metas() throws(LMDBError) -> [Result<Meta, PageProblem>] {
         var found: [Result<Meta, PageProblem>] = []
         let buffer = UnsafeMutableRawBufferPointer.allocate(
@@ -67,7 +69,8 @@ struct PageFile: ~Copyable {
             let count = try read(buffer, at: offset)
             guard count == PageFile.metaCount else {
                 return found + [
-                    .failure(PageProblem(page: page, what: "the file ends before its meta page does"))
+                    .failure(
+                        PageProblem(page: page, what: "the file ends before its meta page does"))
                 ]
             }
             let meta = Meta.read(UnsafeRawBufferPointer(buffer), page: page)
@@ -100,7 +103,8 @@ struct PageFile: ~Copyable {
             else { return problem("it is no meta page of LMDB") }
             guard version == PageFile.version else {
                 return problem(
-                    "it is of LMDB's data format \(version); this program reads \(PageFile.version)")
+                    "it is of LMDB's data format \(version); this program reads \(PageFile.version)"
+                )
             }
             let free = Tree(bytes, at: 40)
             guard PageFile.pageSizes.contains(Int(free.pad)) else {

@@ -44,7 +44,8 @@ final class PageWalk {
     func run() throws(LMDBError) -> PageCheck.Report {
         guard meta.lastPage >= 1, meta.lastPage < filePages + PageWalk.unwrittenPagesMax else {
             report.add(
-                0, "the meta page counts \(meta.lastPage) pages, the file has \(filePages): it was"
+                0,
+                "the meta page counts \(meta.lastPage) pages, the file has \(filePages): it was"
                     + " cut off, or the count is damaged")
             return report
         }
@@ -142,7 +143,8 @@ final class PageWalk {
         }
         guard flags == (isLeaf ? PageFile.Flags.leaf : PageFile.Flags.branch) else {
             return report.add(
-                page, "it should be a \(isLeaf ? "leaf" : "branch") of \(context.name); its flags"
+                page,
+                "it should be a \(isLeaf ? "leaf" : "branch") of \(context.name); its flags"
                     + " are \(flags)")
         }
         guard let nodes = nodes(bytes, page, isLeaf, lower, upper, context) else { return }
@@ -366,7 +368,8 @@ final class PageWalk {
         _ first: UInt64, _ count: UInt64, from parent: UInt64, _ name: String
     ) -> Bool {
         let end = first.addingReportingOverflow(count)
-        guard first >= 2, !end.overflow, end.partialValue <= min(meta.lastPage + 1, filePages) else {
+        guard first >= 2, !end.overflow, end.partialValue <= min(meta.lastPage + 1, filePages)
+        else {
             report.add(parent, "it leads to page \(first), which is outside the file (\(name))")
             return false
         }
@@ -381,7 +384,8 @@ final class PageWalk {
     }
 
     /// Reads a page into the buffer of its level.
-    private func read(_ page: UInt64, _ level: UInt16) throws(LMDBError) -> UnsafeRawBufferPointer? {
+    private func read(_ page: UInt64, _ level: UInt16) throws(LMDBError) -> UnsafeRawBufferPointer?
+    {
         while buffers.count < Int(level) {
             buffers.append(.allocate(byteCount: pageSize, alignment: 8))
         }

@@ -142,7 +142,9 @@ package struct ReadTransaction: ~Copyable, Readable {
     deinit { mdb_txn_abort(handle) }
 }
 
-/// The one writer. Ends by `commit()`; dropping it undoes all.
+/// The one writer.
+///
+/// Ends by `commit()`; dropping it undoes all.
 package struct WriteTransaction: ~Copyable, Writable {
     package let handle: OpaquePointer
     package let path: String

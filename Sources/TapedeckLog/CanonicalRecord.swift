@@ -218,14 +218,15 @@ extension [UInt8] {
     ) {
         let start = count
         let bytes = event.bytes
-        var flags: RecordLayout.Flags = []
-        if !event.fact.isEmpty { flags.insert(.fact) }
-        if event.hasObservedAt { flags.insert(.observedAt) }
-        if !event.causation.isEmpty { flags.insert(.causation) }
-        if !event.correlation.isEmpty { flags.insert(.correlation) }
-        if !event.reissuedFrom.isEmpty { flags.insert(.reissued) }
-        if chain != nil { flags.insert(.chain) }
-        if event.isStampGiven { flags.insert(.stampGiven) }
+        var flags: UInt8 = 0
+        func set(_ flag: RecordLayout.Flags, _ isSet: Bool) { if isSet { flags |= flag.rawValue } }
+        set(.fact, !event.fact.isEmpty)
+        set(.observedAt, event.hasObservedAt)
+        set(.causation, !event.causation.isEmpty)
+        set(.correlation, !event.correlation.isEmpty)
+        set(.reissued, !event.reissuedFrom.isEmpty)
+        set(.chain, chain != nil)
+        set(.stampGiven, event.isStampGiven)
         let payloadStart =
             RecordLayout.headerCount + 2 * event.tagCount + event.tagByteCount + event.fact.count
             + event.causation.count + event.correlation.count + event.reissuedFrom.count
@@ -234,7 +235,7 @@ extension [UInt8] {
         reserveCapacity(start + payloadStart + event.payload.count)
         appendLittleEndian(UInt32(0))
         append(RecordLayout.format)
-        append(flags.rawValue)
+        append(flags)
         appendLittleEndian(event.schemaVersion)
         appendLittleEndian(identity.position)
         appendLittleEndian(identity.stamp.rawValue)
@@ -251,7 +252,9 @@ extension [UInt8] {
             appendLittleEndian(UInt16(tag.count))
             append(contentsOf: tag)
         }
-        for part in [event.fact, event.causation, event.correlation, event.reissuedFrom, event.keyID]
+        for part in [
+            event.fact, event.causation, event.correlation, event.reissuedFrom, event.keyID,
+        ]
         where !part.isEmpty {
             append(contentsOf: UnsafeRawBufferPointer(rebasing: bytes[part]))
         }

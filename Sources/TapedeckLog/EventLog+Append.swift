@@ -38,7 +38,8 @@ extension EventLog {
         try EventLog.check(events)
         if durability == .buffered {
             try queue.add(
-                AppendRequest(events, condition, isBuffered: true) { _ in }, drain: { self.drain() })
+                AppendRequest(events, condition, isBuffered: true) { _ in }, drain: { self.drain() }
+            )
             return nil
         }
         let result: Result<AppendedEvents, LogError> = await withCheckedContinuation { waiting in
@@ -101,7 +102,8 @@ extension EventLog {
             }
             guard event.type.isWellFormed else {
                 throw LogError(
-                    .invalidType, "\"\(event.type.name.prefix(40))\" is not the name of an event type",
+                    .invalidType,
+                    "\"\(event.type.name.prefix(40))\" is not the name of an event type",
                     hint: "use letters, digits, dots and underscores, such as WatchLaterToggled")
             }
             guard event.atMilliseconds.map({ $0 <= Stamp.millisecondsMax }) ?? true else {

@@ -35,12 +35,14 @@ extension EventLog {
             let report = try PageCheck.run(part)
             if let first = report.problems.first {
                 throw LogError(
-                    .damaged, "\(directory.log) is damaged; in its copy, page \(first.page): \(first.what)",
+                    .damaged,
+                    "\(directory.log) is damaged; in its copy, page \(first.page): \(first.what)",
                     hint: "storectl verify says where; restore an earlier backup")
             }
             let events = try EventLog.eventCount(part)
             var facts = stat()
             guard stat(part, &facts) == 0 else { throw LogError.system(errno, path) }
+            try DurableFile.synchronize(part)
             try ReplacedFile.move(part, to: path)
             return BackupSummary(events: events, bytes: UInt64(facts.st_size))
         }
@@ -48,7 +50,8 @@ extension EventLog {
 
     private static func eventCount(_ path: String) throws -> UInt64 {
         defer { unlink(path + "-lock") }
-        let environment = try Environment(path: path, options: .init(tablesMax: 8, isReadOnly: true))
+        let environment = try Environment(
+            path: path, options: .init(tablesMax: 8, isReadOnly: true))
         defer { environment.close() }
         let events = try environment.openTable("events", integerKeys: true)
         return try environment.read { UInt64(try $0.count(events)) }

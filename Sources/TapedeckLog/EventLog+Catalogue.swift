@@ -41,7 +41,8 @@ extension EventLog {
 
     private static func entry(_ bytes: UnsafeRawBufferPointer) -> ViewsEntry? {
         var reader = ByteReader(bytes)
-        guard let number = reader.littleEndian(UInt64.self), let boot = reader.prefixedString() else {
+        guard let number = reader.littleEndian(UInt64.self), let boot = reader.prefixedString()
+        else {
             return nil
         }
         return ViewsEntry(number: number, boot: boot)

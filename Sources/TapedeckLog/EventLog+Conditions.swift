@@ -18,7 +18,8 @@ extension EventLog {
             if accepted.contains(where: matches) {
                 return EventLog.conditionFailed(tags, position: nil)
             }
-            guard let term = tags.first.map({ Term(tag: $0) }) ?? types.first.map({ Term(type: $0) })
+            guard
+                let term = tags.first.map({ Term(tag: $0) }) ?? types.first.map({ Term(type: $0) })
             else { return nil }
             var found: LogPosition?
             try forEachPosition(of: term, transaction, after: after.rawValue) { position in
@@ -27,7 +28,9 @@ extension EventLog {
                 }
                 let record = try self.record(bytes, at: position)
                 var held: [Tag] = []
-                record.forEachTag { held.append(Tag(unchecked: String(decoding: $0, as: UTF8.self))) }
+                record.forEachTag {
+                    held.append(Tag(unchecked: String(decoding: $0, as: UTF8.self)))
+                }
                 guard Int(record.type) < state.types.count else {
                     throw LogError.damagedRecord(position, "it names type \(record.type)")
                 }

@@ -35,7 +35,8 @@ extension EventLog {
         let head = try currentHead().rawValue
         let (origins, types) = try dictionaries()
         var writer = ExportWriter(
-            try ReplacedFile(replacing: path), origins: origins, types: types.map { Array($0.name.utf8) })
+            try ReplacedFile(replacing: path), origins: origins,
+            types: types.map { Array($0.name.utf8) })
         try writer.begin(store: storeID)
         var position: UInt64 = 0
         while position < head {
@@ -119,7 +120,8 @@ private struct ExportWriter: ~Copyable {
     }
 
     var isFull: Bool {
-        blockEvents >= ExportFormat.eventsPerBlockMax || events.count >= ExportFormat.bytesPerBlockMax
+        blockEvents >= ExportFormat.eventsPerBlockMax
+            || events.count >= ExportFormat.bytesPerBlockMax
     }
 
     mutating func begin(store: OriginID) throws(LogError) {
@@ -146,7 +148,8 @@ private struct ExportWriter: ~Copyable {
             throw LogError.damagedRecord(record.position, "its sequence falls back")
         }
         stretches[record.origin] = first...record.sequence
-        if record.flags.contains(.chain), let chain = record.blocks.flatMap({ HashChain($0.chain) }) {
+        if record.flags.contains(.chain), let chain = record.blocks.flatMap({ HashChain($0.chain) })
+        {
             marks[record.origin] = ChainMark(
                 event: EventID(origin: origin, sequence: record.sequence), chain: chain)
         }

@@ -46,7 +46,8 @@ extension EventLog {
     ) throws(LogError) -> ImportSummary {
         var check = ImportCheck(self, path)
         try check.run(progress)
-        var summary = ImportSummary(events: check.events, recorded: 0, known: check.events, receipts: 0)
+        var summary = ImportSummary(
+            events: check.events, recorded: 0, known: check.events, receipts: 0)
         guard check.fresh > 0 || check.receipts > 0 else { return summary }
 
         var reader = try ExportReader(path, isHashed: false)

@@ -26,7 +26,9 @@ extension EventLog {
         }
     }
 
-    /// Brings the index up to the last event, and returns when that is done. Runs beside appends.
+    /// Brings the index up to the last event, and returns when that is done.
+    ///
+    /// Runs beside appends.
     ///
     /// It happens in the background too; this is for whoever has appended very much and wants the next
     /// program to find everything indexed.
@@ -48,8 +50,10 @@ extension EventLog {
         }
     }
 
-    /// Brings the index up to the head if more than `keeping` events are behind it, in runs of up to
-    /// `eventsPerRun`. Runs beside appends.
+    /// Brings the index up to the head if more than `keeping` events are behind it, in runs of up
+    /// to `eventsPerRun`.
+    ///
+    /// Runs beside appends.
     ///
     /// - Parameter waits: whether to wait where another thread or process is at it, or leave it to them.
     package func mergeIndex(

@@ -157,7 +157,12 @@ extension EventLog {
         try refreshState()
         return try read { transaction in
             guard let bytes = try transaction.get(self.tables.events, integer: position.rawValue)
-            else { return nil }
+            else {
+                // No range: an empty log has none.
+                let last = try self.lastPosition(transaction)
+                if position.rawValue >= 1, position.rawValue <= last { throw LogError.damagedRecord(position.rawValue, "it is missing") }
+                return nil
+            }
             return try self.envelope(self.record(bytes, at: position.rawValue))
         }
     }
@@ -219,7 +224,7 @@ extension EventLog {
             let cursor = try transaction.cursor(tables.meta)
             guard let entry = try cursor.lastBelow(MetaKey.segment(ordinal, id.sequence + 1)),
                 entry.key.starts(with: MetaKey.segments(ordinal)), entry.key.count == 13
-            else { return nil }
+            else { throw LogError.misplaced(id) }
             var key = ByteReader(UnsafeRawBufferPointer(rebasing: entry.key[5...]))
             guard let opened = SealedValue.open(entry.value, key: entry.key) else {
                 throw LogError.damagedRow(Array(entry.key))
@@ -227,19 +232,21 @@ extension EventLog {
             var value = ByteReader(opened)
             guard let first = key.bigEndian(UInt64.self),
                 let read = Segment(&value, firstSequence: first)
-            else { return nil }
+            else { throw LogError.misplaced(id) }
             segment = read
         }
-        let distance = id.sequence - segment.firstSequence
-        if segment.isDense { return segment.firstPosition + distance }
+        // What stands there has to say so itself: a row that is damaged must not lead to another event.
         let cursor = try transaction.cursor(tables.events)
-        var entry = try cursor.seek(integer: segment.firstPosition)
-        for _ in 0..<Segment.spreadMax {
-            guard let found = entry, let record = RecordView(found.value) else { return nil }
-            if record.origin == ordinal, record.sequence == id.sequence { return record.position }
+        let start = segment.firstPosition &+ (segment.isDense ? id.sequence &- segment.firstSequence : 0)
+        var entry = try cursor.seek(integer: start)
+        for _ in 0..<(segment.isDense ? 1 : Segment.spreadMax) {
+            guard let found = entry, let record = RecordView(found.value) else { break }
+            if record.origin == ordinal, record.sequence == id.sequence {
+                return found.key.loadUnaligned(as: UInt64.self)
+            }
             entry = try cursor.next()
         }
-        return nil
+        throw LogError.misplaced(id)
     }
 
     /// Calls `body` with the positions of a term behind `after`, ascending, until it says false.
@@ -254,7 +261,11 @@ extension EventLog {
             decoding: try transaction.meta(tables, MetaKey.runs))
         let cursor = try transaction.cursor(tables.index)
         for run in catalogue.runs where run.upper > after {
-            var entry = try cursor.seek(IndexEntry.key(run: run.number, term: term.hash))
+            // An entry whose key is damaged still stands between its neighbours, so the ones before and
+            // behind those of the term are looked at, too.
+            let before = try cursor.lastBelow(IndexEntry.key(run: run.number, term: term.hash))
+            try IndexEntry.check(before)
+            var entry = before == nil ? try cursor.first() : try cursor.next()
             while let found = entry, let read = IndexEntry.read(found.key),
                 read.run == run.number, read.term == term.hash
             {
@@ -263,6 +274,7 @@ extension EventLog {
                 for position in positions where try !body(position) { return }
                 entry = try cursor.next()
             }
+            try IndexEntry.check(entry)
         }
         let head = try lastPosition(transaction)
         let lower = max(after, catalogue.indexed)

@@ -35,7 +35,8 @@ extension EventLog {
                     let bytes = try transaction.get(self.tables.events, integer: position)
                 else {
                     throw LogError(
-                        .notFound, "a receipt is of event \(receipt.event), which is not recorded here",
+                        .notFound,
+                        "a receipt is of event \(receipt.event), which is not recorded here",
                         hint: "record the event first")
                 }
                 let record = try self.record(bytes, at: position)
@@ -100,7 +101,9 @@ extension EventLog {
             let change = found.key.loadUnaligned(as: UInt64.self)
             guard let position = ChangeRow.read(change, found.value),
                 let row = try override(at: position, transaction), row.change == change
-            else { throw LogError(.damaged, "change \(change) of the stamps that count is damaged") }
+            else {
+                throw LogError(.damaged, "change \(change) of the stamps that count is damaged")
+            }
             rows.append(row)
             entry = try cursor.next()
         }
@@ -111,11 +114,27 @@ extension EventLog {
     package func override(
         at position: UInt64, _ transaction: borrowing some Readable & ~Copyable
     ) throws -> StampOverride? {
-        guard let value = try transaction.get(tables.overrides, integer: position) else { return nil }
+        guard let value = try transaction.get(tables.overrides, integer: position) else {
+            try checkNeighbours(of: position, transaction)
+            return nil
+        }
         guard let row = OverrideRow.read(position, value) else {
             throw LogError.damagedRecord(position, "the stamp that counts of it is damaged")
         }
         return row
+    }
+
+    /// A row whose key is damaged still stands between its neighbours; see `forEachPosition`.
+    private func checkNeighbours(
+        of position: UInt64, _ transaction: borrowing some Readable & ~Copyable
+    ) throws {
+        let cursor = try transaction.cursor(tables.overrides)
+        let next = try cursor.seek(integer: position)
+        let before = next == nil ? try cursor.last() : try cursor.previous()
+        for entry in [next, before].compactMap({ $0 })
+        where SealedValue.open(entry.value, key: entry.key) == nil {
+            throw LogError.damagedRecord(position, "the stamp that counts of it may be damaged")
+        }
     }
 
     static func lastChange(

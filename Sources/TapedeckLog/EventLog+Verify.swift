@@ -107,8 +107,9 @@ struct Verification {
         try checkReceipts()
     }
 
-    /// Looks at the pages, at what the log keeps of itself and at the index tables. False where there
-    /// is no use in going on.
+    /// Looks at the pages, at what the log keeps of itself and at the index tables.
+    ///
+    /// False where there is no use in going on.
     private mutating func beginSnapshot(_ transaction: borrowing ReadTransaction) throws -> Bool {
         tell(.pages, 0, 1)
         let pages = try PageCheck.run(log.directory.log, isPinned: true)

@@ -18,7 +18,9 @@ internal import Synchronization
 public final class EventLog: Sendable {
     /// How an open log behaves.
     public struct Options: Sendable {
-        /// The first size of the file's map in bytes: address space, not disk. It doubles when full.
+        /// The first size of the file's map in bytes: address space, not disk.
+        ///
+        /// It doubles when full.
         public var mapSizeBytes: Int
         /// Whether nothing is ever written: for stores on read-only media.
         public var isReadOnly: Bool
@@ -53,7 +55,9 @@ public final class EventLog: Sendable {
     public let storeID: OriginID
     /// The origin that this store writes as.
     public let origin: OriginID
-    /// What is in memory of the log; replaced after each commit. See `LogState`.
+    /// What is in memory of the log; replaced after each commit.
+    ///
+    /// See `LogState`.
     let state: Mutex<LogState>
     let tail = TailIndex()
     let queue = AppendQueue()
@@ -66,7 +70,8 @@ public final class EventLog: Sendable {
     ///
     /// Throws `LogError`: `.noStore`, `.newerFormat`, `.damaged` (a missing, cut off or foreign file),
     /// `.busy` (already open in this process), `.accessDenied`, `.diskFull`.
-    public convenience init(opening directory: String, options: Options = Options()) throws(LogError)
+    public convenience init(opening directory: String, options: Options = Options())
+        throws(LogError)
     {
         try self.init(StoreDirectory(directory), options: options, creating: nil)
     }
@@ -125,7 +130,9 @@ public final class EventLog: Sendable {
         }
     }
 
-    /// Waits for what is under way, then closes the files. Later calls throw `.closed`.
+    /// Waits for what is under way, then closes the files.
+    ///
+    /// Later calls throw `.closed`.
     public func close() {
         guard queue.close() else { return }
         queue.flush { self.drain() }
@@ -162,7 +169,9 @@ public final class EventLog: Sendable {
     /// The position of the last event that this process knows to be recorded.
     public var head: LogPosition { LogPosition(rawValue: state.withLock(\.head)) }
 
-    /// Asks the file for the last position, events of other processes included. Costs a microsecond.
+    /// Asks the file for the last position, events of other processes included.
+    ///
+    /// Costs a microsecond.
     public func currentHead() throws(LogError) -> LogPosition {
         try read { transaction in LogPosition(rawValue: try self.lastPosition(transaction)) }
     }

@@ -55,7 +55,11 @@ enum ExportFormat {
                 "\(path) has export format \(version); this program knows up to format"
                     + " \(ExportFormat.version)", hint: "upgrade this program")
         }
-        guard checksum == header.withUnsafeBytes({ crc32c(UnsafeRawBufferPointer(rebasing: $0.dropLast(4))) })
+        guard
+            checksum
+                == header.withUnsafeBytes({
+                    crc32c(UnsafeRawBufferPointer(rebasing: $0.dropLast(4)))
+                })
         else { throw damaged(path, 0, "its header is damaged") }
         return store
     }
@@ -111,7 +115,8 @@ extension ByteReader {
             let low = bigEndian(UInt64.self), let serverPosition = littleEndian(UInt64.self),
             let receivedAt = littleEndian(UInt64.self), let outcome = littleEndian(UInt8.self),
             let count = littleEndian(UInt8.self), let code = slice(Int(count)),
-            outcome == 0 ? count == 0 : outcome == 1 && (1...Receipt.codeLengthMax).contains(code.count),
+            outcome == 0
+                ? count == 0 : outcome == 1 && (1...Receipt.codeLengthMax).contains(code.count),
             let text = String(validating: code, as: UTF8.self)
         else { return nil }
         return Receipt(

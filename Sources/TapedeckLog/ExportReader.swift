@@ -30,7 +30,9 @@ struct ExportReader: ~Copyable {
     var byteCount: Int { file.byteCount }
     var isAtEnd: Bool { offset == file.byteCount }
 
-    /// The next body, or nil at the end of the file. Its first byte tells its kind.
+    /// The next body, or nil at the end of the file.
+    ///
+    /// Its first byte tells its kind.
     mutating func next() throws(LogError) -> [UInt8]? {
         if isAtEnd { return nil }
         guard let frame = try file.read(ExportFormat.frameCount, at: offset) else {
@@ -114,15 +116,18 @@ struct ExportBlock {
     /// Calls `body` with the canonical bytes of each event.
     func forEachEvent(_ body: (UnsafeRawBufferPointer) throws -> Void) throws {
         try self.body.withUnsafeBytes { bytes in
-            var reader = ByteReader(bytes)
-            reader.offset = eventsStart
+            var offset = eventsStart
             for _ in 0..<eventCount {
-                guard let count = reader.littleEndian(UInt32.self),
-                    let event = reader.slice(Int(count))
-                else { throw damaged("its events are cut off") }
-                try body(event)
+                guard bytes.count - offset >= 4 else { throw damaged("its events are cut off") }
+                let count = Int(
+                    UInt32(
+                        littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self)))
+                offset += 4
+                guard bytes.count - offset >= count else { throw damaged("its events are cut off") }
+                try body(UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + count]))
+                offset += count
             }
-            guard reader.isAtEnd else { throw damaged("more follows than it should have") }
+            guard offset == bytes.count else { throw damaged("more follows than it should have") }
         }
     }
 

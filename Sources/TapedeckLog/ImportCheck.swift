@@ -67,7 +67,9 @@ struct ImportCheck {
         var unmatched = Set(block.receipts.keys)
         var marks: [OriginID: UInt64] = [:]
         for mark in block.marks { marks[mark.event.origin] = mark.event.sequence }
-        guard marks.count == block.marks.count else { throw block.damaged("a chain is marked twice") }
+        guard marks.count == block.marks.count else {
+            throw block.damaged("a chain is marked twice")
+        }
 
         let result = try log.read { transaction in
             var found = (known: self.known, events: UInt64(0), fresh: UInt64(0))

@@ -16,7 +16,9 @@ struct ImportGroup {
         var receipts: UInt64 = 0
     }
 
-    /// Records what is not recorded yet. It may run again in another transaction.
+    /// Records what is not recorded yet.
+    ///
+    /// It may run again in another transaction.
     func record(_ transaction: borrowing WriteTransaction) throws -> Outcome {
         let started = try log.state(in: transaction)
         var outcome = Outcome(state: started)
@@ -36,7 +38,9 @@ struct ImportGroup {
             var end: UInt64 = 0
             var mark: ChainMark?
             try block.forEachEvent { bytes in
-                guard let id = CanonicalView.id(of: bytes) else { throw block.damaged("it changed") }
+                guard let id = CanonicalView.id(of: bytes) else {
+                    throw block.damaged("it changed")
+                }
                 if id.origin != origin {
                     origin = id.origin
                     ordinal = try writer.ordinal(of: id.origin, transaction)
@@ -62,7 +66,9 @@ struct ImportGroup {
                     }
                     // A stamp that was given says nothing of any clock.
                     if !event.isStampGiven {
-                        clock.merge(Standing(of: event.stamp, said).effectiveStamp)
+                        clock.merge(
+                            said.isEmpty
+                                ? event.stamp : Standing(of: event.stamp, said).effectiveStamp)
                     }
                 } else if id.sequence > compared[id.origin] ?? 0 {
                     // Recorded by somebody else since the first reading.
@@ -104,7 +110,9 @@ struct ImportGroup {
         var last: EventID?
         for block in blocks {
             try block.forEachEvent { bytes in
-                guard let id = CanonicalView.id(of: bytes) else { throw block.damaged("it changed") }
+                guard let id = CanonicalView.id(of: bytes) else {
+                    throw block.damaged("it changed")
+                }
                 if let last, last.origin != id.origin { ends[last.origin] = last.sequence }
                 last = id
             }

@@ -124,6 +124,14 @@ enum IndexEntry {
         }
     }
 
+    /// Throws where an entry is not what was written.
+    static func check(_ entry: Cursor.Entry?) throws(LogError) {
+        guard let entry else { return }
+        guard read(entry.key) != nil, SealedValue.open(entry.value, key: entry.key) != nil else {
+            throw damaged
+        }
+    }
+
     static let damaged = LogError(
         .damaged, "an entry of the index is damaged", hint: "storectl doctor makes the index anew")
 }

@@ -11,7 +11,9 @@ struct KnownEvents {
 
     init(_ log: EventLog) { self.log = log }
 
-    /// Where the event stands. Throws `.fork` where it is recorded with other content.
+    /// Where the event stands.
+    ///
+    /// Throws `.fork` where it is recorded with other content.
     ///
     /// - Parameters:
     ///   - canonical: the canonical bytes of the event from elsewhere.
@@ -29,7 +31,7 @@ struct KnownEvents {
         else {
             throw LogError.damagedRecord(record.position, "its parts contradict its header")
         }
-        guard scratch.elementsEqual(canonical) else {
+        guard scratch.withUnsafeBytes({ $0.holdsSame(as: canonical) }) else {
             throw LogError(
                 .fork, "event \(id) is recorded here with other content",
                 hint: "two histories of one origin met: a store was copied and both went on",

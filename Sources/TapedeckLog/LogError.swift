@@ -81,6 +81,12 @@ public struct LogError: CodedError {
         }
     }
 
+    static func misplaced(_ id: EventID) -> LogError {
+        LogError(
+            .damaged, "event \(id) is recorded, but is not where the log says",
+            hint: "storectl verify lists what is damaged; restore a backup")
+    }
+
     static func damagedRecord(_ position: UInt64, _ what: String) -> LogError {
         LogError(
             .damaged, "the event at position \(position) is damaged: \(what)",

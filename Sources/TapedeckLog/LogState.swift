@@ -15,12 +15,15 @@ struct LogState {
     var ownRow: OriginRow { origins[Int(own)] }
 
     /// Reads everything from the tables.
-    init(reading transaction: borrowing some Readable & ~Copyable, _ tables: LogTables, own: OriginID)
+    init(
+        reading transaction: borrowing some Readable & ~Copyable, _ tables: LogTables, own: OriginID
+    )
         throws
     {
         while let row = try transaction.meta(tables, MetaKey.origin(UInt32(origins.count))) {
             guard let origin = OriginRow(decoding: row) else {
-                throw LogError(.damaged, "origin \(origins.count) in the log's meta table is damaged")
+                throw LogError(
+                    .damaged, "origin \(origins.count) in the log's meta table is damaged")
             }
             ordinals[origin.id] = UInt32(origins.count)
             origins.append(origin)

@@ -79,8 +79,10 @@ public struct Receipt: Hashable, Sendable {
         self.outcome = outcome
     }
 
-    /// Which of two receipts of one event counts. Those of one lineage should never differ; where a
-    /// server contradicts itself, the rest of the parts decides, so that every device keeps the same.
+    /// Which of two receipts of one event counts.
+    ///
+    /// Those of one lineage should never differ; where a server contradicts itself, the rest of the
+    /// parts decides, so that every device keeps the same.
     package func counts(before other: Receipt) -> Bool {
         if receivedAt != other.receivedAt { return receivedAt < other.receivedAt }
         if lineage != other.lineage { return lineage < other.lineage }

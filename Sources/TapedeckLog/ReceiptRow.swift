@@ -70,8 +70,10 @@ enum ReceiptRow {
     }
 }
 
-/// The values of the `overrides` table: effective stamp (8 bytes, little-endian), refused (1), number
-/// of the change (8), checksum. The key is the position.
+/// The values of the `overrides` table: effective stamp (8 bytes, little-endian), refused (1),
+/// number of the change (8), checksum.
+///
+/// The key is the position.
 enum OverrideRow {
     static func value(_ row: StampOverride) -> [UInt8] {
         var value: [UInt8] = []
@@ -96,7 +98,9 @@ enum OverrideRow {
 }
 
 /// The values of the `changes` table: the position whose override changed (8 bytes, little-endian),
-/// checksum. The key is the number of the change.
+/// checksum.
+///
+/// The key is the number of the change.
 enum ChangeRow {
     static func value(_ row: StampOverride) -> [UInt8] {
         var value: [UInt8] = []

@@ -36,8 +36,10 @@ struct ReceiptWriter: ~Copyable {
         return true
     }
 
-    /// Makes the override of an event say what its receipts say. A row that is there stays, even where
-    /// it comes to say what the event itself says: whoever has folded the former row must hear of it.
+    /// Makes the override of an event say what its receipts say.
+    ///
+    /// A row that is there stays, even where it comes to say what the event itself says: whoever
+    /// has folded the former row must hear of it.
     private mutating func settle(
         _ standing: Standing, of stamp: Stamp, at position: UInt64,
         _ transaction: borrowing WriteTransaction
@@ -85,7 +87,10 @@ enum ReceiptReader {
         var found: [Receipt] = []
         let prefix = ReceiptRow.prefix(ordinal, event.sequence)
         let cursor = try transaction.cursor(tables.receipts)
-        var entry = try cursor.seek(prefix)
+        // A row whose key is damaged still stands between its neighbours; see `forEachPosition`.
+        let before = try cursor.lastBelow(prefix)
+        try check(before, near: event)
+        var entry = before == nil ? try cursor.first() : try cursor.next()
         while let row = entry, row.key.starts(with: prefix) {
             guard let receipt = ReceiptRow.read(row.key, row.value, origin: event.origin) else {
                 throw LogError.damagedReceipt(event)
@@ -93,7 +98,15 @@ enum ReceiptReader {
             found.append(receipt)
             entry = try cursor.next()
         }
+        try check(entry, near: event)
         return found
+    }
+
+    private static func check(_ entry: Cursor.Entry?, near event: EventID) throws(LogError) {
+        guard let entry else { return }
+        guard SealedValue.open(entry.value, key: entry.key) != nil else {
+            throw LogError.damagedReceipt(event)
+        }
     }
 }
 

@@ -127,7 +127,9 @@ struct RecordWriter: ~Copyable {
         _ name: UnsafeRawBufferPointer, _ transaction: borrowing WriteTransaction
     ) throws -> UInt16 {
         let hash = stableHash(name)
-        if let known = types[hash], known.name.elementsEqual(name) { return known.ordinal }
+        if let known = types[hash], known.name.withUnsafeBytes({ $0.holdsSame(as: name) }) {
+            return known.ordinal
+        }
         let ordinal = try typeOrdinal(
             EventType(stringLiteral: String(decoding: name, as: UTF8.self)), transaction)
         types[hash] = (Array(name), ordinal)

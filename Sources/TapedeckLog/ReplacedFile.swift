@@ -40,7 +40,7 @@ struct ReplacedFile: ~Copyable {
 
     /// Puts the file on disk and in its place.
     mutating func place() throws(LogError) {
-        guard fsync(file) == 0 else { throw LogError.system(errno, target) }
+        guard DurableFile.flush(file) else { throw LogError.system(errno, target) }
         try ReplacedFile.move(path, to: target)
         isPlaced = true
     }

@@ -164,9 +164,19 @@ package enum DurableFile {
             throw LogError(.accessDenied, "\(path) cannot be opened: \(systemError())")
         }
         defer { _ = close(file) }
-        guard fsync(file) == 0 else {
+        guard flush(file) else {
             throw LogError(.inputOutput, "\(path) cannot be put on disk: \(systemError())")
         }
+    }
+
+    /// Puts an open file on disk; false where the system says no.
+    static func flush(_ file: Int32) -> Bool {
+        #if canImport(Darwin)
+            // There, fsync stops at the drive's cache.
+            return fcntl(file, F_FULLFSYNC) == 0 || fsync(file) == 0
+        #else
+            return fsync(file) == 0
+        #endif
     }
 
     package static func systemError() -> String { String(cString: strerror(errno)) }

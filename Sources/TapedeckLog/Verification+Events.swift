@@ -25,7 +25,9 @@ extension Verification {
             let seen = scan.origins[index]
             if seen.row.lastSequence > 0 { report.origins += 1 }
             let key = row.id.description
-            if row.lastSequence != seen.row.lastSequence || row.lastPosition != seen.row.lastPosition {
+            if row.lastSequence != seen.row.lastSequence
+                || row.lastPosition != seen.row.lastPosition
+            {
                 report.add(
                     .origin, position: row.lastPosition, key: key,
                     "its last event should be \(row.lastSequence) at \(row.lastPosition) and is"
@@ -44,7 +46,8 @@ extension Verification {
         if segmentRows != scan.closedSegments {
             report.add(
                 .origin,
-                "the log keeps \(segmentRows) closed segments, its events make \(scan.closedSegments)")
+                "the log keeps \(segmentRows) closed segments, its events make \(scan.closedSegments)"
+            )
         }
     }
 }
@@ -219,7 +222,13 @@ private struct EventScan {
         _ verification: inout Verification
     ) throws {
         verification.report.lookups += 1
-        let found = try verification.log.position(of: id, transaction)
+        var found: UInt64?
+        do {
+            found = try verification.log.position(of: id, transaction)
+        } catch let error as LogError where error.code == .damaged {
+            return verification.report.add(
+                .identity, position: position, key: id.description, error.message)
+        }
         guard found != position else { return }
         verification.report.add(
             .identity, position: position, key: id.description,

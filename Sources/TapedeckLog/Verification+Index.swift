@@ -154,7 +154,8 @@ extension Verification {
         for (expected, found) in wrong {
             report.add(
                 .index,
-                "behind position \(after), \(found) events are found of a term that has \(expected)")
+                "behind position \(after), \(found) events are found of a term that has \(expected)"
+            )
         }
     }
 
@@ -168,7 +169,8 @@ extension Verification {
             try log.scan(after: 0, through: indexed) { record in
                 var seen: Set<UInt64> = []
                 func add(_ term: UInt64, _ name: () -> String) {
-                    guard named.contains(TermBuckets.bucket(term)), seen.insert(term).inserted else {
+                    guard named.contains(TermBuckets.bucket(term)), seen.insert(term).inserted
+                    else {
                         return
                     }
                     expected[term, default: TermSum()].add(term, record.position)
@@ -197,7 +199,9 @@ extension Verification {
                 decoding: try transaction.meta(self.log.tables, MetaKey.runs))
             for run in catalogue.runs {
                 try current.forEachEntry(of: run, transaction) { _, term, position in
-                    guard named.contains(TermBuckets.bucket(term)), position <= indexed else { return }
+                    guard named.contains(TermBuckets.bucket(term)), position <= indexed else {
+                        return
+                    }
                     found[term, default: TermSum()].add(term, position)
                 }
             }

@@ -66,7 +66,7 @@ extension Verification {
         _ receipts: [Receipt], ordinal: UInt32?, _ transaction: borrowing ReadTransaction
     ) throws {
         guard let event = receipts.first?.event else { return }
-        guard let position = try log.position(of: event, transaction),
+        guard let position = try? log.position(of: event, transaction),
             let bytes = try transaction.get(log.tables.events, integer: position),
             let record = RecordView(bytes), record.isIntact
         else {

@@ -1,15 +1,18 @@
 internal import Foundation
 
 extension [UInt8] {
+    @inlinable
     package mutating func appendBigEndian(_ value: some FixedWidthInteger) {
         Swift.withUnsafeBytes(of: value.bigEndian) { append(contentsOf: $0) }
     }
 
+    @inlinable
     package mutating func appendLittleEndian(_ value: some FixedWidthInteger) {
         Swift.withUnsafeBytes(of: value.littleEndian) { append(contentsOf: $0) }
     }
 
     /// Base-128 groups, least significant first: protobuf's varint.
+    @inlinable
     package mutating func appendVarint(_ value: UInt64) {
         var rest = value
         while rest >= 0x80 {
@@ -20,18 +23,21 @@ extension [UInt8] {
     }
 
     /// A length as varint, then the bytes.
+    @inlinable
     package mutating func appendPrefixed(_ bytes: [UInt8]) {
         appendVarint(UInt64(bytes.count))
         append(contentsOf: bytes)
     }
 
     /// A length as varint, then the bytes.
+    @inlinable
     package mutating func appendPrefixed(_ bytes: some Collection<UInt8>) {
         appendVarint(UInt64(bytes.count))
         append(contentsOf: bytes)
     }
 
     /// A length as varint, then the text's UTF-8.
+    @inlinable
     package mutating func appendPrefixed(_ text: String) {
         var text = text
         text.withUTF8 { utf8 in
@@ -68,23 +74,29 @@ package struct ByteReader {
     package let bytes: UnsafeRawBufferPointer
     package var offset = 0
 
+    @inlinable
     package init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
+    @inlinable
     package var isAtEnd: Bool { offset >= bytes.count }
+    @inlinable
     package var remaining: Int { bytes.count - offset }
 
+    @inlinable
     package mutating func bigEndian<Value: FixedWidthInteger>(_: Value.Type) -> Value? {
         guard remaining >= MemoryLayout<Value>.size else { return nil }
         defer { offset += MemoryLayout<Value>.size }
         return Value(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: Value.self))
     }
 
+    @inlinable
     package mutating func littleEndian<Value: FixedWidthInteger>(_: Value.Type) -> Value? {
         guard remaining >= MemoryLayout<Value>.size else { return nil }
         defer { offset += MemoryLayout<Value>.size }
         return Value(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: Value.self))
     }
 
+    @inlinable
     @inline(__always)
     package mutating func varint() -> UInt64? {
         var value: UInt64 = 0
@@ -99,17 +111,20 @@ package struct ByteReader {
         return nil
     }
 
+    @inlinable
     package mutating func slice(_ count: Int) -> UnsafeRawBufferPointer? {
         guard count >= 0, count <= remaining else { return nil }
         defer { offset += count }
         return UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + count])
     }
 
+    @inlinable
     package mutating func prefixed() -> UnsafeRawBufferPointer? {
         guard let count = varint(), count <= UInt64(remaining) else { return nil }
         return slice(Int(count))
     }
 
+    @inlinable
     package mutating func prefixedString() -> String? {
         prefixed().map { String(decoding: $0, as: UTF8.self) }
     }

@@ -29,7 +29,8 @@ package func stableHash(_ bytes: UnsafeRawBufferPointer, seed: UInt64 = 0) -> UI
     var offset = 0
     while offset + 8 <= bytes.count {
         hash =
-            (hash ^ UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)))
+            (hash
+                ^ UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)))
             &* prime
         hash ^= hash >> 29
         offset += 8

@@ -129,11 +129,14 @@ extension [UInt8] {
     }
 }
 
-/// A record read in place. The bytes belong to someone else: a page of LMDB, or an import's buffer.
+/// A record read in place.
+///
+/// The bytes belong to someone else: a page of LMDB, or an import's buffer.
 package struct RecordView {
     package let bytes: UnsafeRawBufferPointer
 
     /// Looks at a record without reading its checksum; nil where the bytes cannot be a record.
+    @inlinable
     @inline(__always)
     package init?(_ bytes: UnsafeRawBufferPointer) {
         guard bytes.count >= RecordLayout.headerCount, bytes[4] == RecordLayout.format else {
@@ -145,35 +148,51 @@ package struct RecordView {
         }
     }
 
+    @inlinable
     @inline(__always)
-    private func load<Value: FixedWidthInteger>(_ offset: Int, _: Value.Type) -> Value {
+    package func load<Value: FixedWidthInteger>(_ offset: Int, _: Value.Type) -> Value {
         Value(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: Value.self))
     }
 
+    @inlinable
     package var isIntact: Bool {
         load(0, UInt32.self) == crc32c(UnsafeRawBufferPointer(rebasing: bytes[4...]))
     }
 
+    @inlinable
     package var flags: RecordLayout.Flags { RecordLayout.Flags(rawValue: bytes[5]) }
+    @inlinable
     package var schemaVersion: UInt16 { load(6, UInt16.self) }
+    @inlinable
     package var position: UInt64 { load(8, UInt64.self) }
+    @inlinable
     package var stamp: Stamp { Stamp(rawValue: load(16, UInt64.self)) }
+    @inlinable
     package var sequence: UInt64 { load(24, UInt64.self) }
+    @inlinable
     package var origin: UInt32 { load(32, UInt32.self) }
+    @inlinable
     package var type: UInt16 { load(36, UInt16.self) }
+    @inlinable
     package var retention: Retention { Retention(rawValue: bytes[38]) }
+    @inlinable
     package var encoding: PayloadEncoding { PayloadEncoding(rawValue: bytes[39]) }
+    @inlinable
     @inline(__always)
     package var payloadStart: Int { Int(load(40, UInt16.self)) }
+    @inlinable
     package var tagCount: Int { Int(bytes[42]) }
+    @inlinable
     package var keyIDCount: Int { Int(bytes[43]) }
 
+    @inlinable
     @inline(__always)
     package var payload: UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(rebasing: bytes[payloadStart...])
     }
 
     /// Calls `body` with the UTF-8 of each tag; false where the record contradicts itself.
+    @inlinable
     @inline(__always)
     @discardableResult
     package func forEachTag(_ body: (UnsafeRawBufferPointer) -> Void) -> Bool {

@@ -53,7 +53,8 @@ public struct Tag: Hashable, Comparable, Sendable, CustomStringConvertible {
 
     /// Whether bytes from outside are the UTF-8 of a tag.
     package static func isWellFormed(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        guard bytes.count <= lengthMax, let slash = bytes.firstIndex(of: UInt8(ascii: "/")), slash > 0,
+        guard bytes.count <= lengthMax, let slash = bytes.firstIndex(of: UInt8(ascii: "/")),
+            slash > 0,
             slash + 1 < bytes.count, bytes[..<slash].allSatisfy(isKindByte)
         else { return false }
         return bytes.allSatisfy { $0 < 0x80 } || String(validating: bytes, as: UTF8.self) != nil

@@ -41,7 +41,9 @@ struct CatchUp {
         let (changed, lastChange) = try log.overrides(
             records, changedAfter: from.overrides, limit: CatchUp.overridesPerBatchMax)
         for row in changed where row.position <= from.position {
-            guard let bytes = try records.get(log.recordTable, integer: row.position) else { continue }
+            guard let bytes = try records.get(log.recordTable, integer: row.position) else {
+                continue
+            }
             let record = try log.record(bytes, at: row.position)
             routing.forEachKey(of: record) { keys[group($0)].isDirty = true }
         }
@@ -92,9 +94,16 @@ private struct KeyFold {
         _ events: [EventReference], isDirty: Bool, _ records: borrowing ReadTransaction,
         _ views: borrowing WriteTransaction, _ diffs: inout DiffBatch
     ) throws {
-        guard let tables = catchUp.file.tables[driver.fingerprint] else { return }
+        guard let tables = catchUp.file.tables[driver.fingerprint] else {
+            throw ProjectionError(.internalError, "the views file lacks \(driver.name)")
+        }
         let viewKey = ViewKey(tag)
         let before = try views.get(tables.states, viewKey.bytes).map { Array($0) }
+        if !isDirty, before?.first.map({ $0 & 1 == 1 }) == true,
+            try comeBehindPoison(events, tables, viewKey, records, views)
+        {
+            return
+        }
         let items = LiveItems(views.alias, tables.items, viewKey, law: driver.law)
 
         var oldRows = RowSink()
@@ -109,6 +118,8 @@ private struct KeyFold {
                     into: &output)
             }
         }
+        // First of all, since a transaction in which something failed says other things afterwards.
+        if let failure = items.failure { throw failure }
         if !isDone {
             try items.rollBack()
             output.removeAll()
@@ -118,11 +129,26 @@ private struct KeyFold {
         }
         if let failure = items.failure { throw failure }
         try write(output, before, tables, viewKey, views)
-        try diffs.add(from: oldRows, to: output.rows, projection: driver.fingerprint) { table, row in
+        try diffs.add(from: oldRows, to: output.rows, projection: driver.fingerprint) {
+            table, row in
             try views.put(tables.rows, [UInt8(table)] + row.key, row.value)
         } _: { table, key in
             try views.delete(tables.rows, [UInt8(table)] + key)
         }
+    }
+
+    /// Whether all events have their place behind the one that froze the key: nothing comes of them.
+    private func comeBehindPoison(
+        _ events: [EventReference], _ tables: ViewsFile.Tables, _ viewKey: ViewKey,
+        _ records: borrowing ReadTransaction, _ views: borrowing WriteTransaction
+    ) throws -> Bool {
+        guard let first = events.first,
+            let row = try views.get(tables.extra, ExtraKey.frozen(viewKey)),
+            let position = FrozenKey(decoding: row)?.position,
+            let bytes = try records.get(catchUp.log.recordTable, integer: position)
+        else { return false }
+        let poison = catchUp.reference(try catchUp.log.record(bytes, at: position))
+        return EventReference.precedes(poison, first)
     }
 
     /// Folds the key again, from the last in-key checkpoint before `late` or from nothing.

@@ -54,11 +54,12 @@ package class ProjectionDriver: @unchecked Sendable {
 
     /// Folds further events into a stored key; false where the key has to be folded from nothing.
     package func foldMore(
-        key: Tag, stored: StoredKey?, events: [EventReference], typeIndex: [Int16], items: any ItemStore,
+        key: Tag, stored: StoredKey?, events: [EventReference], typeIndex: [Int16],
+        items: any ItemStore,
         into output: inout KeyOutput
     ) throws -> Bool { false }
 
-    /// Folds a key from an in-key checkpoint on; `events` are those behind it. The key has no items.
+    /// Folds a key without items from an in-key checkpoint on; `events` are those behind it.
     package func foldOn(
         key: Tag, from checkpoint: StoredKey, events: [EventReference], typeIndex: [Int16],
         items: any ItemStore, into output: inout KeyOutput

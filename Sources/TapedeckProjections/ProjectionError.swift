@@ -37,7 +37,8 @@ extension ProjectionError {
             let named = LogError(error)
             throw ProjectionError(
                 named.code, named.message,
-                hint: named.code == .damaged ? "storectl replay makes projections anew" : named.hint,
+                hint: named.code == .damaged
+                    ? "storectl replay makes projections anew" : named.hint,
                 cause: error)
         }
     }

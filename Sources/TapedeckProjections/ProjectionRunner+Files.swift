@@ -45,6 +45,7 @@ extension ProjectionRunner {
     }
 
     /// Opens the file of an entry for all drivers that it serves; false where it has to be rebuilt.
+    ///
     /// The caller holds `opening`.
     func openIfServing(_ entry: ViewsEntry) throws -> Bool {
         let path = log.directory.views(entry.number)
@@ -128,8 +129,7 @@ extension ProjectionRunner {
         let number = try log.newViewsNumber()
         let path = log.directory.views(number)
         let report: Rebuild.Report
-        let file = try ViewsFile(
-            path: path, number: number, projections: drivers.map(\.fingerprint), creating: true)
+        let file = try ProjectionRunner.newFile(path, number: number, drivers)
         do {
             report = try rebuild.run(into: file)
             // What was appended meanwhile. A few events may follow; they are folded after the flip.
@@ -163,14 +163,15 @@ extension ProjectionRunner {
     }
 
     /// Removes views files that serve nothing: those of a rebuild that was cut off, or flipped away.
-    /// Whoever calls holds the rebuild lock, so none of them is being built.
     ///
-    /// Processes that still read one keep it until they let go: a file lives on without its name.
+    /// Whoever calls holds the rebuild lock, so none of them is being built. Processes that still read one keep it until they let go: a file lives on without its name.
     private func removeUnusedFiles() throws {
         let used = try log.viewsNumbers()
         let names = try FileManager.default.contentsOfDirectory(atPath: log.directory.path)
         for name in names where name.hasPrefix("views-") {
-            guard let number = ViewsFile.number(ofFile: name), !used.contains(number) else { continue }
+            guard let number = ViewsFile.number(ofFile: name), !used.contains(number) else {
+                continue
+            }
             unlink(log.directory.path + "/" + name)
         }
         // Only where nobody verifies or replays, in any process: what is there was left by the dead.
@@ -180,6 +181,19 @@ extension ProjectionRunner {
         defer { withExtendedLifetime(lock) {} }
         for name in names where name.hasPrefix("scratch-") {
             unlink(log.directory.path + "/" + name)
+        }
+    }
+
+    /// Makes a views file; where that fails, for want of room perhaps, nothing is left of it.
+    static func newFile(
+        _ path: String, number: UInt64, _ drivers: [ProjectionDriver]
+    ) throws -> ViewsFile {
+        do {
+            return try ViewsFile(
+                path: path, number: number, projections: drivers.map(\.fingerprint), creating: true)
+        } catch {
+            unlinkViews(path)
+            throw error
         }
     }
 

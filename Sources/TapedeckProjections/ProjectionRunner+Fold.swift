@@ -7,7 +7,8 @@ extension ProjectionRunner {
     func due() throws -> ProjectionCheckpoint {
         let head = try log.currentHead().rawValue
         return ProjectionCheckpoint(
-            position: head, overrides: try log.read { try self.log.overrides($0, changedAfter: .max).last })
+            position: head,
+            overrides: try log.read { try self.log.overrides($0, changedAfter: .max).last })
     }
 
     /// Folds everything that is in the log now.
@@ -78,7 +79,8 @@ extension ProjectionRunner {
                 let catchUp = CatchUp(
                     log: self.log, file: file, routing: routing,
                     overrides: try self.currentOverrides(records))
-                let result = try catchUp.run(from: checkpoint, through: due.position, records, views)
+                let result = try catchUp.run(
+                    from: checkpoint, through: due.position, records, views)
                 try DiffRing(file).append(result.diffs, views)
                 return result.reached
             }
@@ -95,8 +97,9 @@ extension ProjectionRunner {
         }.get()
     }
 
-    /// Says in the log, before the first write to a file in a boot, that it is not on disk. It is one
-    /// file, so that concerns every projection that it serves, known to this program or not.
+    /// Says in the log, before the first write to a file in a boot, that it is not on disk.
+    ///
+    /// It is one file, so that concerns every projection that it serves, known to this program or not.
     private func markUnsynced(
         _ file: ViewsFile, _ views: borrowing WriteTransaction
     ) throws {
@@ -114,10 +117,11 @@ extension ProjectionRunner {
         _ records: borrowing ReadTransaction
     ) throws -> OverrideTable {
         // Taken out while it is changed, so that it is not copied.
-        var table = overrides.withLock { held in
-            defer { held = nil }
-            return held
-        } ?? OverrideTable()
+        var table =
+            overrides.withLock { held in
+                defer { held = nil }
+                return held
+            } ?? OverrideTable()
         try table.update(log, records)
         overrides.withLock { $0 = table }
         return table

@@ -70,7 +70,8 @@ extension ProjectionRunner {
             if let file = try serving([driver])?.first?.file,
                 let found = try file.environment.read({ transaction in
                     try file.checkpoint(fingerprint, transaction)?.hasReached(due) == true
-                        ? self.changes(in: file, fingerprint, table, after: place, transaction) : nil
+                        ? self.changes(in: file, fingerprint, table, after: place, transaction)
+                        : nil
                 })
             {
                 return found

@@ -16,9 +16,10 @@ extension ProjectionRunner {
         let wanted = try drivers(named: projections)
         return try ProjectionError.naming {
             let due = try due()
+            let scope = ViewsScope()
             while true {
                 if let groups = try serving(wanted),
-                    let read = try read(groups[...], as: due, [:], body)
+                    let read = try read(groups[...], as: due, [:], scope, body)
                 {
                     return read
                 }
@@ -33,9 +34,12 @@ extension ProjectionRunner {
         _ groups: ArraySlice<(file: ViewsFile, drivers: [ProjectionDriver])>,
         as due: ProjectionCheckpoint,
         _ sources: [Digest16: (tables: ViewsFile.Tables, transaction: TransactionAlias)],
-        _ body: (Views) throws -> R
+        _ scope: ViewsScope, _ body: (Views) throws -> R
     ) throws -> R? {
-        guard let (file, drivers) = groups.first else { return try body(Views(sources)) }
+        guard let (file, drivers) = groups.first else {
+            defer { scope.end() }
+            return try body(Views(sources, scope))
+        }
         return try file.environment.read { transaction in
             var sources = sources
             for driver in drivers {
@@ -44,7 +48,7 @@ extension ProjectionRunner {
                 else { return nil }
                 sources[driver.fingerprint] = (tables, transaction.alias)
             }
-            return try self.read(groups.dropFirst(), as: due, sources, body)
+            return try self.read(groups.dropFirst(), as: due, sources, scope, body)
         }
     }
 

@@ -145,8 +145,7 @@ extension ProjectionRunner {
             let lock = try StoreLock.scratch(log.directory)
             defer { withExtendedLifetime(lock) {} }
             let path = log.directory.path + "/scratch-\(UUID().uuidString).mdb"
-            let file = try ViewsFile(
-                path: path, number: 0, projections: wanted.map(\.fingerprint), creating: true)
+            let file = try ProjectionRunner.newFile(path, number: 0, wanted)
             defer {
                 file.close()
                 ProjectionRunner.unlinkViews(path)
@@ -169,7 +168,8 @@ extension ProjectionRunner {
             let isCurrent = try live.environment.read { liveTransaction in
                 try scratch.environment.read { scratchTransaction in
                     for driver in drivers {
-                        guard try live.checkpoint(driver.fingerprint, liveTransaction)
+                        guard
+                            try live.checkpoint(driver.fingerprint, liveTransaction)
                                 == report.checkpoint,
                             let left = live.tables[driver.fingerprint],
                             let right = scratch.tables[driver.fingerprint]
@@ -186,127 +186,5 @@ extension ProjectionRunner {
             guard isCurrent else { return nil }
         }
         return (RebuildReport(report), differences)
-    }
-
-    // MARK: - State of affairs
-
-    /// How far each projection has come, and the keys that are frozen. Folds nothing.
-    @available(*, noasync)
-    public func status() throws -> [ProjectionStatus] {
-        opening.lock()
-        defer { opening.unlock() }
-        try checkOpen()
-        let head = try log.currentHead().rawValue
-        return try drivers.map { driver in
-            var status = ProjectionStatus(
-                name: driver.name, version: driver.version, position: 0, behind: head, frozen: 0)
-            guard let entry = try log.viewsEntry(driver.fingerprint) else { return status }
-            if files.withLock({ $0[driver.fingerprint]?.number }) != entry.number {
-                guard try openIfServing(entry) else { return status }
-            }
-            status.position = try checkpoint(of: driver)?.position ?? 0
-            status.behind = head - min(head, status.position)
-            status.frozen = try frozenKeys(of: driver).count
-            return status
-        }
-    }
-
-    /// The keys that are frozen because their fold refused an event.
-    @available(*, noasync)
-    public func frozenKeys() throws -> [FrozenKey] {
-        _ = try status()
-        return try drivers.flatMap { try frozenKeys(of: $0) }
-    }
-
-    private func frozenKeys(of driver: ProjectionDriver) throws -> [FrozenKey] {
-        guard let file = files.withLock({ $0[driver.fingerprint] }),
-            let tables = file.tables[driver.fingerprint]
-        else { return [] }
-        return try file.environment.read { transaction in
-            let cursor = try transaction.cursor(tables.extra)
-            var found: [FrozenKey] = []
-            var entry = try cursor.seek(Array("z".utf8))
-            while let row = entry {
-                if let frozen = FrozenKey(decoding: row.value) { found.append(frozen) }
-                entry = try cursor.next()
-            }
-            return found
-        }
-    }
-}
-
-/// How far one projection has come.
-public struct ProjectionStatus: Sendable, Codable, Hashable {
-    /// The projection's name.
-    public var name: String
-    /// Its version.
-    public var version: Int
-    /// Every event up to here is folded; 0 where nothing is built yet.
-    public var position: UInt64
-    /// How many events are not folded yet.
-    public var behind: UInt64
-    /// How many keys are frozen.
-    public var frozen: Int
-}
-
-/// Walks two builds of a projection side by side.
-enum ViewsComparison {
-    static func first(
-        _ driver: ProjectionDriver, _ left: ViewsFile.Tables, _ live: borrowing ReadTransaction,
-        _ right: ViewsFile.Tables, _ fresh: borrowing ReadTransaction
-    ) throws -> ViewsDifference? {
-        for part in ViewsDigest.Part.allCases {
-            let one = try live.cursor(left.table(part))
-            let other = try fresh.cursor(right.table(part))
-            var a = try one.first()
-            var b = try other.first()
-            while a != nil || b != nil {
-                let what: String?
-                var key = a?.key ?? b?.key
-                if let x = a, let y = b {
-                    if x.key.elementsEqual(y.key) {
-                        what = x.value.elementsEqual(y.value) ? nil : "the values differ"
-                    } else if RowWalker.precedes(x.key, y.key) {
-                        what = "the live tables have it, a fresh rebuild does not"
-                    } else {
-                        key = y.key
-                        what = "a fresh rebuild has it, the live tables do not"
-                    }
-                } else {
-                    what =
-                        a != nil
-                        ? "the live tables have it, a fresh rebuild does not"
-                        : "a fresh rebuild has it, the live tables do not"
-                }
-                if let what, let key {
-                    return ViewsDifference(
-                        projection: driver.name, part: "\(part)", key: readable(key, part),
-                        what: what)
-                }
-                a = try one.next()
-                b = try other.next()
-            }
-        }
-        return nil
-    }
-
-    /// The tag in a key of states or items; other keys with their unprintable bytes in hexadecimal.
-    static func readable(_ key: UnsafeRawBufferPointer, _ part: ViewsDigest.Part) -> String {
-        if part != .rows, key.count > 9 {
-            let end = min(key.count, 9 + Int(key[8]))
-            let tag = String(decoding: key[9..<end], as: UTF8.self)
-            return end == key.count ? tag : tag + " " + printable(key[end...])
-        }
-        return printable(key[...])
-    }
-
-    private static func printable(_ bytes: Slice<UnsafeRawBufferPointer>) -> String {
-        var text = ""
-        for byte in bytes {
-            text +=
-                (0x21...0x7E).contains(byte)
-                ? String(UnicodeScalar(byte)) : "\\x" + [byte].hex
-        }
-        return text
     }
 }

@@ -72,7 +72,8 @@ public final class ProjectionRunner: Sendable {
         opening.lock()
         let open = files.withLock { files in
             defer { files = [:] }
-            return Dictionary(files.values.map { ($0.number, $0) }, uniquingKeysWith: { first, _ in first })
+            return Dictionary(
+                files.values.map { ($0.number, $0) }, uniquingKeysWith: { first, _ in first })
         }
         opening.unlock()
         for file in open.values {
@@ -84,7 +85,8 @@ public final class ProjectionRunner: Sendable {
 
     func checkOpen() throws(ProjectionError) {
         guard !wasClosed.load(ordering: .sequentiallyConsistent) else {
-            throw ProjectionError(.closed, "the projections are closed", hint: "open the store again")
+            throw ProjectionError(
+                .closed, "the projections are closed", hint: "open the store again")
         }
     }
 

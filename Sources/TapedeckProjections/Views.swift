@@ -1,3 +1,4 @@
+internal import Synchronization
 internal import TapedeckLMDB
 internal import TapedeckLog
 public import TapedeckModel
@@ -5,14 +6,24 @@ public import TapedeckModel
 /// What projections hold as of one moment, inside `ProjectionRunner.read`.
 public struct Views: ViewReader {
     private let sources: [Digest16: (tables: ViewsFile.Tables, transaction: TransactionAlias)]
+    private let scope: ViewsScope
 
-    init(_ sources: [Digest16: (tables: ViewsFile.Tables, transaction: TransactionAlias)]) {
+    init(
+        _ sources: [Digest16: (tables: ViewsFile.Tables, transaction: TransactionAlias)],
+        _ scope: ViewsScope
+    ) {
         self.sources = sources
+        self.scope = scope
     }
 
     private func source(
         _ projection: some Projection
     ) throws -> (tables: ViewsFile.Tables, transaction: TransactionAlias) {
+        guard scope.isOpen else {
+            throw ProjectionError(
+                .closed, "views were kept beyond the read that gave them",
+                hint: "take out of them what is needed", projection: projection.name)
+        }
         guard let source = sources[ProjectionDriver.fingerprint(of: projection)] else {
             throw ProjectionError(
                 .notFound, "this store does not keep the projection \(projection.name)",
@@ -89,4 +100,13 @@ public struct Views: ViewReader {
         }
         return found
     }
+}
+
+/// Whether the transactions are open that views read from.
+final class ViewsScope: Sendable {
+    private let hasEnded = Atomic(false)
+
+    var isOpen: Bool { !hasEnded.load(ordering: .acquiring) }
+
+    func end() { hasEnded.store(true, ordering: .releasing) }
 }

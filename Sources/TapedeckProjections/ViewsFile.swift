@@ -45,7 +45,8 @@ package final class ViewsFile: Sendable {
                 hint: "a store keeps \(ViewsFile.projectionsMax) at the most")
         }
         let (environment, opened) = try OpenViews.shared.open(path) {
-            try Environment(
+            try LockFileRoom.reserve(for: path)
+            return try Environment(
                 path: path,
                 options: .init(
                     mapSizeBytes: mapSizeBytes,
@@ -91,7 +92,9 @@ package final class ViewsFile: Sendable {
     /// The number of the views file to which a name in the store's directory belongs: the file itself,
     /// its lock, or what a rebuild has spilled.
     static func number(ofFile name: String) -> UInt64? {
-        guard let match = name.wholeMatch(of: /views-(\d+)\.mdb(-lock|\.run\d+)?/) else { return nil }
+        guard let match = name.wholeMatch(of: /views-(\d+)\.mdb(-lock|\.run\d+)?/) else {
+            return nil
+        }
         return UInt64(match.output.1)
     }
 
@@ -121,7 +124,9 @@ package final class ViewsFile: Sendable {
 
     private static let logKey = Array("log".utf8)
 
-    /// What names the log of a file. A log that was copied or restored has taken a fresh origin, so
+    /// What names the log of a file.
+    ///
+    /// A log that was copied or restored has taken a fresh origin, so
     /// that views that have seen more, or other events, are not taken for its own.
     static func name(of log: EventLog) -> [UInt8] {
         var name: [UInt8] = []

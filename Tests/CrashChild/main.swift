@@ -35,7 +35,8 @@ func event(_ seed: UInt64, _ number: UInt64, _ random: inout ChildRandom) -> Pro
     payload.appendLittleEndian(seed)
     payload.appendLittleEndian(number)
     payload.append(
-        contentsOf: repeatElement(UInt8(truncatingIfNeeded: number), count: Int(random.next() % 300)))
+        contentsOf: repeatElement(
+            UInt8(truncatingIfNeeded: number), count: Int(random.next() % 300)))
     let tags = [
         Tag(unchecked: "child/\(seed % 1_000)"), Tag(unchecked: "slot/\(random.next() % 50)"),
     ]
@@ -67,7 +68,9 @@ func run() throws {
         try log.appendBlocking(batch)
         number += count
         say("ack \(number)")
-        if random.next() % 16 == 0 { try log.mergeIndex(keeping: random.next() % 40, eventsPerRun: 100) }
+        if random.next() % 16 == 0 {
+            try log.mergeIndex(keeping: random.next() % 40, eventsPerRun: 100)
+        }
     }
     log.close()
 }

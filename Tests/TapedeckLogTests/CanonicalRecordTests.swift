@@ -32,7 +32,8 @@ struct CanonicalRecordTests {
             var found: [UInt8] = []
             let isWhole = try record.withUnsafeBytes {
                 found.appendCanonical(
-                    try #require(RecordView($0)), origin: id.origin, type: Array(event.type.name.utf8))
+                    try #require(RecordView($0)), origin: id.origin,
+                    type: Array(event.type.name.utf8))
             }
             #expect(isWhole)
             #expect(found == expected)

@@ -80,7 +80,8 @@ struct DiskFullTests {
         let directory = try TemporaryDirectory()
         guard let disk = MountedDirectory(megabytes: 1, at: directory.file("disk")) else { return }
         defer { withExtendedLifetime(disk) {} }
-        _ = FileManager.default.createFile(atPath: disk.path + "/ballast", contents: Data(count: 1_040_000))
+        _ = FileManager.default.createFile(
+            atPath: disk.path + "/ballast", contents: Data(count: 1_040_000))
         let error = #expect(throws: LogError.self) { try EventLog.create(disk.path + "/store") }
         #expect(error?.code == .diskFull, "\(String(describing: error))")
         try FileManager.default.removeItem(atPath: disk.path + "/ballast")

@@ -22,7 +22,8 @@ struct GoldenFileTests {
                 event.id, event.stamp, event.type, event.schemaVersion, event.tags,
                 event.fact?.entity.high, event.fact?.content.low, event.fact?.version,
                 event.fact?.observedAt, event.causation, event.correlation, event.reissuedFrom,
-                event.retention.rawValue, event.encoding.rawValue, event.keyID.hex, event.payload.hex,
+                event.retention.rawValue, event.encoding.rawValue, event.keyID.hex,
+                event.payload.hex,
                 override?.effectiveStamp, override?.isRefused, receipts,
             ]
             lines.append(parts.map { $0.map { "\($0)" } ?? "-" }.joined(separator: " "))

@@ -59,7 +59,8 @@ struct GroupCommitTests {
         #expect(codes.withLock { $0.keys.sorted() } == [2, 5, 6])
         #expect(codes.withLock { $0.values.allSatisfy { $0 == .conditionFailed } })
         #expect(log.head.rawValue == 4)
-        #expect(try log.allEvents().map(\.type) == ["NoteTaken", "SeatTaken", "NoteTaken", "ShowSeen"])
+        #expect(
+            try log.allEvents().map(\.type) == ["NoteTaken", "SeatTaken", "NoteTaken", "ShowSeen"])
         #expect(try log.verify().problems == [])
     }
 
@@ -82,8 +83,9 @@ struct GroupCommitTests {
             let event = ProposedEvent(type: "ShowSeen", tags: [], fact: fact, payload: [content])
             return (try? log.appendBlocking([event], condition: .factIsNews(fact))) != nil
         }
-        #expect([sight(1, at: 1), sight(1, at: 2), sight(2, at: 3), sight(1, at: 4)]
-            == [true, false, true, true])
+        #expect(
+            [sight(1, at: 1), sight(1, at: 2), sight(2, at: 3), sight(1, at: 4)]
+                == [true, false, true, true])
         #expect(!sight(2, at: 2))
     }
 }

@@ -17,7 +17,9 @@ struct ImportTests {
         try source.export(to: file)
     }
 
-    private func bytes() throws -> [UInt8] { Array(try Data(contentsOf: URL(fileURLWithPath: file))) }
+    private func bytes() throws -> [UInt8] {
+        Array(try Data(contentsOf: URL(fileURLWithPath: file)))
+    }
 
     private func write(_ bytes: [UInt8], _ name: String = "changed.tdx") throws -> String {
         try Data(bytes).write(to: URL(fileURLWithPath: directory.file(name)))
@@ -41,9 +43,12 @@ struct ImportTests {
 
     @Test func exportOfTheSameStoreIsTheSame() throws {
         try source.export(to: directory.file("again.tdx"))
-        #expect(try Data(contentsOf: URL(fileURLWithPath: directory.file("again.tdx"))) == Data(bytes()))
-        #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted()
-            == ["again.tdx", "source", "source.tdx"])
+        #expect(
+            try Data(contentsOf: URL(fileURLWithPath: directory.file("again.tdx"))) == Data(bytes())
+        )
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted()
+                == ["again.tdx", "source", "source.tdx"])
     }
 
     @Test func importGoesOnWhereTheStoreIs() throws {
@@ -56,9 +61,11 @@ struct ImportTests {
         let summary = try target.importEvents(from: file)
         #expect(summary == ImportSummary(events: 302, recorded: 2, known: 300, receipts: 0))
         #expect(target.head.rawValue == 305)
-        #expect(try target.event(EventID(origin: target.origin, sequence: 3))?.position.rawValue == 303)
         #expect(
-            try target.event(EventID(origin: source.origin, sequence: 302))?.position.rawValue == 305)
+            try target.event(EventID(origin: target.origin, sequence: 3))?.position.rawValue == 303)
+        #expect(
+            try target.event(EventID(origin: source.origin, sequence: 302))?.position.rawValue
+                == 305)
         #expect(try target.verify().problems == [])
     }
 
@@ -69,7 +76,9 @@ struct ImportTests {
         try target.export(to: directory.file("back.tdx"))
         let summary = try source.importEvents(from: directory.file("back.tdx"))
         #expect(summary == ImportSummary(events: 301, recorded: 1, known: 300, receipts: 0))
-        let contents = { (log: EventLog) in try log.allEvents().map(\.content).sorted { $0.id < $1.id } }
+        let contents = { (log: EventLog) in
+            try log.allEvents().map(\.content).sorted { $0.id < $1.id }
+        }
         #expect(try contents(source) == contents(target))
         #expect(try source.appendBlocking([.sample(1)]).firstID.sequence == 301)
         #expect(try source.verify().problems == [])
@@ -81,7 +90,8 @@ struct ImportTests {
         var random = SeededRandom(Seed.fresh())
         for _ in 0..<150 {
             var changed = whole
-            changed[.random(in: 0..<whole.count, using: &random)] ^= UInt8(1) << Int.random(in: 0...7, using: &random)
+            changed[.random(in: 0..<whole.count, using: &random)] ^=
+                UInt8(1) << Int.random(in: 0...7, using: &random)
             let path = try write(changed)
             let error = #expect(throws: LogError.self) { try target.importEvents(from: path) }
             #expect(error?.code == .damaged || error?.code == .newerFormat)
@@ -94,9 +104,11 @@ struct ImportTests {
         let target = try directory.store("target")
         let whole = try bytes()
         var random = SeededRandom(Seed.fresh())
-        let cuts = [0, 1, 31, 32, 33, 40, whole.count - 1] + (0..<50).map { _ in
-            Int.random(in: 0..<whole.count, using: &random)
-        }
+        let cuts =
+            [0, 1, 31, 32, 33, 40, whole.count - 1]
+            + (0..<50).map { _ in
+                Int.random(in: 0..<whole.count, using: &random)
+            }
         for cut in cuts {
             _ = try refused(write(Array(whole[..<cut])), by: target, .damaged)
         }

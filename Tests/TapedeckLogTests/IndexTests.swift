@@ -103,10 +103,13 @@ struct IndexTests {
             types[event.type, default: []].append(event.position)
         }
         for (number, (tag, positions)) in tags.enumerated() where number % every == 0 {
-            #expect(try log.events(after: .start, limit: 10_000, tag: tag).map(\.position) == positions)
+            #expect(
+                try log.events(after: .start, limit: 10_000, tag: tag).map(\.position) == positions)
         }
         for (type, positions) in types {
-            #expect(try log.events(after: .start, limit: 10_000, type: type).map(\.position) == positions)
+            #expect(
+                try log.events(after: .start, limit: 10_000, type: type).map(\.position)
+                    == positions)
         }
     }
 }

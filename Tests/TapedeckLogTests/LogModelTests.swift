@@ -56,9 +56,10 @@ private struct World {
         case 0..<35: try append()
         case 35..<50: try appendIfNoEvent()
         case 50..<60: try appendIfNews()
-        case 60..<70: try log.mergeIndex(
-            keeping: .random(in: 0...60, using: &random),
-            eventsPerRun: .random(in: 10...200, using: &random))
+        case 60..<70:
+            try log.mergeIndex(
+                keeping: .random(in: 0...60, using: &random),
+                eventsPerRun: .random(in: 10...200, using: &random))
         case 70..<80: try importForeign()
         case 80..<88: try recordReceipts()
         case 88..<94: try reopen()
@@ -132,7 +133,8 @@ private struct World {
         let other = foreign[index].log
         try other.appendBlocking(events)
         foreign[index].model.append(events, now: time.now)
-        if random.chance(40), let event = foreign[index].model.events.randomElement(using: &random) {
+        if random.chance(40), let event = foreign[index].model.events.randomElement(using: &random)
+        {
             let receipt = receipt(of: event)
             try other.recordReceipts([receipt])
             foreign[index].model.record(receipt)

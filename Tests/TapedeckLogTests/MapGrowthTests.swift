@@ -12,7 +12,10 @@ struct MapGrowthTests {
         let reads = Atomic(0)
         let readers = DispatchGroup()
         for _ in 0..<3 {
-            DispatchQueue.global().async(group: readers) {
+            // Threads of their own: the pool's may all be held up by other tests.
+            readers.enter()
+            Thread.detachNewThread {
+                defer { readers.leave() }
                 while !isDone.load(ordering: .relaxed) {
                     do {
                         let head = log.head.rawValue

@@ -102,8 +102,12 @@ struct OpeningTests {
     }
 
     static let damages: [Damage] = [
-        Damage(testDescription: "log missing") { try FileManager.default.removeItem(atPath: $0 + "/log.mdb") },
-        Damage(testDescription: "log empty") { try Data().write(to: URL(fileURLWithPath: $0 + "/log.mdb")) },
+        Damage(testDescription: "log missing") {
+            try FileManager.default.removeItem(atPath: $0 + "/log.mdb")
+        },
+        Damage(testDescription: "log empty") {
+            try Data().write(to: URL(fileURLWithPath: $0 + "/log.mdb"))
+        },
         Damage(testDescription: "log of ten bytes") { truncate($0 + "/log.mdb", 10) },
         Damage(testDescription: "log of one page") { truncate($0 + "/log.mdb", 4_096) },
         Damage(testDescription: "log of one page and a bit") { truncate($0 + "/log.mdb", 4_200) },
@@ -118,7 +122,8 @@ struct OpeningTests {
             try Data(random.bytes(100_000)).write(to: URL(fileURLWithPath: path + "/log.mdb"))
         },
         Damage(testDescription: "log of text") { path in
-            try Data(repeating: 0x41, count: 100_000).write(to: URL(fileURLWithPath: path + "/log.mdb"))
+            try Data(repeating: 0x41, count: 100_000).write(
+                to: URL(fileURLWithPath: path + "/log.mdb"))
         },
         Damage(testDescription: "log of zeros") { path in
             try Data(count: 100_000).write(to: URL(fileURLWithPath: path + "/log.mdb"))
@@ -130,7 +135,8 @@ struct OpeningTests {
         },
         Damage(testDescription: "foreign LMDB file") { path in
             try FileManager.default.removeItem(atPath: path + "/log.mdb")
-            let environment = try Environment(path: path + "/log.mdb", options: .init(creates: true))
+            let environment = try Environment(
+                path: path + "/log.mdb", options: .init(creates: true))
             let table = try environment.openTable("other")
             try environment.write { try $0.put(table, [1], [2]) }
             environment.close()
@@ -166,7 +172,9 @@ struct OpeningTests {
         let copy = try EventLog(opening: directory.file("copy"))
         #expect(copy.storeID == log.storeID)
         #expect(copy.origin != origin)
-        #expect(try copy.appendBlocking([.sample(3)]).firstID == EventID(origin: copy.origin, sequence: 1))
+        #expect(
+            try copy.appendBlocking([.sample(3)]).firstID
+                == EventID(origin: copy.origin, sequence: 1))
         #expect(try EventLog(opening: directory.file("store")).origin == origin)
         #expect(try copy.verify().problems == [])
     }

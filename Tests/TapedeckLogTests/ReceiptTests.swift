@@ -28,7 +28,8 @@ struct ReceiptTests {
             outcome: outcome)
     }
 
-    private func overrides(after change: UInt64 = 0) throws -> (rows: [StampOverride], last: UInt64) {
+    private func overrides(after change: UInt64 = 0) throws -> (rows: [StampOverride], last: UInt64)
+    {
         try log.read { try log.overrides($0, changedAfter: change) }
     }
 

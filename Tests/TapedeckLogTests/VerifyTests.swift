@@ -174,7 +174,8 @@ struct VerifyTests {
             }
         }
         let report = try EventLog.verify(directory.file("store"))
-        #expect(report.problems.count(where: { $0.kind == .record }) == VerifyReport.problemsOfAKindMax)
+        #expect(
+            report.problems.count(where: { $0.kind == .record }) == VerifyReport.problemsOfAKindMax)
         #expect(report.problemCount > 300)
     }
 

@@ -16,7 +16,8 @@ struct FoldOrderTests {
                 id: EventID(origin: OriginID(high: origin, low: 5), sequence: sequence))
         }
         return [
-            .start, fact(0, nil, 1), fact(0, -5, 0), fact(0, 5, 0), fact(0, 5, .max), fact(1, nil, 0),
+            .start, fact(0, nil, 1), fact(0, -5, 0), fact(0, 5, 0), fact(0, 5, .max),
+            fact(1, nil, 0),
             fact(.max, .max, .max), activity(0, 0, 1), activity(1, 0, 2), activity(1, 0, 3),
             activity(1, 1, 1), activity(2, 0, 1),
         ]

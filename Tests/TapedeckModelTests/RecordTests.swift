@@ -94,7 +94,9 @@ struct RecordTests {
         for round in 0..<20_000 {
             var bytes: [UInt8]
             if round % 2 == 0 {
-                bytes = (0..<Int.random(in: 0...150)).map { _ in UInt8(truncatingIfNeeded: random.next()) }
+                bytes = (0..<Int.random(in: 0...150)).map { _ in
+                    UInt8(truncatingIfNeeded: random.next())
+                }
                 if bytes.count > 4 { bytes[4] = RecordLayout.format }
                 if bytes.count > 41, round % 4 == 0 { bytes[41] = 0 }
             } else {
@@ -144,7 +146,9 @@ struct CanonicalEventTests {
         let stamp = RecordTests.identity.stamp
         var all: Set<[UInt8]> = []
         var writer = CanonicalEvent()
-        func add(_ event: ProposedEvent, _ id: EventID, _ stamp: Stamp, _ key: [UInt8], _ from: EventID?) {
+        func add(
+            _ event: ProposedEvent, _ id: EventID, _ stamp: Stamp, _ key: [UInt8], _ from: EventID?
+        ) {
             all.insert(
                 writer.withBytes(of: event, id: id, stamp: stamp, keyID: key, reissuedFrom: from) {
                     Array($0)

@@ -55,14 +55,17 @@ import Testing
         let stem = String(repeating: "x", count: 199)
         // Around the length at which keys are cut, and equal up to far behind it.
         var names = (213...218).map { String(repeating: "y", count: $0) }
-        names += [stem + String(repeating: "a", count: 196), stem + String(repeating: "a", count: 195)]
+        names += [
+            stem + String(repeating: "a", count: 196), stem + String(repeating: "a", count: 195),
+        ]
         names += [stem + String(repeating: "a", count: 195) + "b", stem]
         try checkKeptApart(names)
     }
 
     @Test func keysThatLookAlikeAreKeptApart() throws {
         try checkKeptApart([
-            "caf\u{E9}", "cafe\u{301}", "a", "a ", " a", "a/b", "a//b", "\u{0}", "\u{0}\u{0}", "\u{1F600}",
+            "caf\u{E9}", "cafe\u{301}", "a", "a ", " a", "a/b", "a//b", "\u{0}", "\u{0}\u{0}",
+            "\u{1F600}",
             "\u{1F469}\u{200D}\u{1F680}", "\u{202E}abc", "\u{FEFF}a", "ß", "SS", "\u{10FFFF}",
             "\u{212B}", "\u{C5}", "%00", "null",
         ])
@@ -100,7 +103,9 @@ import Testing
         }
     }
 
-    /// Names whose tags have one hash. The hash takes eight bytes at a time, so for any second word of
+    /// Names whose tags have one hash.
+    ///
+    /// The hash takes eight bytes at a time, so for any second word of
     /// one name there is a third that makes up for it; those that are plain letters are kept.
     private func collidingNames(of prefix: String, count: Int) throws -> [String] {
         let prime: UInt64 = 0x0000_0100_0000_01B3

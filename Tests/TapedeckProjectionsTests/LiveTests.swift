@@ -1,7 +1,8 @@
 import TapedeckLog
 import TapedeckModel
-import TapedeckProjections
 import Testing
+
+@testable import TapedeckProjections
 
 /// Live tables say after every batch what a fresh rebuild says.
 @Suite struct LiveTests {
@@ -31,6 +32,35 @@ import Testing
             try store.log.recordReceipts(Array(history.receipts[start...].prefix(40)))
             try store.checkVerifies("receipts from \(start) on")
         }
+    }
+
+    /// More of them than one transaction takes in.
+    @Test func veryManyReceiptsAtOnceAreTakenInBatchByBatch() throws {
+        let store = try TestStore([BookHistory(), ShelfCounts()])
+        let origin = OriginID(high: 1, low: 1)
+        let count = UInt64(CatchUp.overridesPerBatchMax + 300)
+        try store.log.record(
+            try (1...count).map { number in
+                HistoryEvent(
+                    origin: origin, stamp: Stamp(milliseconds: 100_000 + number),
+                    proposal: try ProposedEvent(
+                        BookMoved(isbn: "\(number % 40)", from: "a", to: "b"),
+                        atMilliseconds: 100_000 + number))
+            })
+        try store.touch()
+        try store.log.recordReceipts(
+            (1...count).map { number in
+                Receipt(
+                    event: EventID(origin: origin, sequence: number),
+                    lineage: LineageID(high: 1, low: 1), serverPosition: number,
+                    receivedAt: Stamp(milliseconds: 90_000 - number),
+                    outcome: number % 10 == 0 ? .refused(.fork) : .accepted)
+            })
+        try store.checkVerifies()
+        let moves = try store.runner.read {
+            try $0.state(of: ShelfCounts(), key: Tag("shelf", "a"))
+        }
+        #expect(moves?.moves == count - count / 10)
     }
 
     /// More events of a key than its in-key checkpoints reach back, and late ones anywhere among them.
@@ -96,7 +126,8 @@ import Testing
 
     /// Two origins see one fact; which of the two is folded depends on the facts and not on who came
     /// first.
-    @Test(arguments: [true, false]) func equalFactsOfTwoOriginsFoldOnce(isSmallerFirst: Bool) throws {
+    @Test(arguments: [true, false]) func equalFactsOfTwoOriginsFoldOnce(isSmallerFirst: Bool) throws
+    {
         let store = try TestStore([BookHistory(), ShelfCounts()])
         let events = try [1, 2].map { number in
             HistoryEvent(
@@ -160,7 +191,8 @@ import Testing
         try store.log.record([
             HistoryEvent(
                 origin: origin, stamp: Stamp(milliseconds: 1_000),
-                proposal: try ProposedEvent(LoanStarted(isbn: "1", reader: "r"), atMilliseconds: 1_000))
+                proposal: try ProposedEvent(
+                    LoanStarted(isbn: "1", reader: "r"), atMilliseconds: 1_000))
         ])
         try store.touch()
         try store.log.recordReceipts([
@@ -169,7 +201,8 @@ import Testing
                 serverPosition: 1, receivedAt: Stamp(milliseconds: 2_000), outcome: .refused(.fork))
         ])
         try store.checkVerifies()
-        #expect(try store.runner.read { try $0.state(of: OpenLoans(), key: Tag("book", "1")) } == nil)
+        #expect(
+            try store.runner.read { try $0.state(of: OpenLoans(), key: Tag("book", "1")) } == nil)
         #expect(
             try store.runner.read {
                 try $0.rows(

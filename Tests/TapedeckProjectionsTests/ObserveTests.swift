@@ -141,7 +141,8 @@ private struct ReplayedTable {
         let file = try store.file()
         let ring = DiffRing(file)
         var batch = DiffBatch()
-        batch.add(.inserted(Row(key: [1], value: [2])), projection: Digest16(high: 1, low: 1), table: 0)
+        batch.add(
+            .inserted(Row(key: [1], value: [2])), projection: Digest16(high: 1, low: 1), table: 0)
         let count = DiffBatch.batchesMax
         // A fresh file begins with a reset.
         for _ in 0..<count + 9 { try file.environment.write { try ring.append(batch, $0) } }
@@ -179,7 +180,8 @@ private struct ReplayedTable {
         batch.add(.inserted(Row(key: [], value: [])), projection: projection, table: 0)
         batch.add(.removed(key: [0, 1]), projection: projection, table: 255)
         batch.add(.updated(Row(key: [1], value: [2, 3])), projection: projection, table: 1)
-        batch.add(.moved(from: [9], to: Row(key: [8], value: [7])), projection: projection, table: 2)
+        batch.add(
+            .moved(from: [9], to: Row(key: [8], value: [7])), projection: projection, table: 2)
         let bytes = batch.encoded()
         let read = try bytes.withUnsafeBytes { try #require(DiffBatch(decoding: $0)) }
         #expect(read.entries.map(\.change) == batch.entries.map(\.change))

@@ -1,3 +1,4 @@
+import Synchronization
 import TapedeckLog
 import TapedeckModel
 import TapedeckProjections
@@ -52,14 +53,18 @@ import Testing
         let report = try store.runner.rebuild(options: RebuildOptions(workers: 2))
         #expect(Set(report.frozen) == Set(frozen))
         #expect(try store.runner.frozenKeys() == frozen)
-        let history = try store.runner.read { try $0.state(of: BookHistory(), key: Tag("book", "1")) }
+        let history = try store.runner.read {
+            try $0.state(of: BookHistory(), key: Tag("book", "1"))
+        }
         #expect(history?.count == 100, "other projections fold the same event")
     }
 
     @Test func aLateEventBeforeThePoisonIsFoldedIn() throws {
         let store = try TestStore()
         for place in 0..<200 {
-            try store.log.record([try note(early, 1_000 + UInt64(place) * 10, isPoison: place == 150)])
+            try store.log.record([
+                try note(early, 1_000 + UInt64(place) * 10, isPoison: place == 150)
+            ])
         }
         #expect(try count(store) == 150)
         try store.log.record([try note(late, 1_005)])
@@ -110,6 +115,26 @@ import Testing
         }
     }
 
+    /// A key that is frozen for ever must not cost a fold of all of it whenever an event comes.
+    @Test func eventsBehindThePoisonCostNothing() throws {
+        let store = try TestStore([CountingFolds()])
+        for place in 0..<100 {
+            try store.log.record([try note(early, 1_000 + UInt64(place), isPoison: place == 60)])
+        }
+        try store.touch()
+        CountingFolds.count.store(0, ordering: .relaxed)
+        for place in 100..<130 {
+            try store.log.record([try note(early, 1_000 + UInt64(place))])
+            try store.touch()
+        }
+        #expect(CountingFolds.count.load(ordering: .relaxed) == 0)
+        try store.log.record([try note(late, 1_030)])
+        try store.touch()
+        #expect(CountingFolds.count.load(ordering: .relaxed) > 0)
+        try store.checkVerifies()
+        #expect(try store.runner.frozenKeys().map(\.position) == [61])
+    }
+
     @Test func frozenKeysSurviveReopening() throws {
         let store = try TestStore()
         try store.log.record([try note(early, 1_000), try note(early, 1_001, isPoison: true)])
@@ -118,5 +143,20 @@ import Testing
         #expect(frozen.count == 2)
         try store.reopen()
         #expect(try store.runner.frozenKeys() == frozen)
+    }
+}
+
+/// Tells how often it was called, which no fold of a domain may.
+private struct CountingFolds: Projection {
+    static let count = Atomic(0)
+
+    let name = "counting"
+    let version = 1
+    let tagKind = "book"
+    let eventTypes = [NoteAdded.eventType]
+
+    func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<ChainState>) throws {
+        CountingFolds.count.add(1, ordering: .relaxed)
+        try PoisonedNotes().fold(event, into: &key)
     }
 }

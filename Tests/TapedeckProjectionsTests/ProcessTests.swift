@@ -13,6 +13,11 @@ import Testing
         in directory: String, as name: String, projections: [any Projection], rounds: Int
     ) throws {
         try open(directory, projections) { log, runner in
+            // Both begin when both are there.
+            try log.appendBlocking([
+                ProposedEvent(type: "ProcessStarted", tags: [try Tag("process", name)], payload: [])
+            ])
+            while try log.events(after: .start, type: "ProcessStarted").count < 2 { usleep(1_000) }
             try work(log, runner, name, projections, rounds)
         }
     }
@@ -60,7 +65,7 @@ import Testing
         let store = try TestStore()
         try store.append(NoteAdded(isbn: "0", reader: "all", text: "first"))
         try store.touch()
-        let rounds: UInt64 = 60
+        let rounds: UInt64 = 250
         store.runner.close()
         store.log.close()
         async let child: Void = ProcessTests.inChild(store.directory, Int(rounds))
@@ -89,7 +94,7 @@ import Testing
             [directory = directory as String, rounds = rounds as Int] in
             try ProcessTests.work(
                 in: directory, as: "child",
-                projections: [ShelfCounts(), BookHistory(), CardCatalogue()], rounds: rounds)
+                projections: [ShelfCounts(), CardCatalogue(), ReaderNotes()], rounds: rounds)
         }
     }
 
@@ -132,6 +137,34 @@ import Testing
         #expect(await changes.next() == .reset)
         #expect(try store.liveDigests() == digests)
         #expect(try store.file().number == 2)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func aFileThatAnotherProcessHasGrownIsAdopted() async throws {
+        let store = try TestStore()
+        store.runner.close()
+        let small = try ViewsFile(
+            path: store.log.directory.views(1), number: 1, projections: [], creating: false,
+            mapSizeBytes: 1 << 16)
+        try store.reopen(settled: false)
+        try store.touch()
+        let before = small.environment.facts().mapSizeBytes
+        await #expect(processExitsWith: .success) { [directory = store.directory as String] in
+            try ProcessTests.open(directory) { log, runner in
+                for number in 0..<20 {
+                    let text = String(repeating: "\(number)", count: 20_000)
+                    try log.appendBlocking([
+                        try ProposedEvent(NoteAdded(isbn: "\(number)", reader: "r", text: text))
+                    ])
+                    try runner.read { _ in }
+                }
+            }
+        }
+        try store.touch()
+        try store.checkVerifies()
+        try store.append(NoteAdded(isbn: "1", reader: "r", text: "a"))
+        try store.checkVerifies()
+        #expect(small.environment.facts().mapSizeBytes > before)
+        small.close()
     }
 
     // MARK: - Dying

@@ -163,7 +163,7 @@ import Testing
 
     /// The log's map grows while projections fold and others read: nobody waits for himself.
     @Test func theLogGrowsWhileOthersFold() throws {
-        for round in 0..<8 {
+        for round in 0..<4 {
             let directory = TestStore.emptyDirectory()
             defer { TestStore.remove(directory) }
             let log = try EventLog.create(
@@ -190,7 +190,7 @@ import Testing
                 return
             }
             defer { _ = writers.subtract(1, ordering: .relaxed) }
-            for number in 0..<40 {
+            for number in 0..<30 {
                 let text = String(repeating: "\(number) ", count: 20_000)
                 try log.appendBlocking([
                     try ProposedEvent(NoteAdded(isbn: "\(thread)", reader: "r", text: text))

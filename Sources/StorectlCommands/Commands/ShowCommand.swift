@@ -32,7 +32,8 @@ struct ShowCommand: ParsableCommand {
         if let id = EventID(event) {
             found = try log.event(id)
         } else if let position = UInt64(event) {
-            found = try log.event(at: LogPosition(rawValue: position))
+            let isThere = try position > 0 && position <= log.currentHead().rawValue
+            found = isThere ? try log.event(at: LogPosition(rawValue: position)) : nil
         } else {
             throw CommandError(
                 .usage, "\"\(event.prefix(80))\" is neither an event's id nor a position",

@@ -45,8 +45,8 @@ private struct StatusReport {
         let head = try log.currentHead()
         events = head.rawValue
         origins = try log.origins()
-        first = try log.event(at: LogPosition(rawValue: 1))
-        last = try log.event(at: head)
+        first = try log.events(after: .start, limit: 1).first
+        last = head > .start ? try log.event(at: head) : nil
         unindexed = try log.unindexedCount()
         projections = try store.projections.status()
         files = try StoreFiles(directory)

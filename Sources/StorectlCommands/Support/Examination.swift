@@ -101,7 +101,8 @@ struct Examination {
 
     private func clock() throws -> [Finding] {
         let now = EventLog.Options.systemMilliseconds()
-        guard let last = try store.log.event(at: try store.log.currentHead()),
+        let head = try store.log.currentHead()
+        guard head > .start, let last = try store.log.event(at: head),
             last.stamp.milliseconds > now + Examination.futureMillisecondsMax
         else { return [.ok("clock", TimeArgument.text(Int64(clamping: now)))] }
         return [

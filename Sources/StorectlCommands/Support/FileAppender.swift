@@ -1,19 +1,26 @@
+internal import Dispatch
+internal import Foundation
+internal import Synchronization
 internal import Tapedeck
 
 /// Records the events of a file line by line, with bounded memory.
+///
+/// Lines are gathered into batches; a batch is read by all cores, as reading JSON is what costs most,
+/// and then recorded in one commit.
 struct FileAppender {
-    /// Events in a commit.
-    static let eventsPerCommit = 1_000
-    /// Bytes of payloads in a commit: large events are committed in smaller numbers.
+    /// Lines in a commit.
+    static let linesPerCommit = 1_000
+    /// Bytes of lines in a commit: large events are committed in smaller numbers.
     static let bytesPerCommitMax = 16 << 20
 
     private let log: EventLog
     private let byteCount: UInt64?
     private var lines: LineReader
     private var report = AppendReport()
-    private var batch: [ProposedEvent] = []
+    private var batch: [LineReader.Line] = []
     private var batchBytes = 0
-    private var line = 0
+    /// Every line up to here is recorded or refused.
+    private var doneLines = 0
 
     init(log: EventLog, input: FileInput) {
         self.log = log
@@ -27,122 +34,59 @@ struct FileAppender {
     mutating func run() throws -> AppendReport {
         let meter = ProgressMeter("bytes")
         defer { meter.finish() }
-        var committedLine = 0
         do {
-            while let next = try lines.next() {
-                line += 1
-                take(next)
-                if batch.count == FileAppender.eventsPerCommit
-                    || batchBytes >= FileAppender.bytesPerCommitMax
-                {
-                    try commit()
-                    committedLine = line
-                    if Interruption.isRequested { throw Interrupted(message: "") }
-                    meter.update("append", done: lines.bytesRead, total: byteCount)
-                }
+            while let line = try lines.next() {
+                batch.append(line)
+                batchBytes += line.byteCount
+                guard
+                    batch.count == FileAppender.linesPerCommit
+                        || batchBytes >= FileAppender.bytesPerCommitMax
+                else { continue }
+                try commit()
+                meter.update("append", done: lines.bytesRead, total: byteCount)
+                if Interruption.isRequested { throw Interrupted(message: "") }
             }
             try commit()
             return report
         } catch {
             let done =
-                committedLine == 0
+                doneLines == 0
                 ? "no line was recorded"
-                : "of the lines up to \(committedLine), \(report.recorded) events are recorded"
+                : "of the lines up to \(doneLines), \(report.recorded) events are recorded"
             if error is Interrupted { throw Interrupted(message: done) }
             throw CommandError(error).adding(done)
         }
     }
 
-    private mutating func take(_ next: LineReader.Line) {
-        do throws(ModelError) {
-            switch next {
-            case .tooLong:
-                throw ModelError(
-                    .tooLarge, "the line is longer than \(LineReader.lineBytesMax) bytes")
-            case .bytes(let bytes):
-                guard let proposal = try EventLine.proposal(bytes) else { return }
-                batch.append(proposal)
-                batchBytes += proposal.payload.count
-            }
-        } catch {
-            report.refuse(line: line, error)
-        }
-    }
-
     private mutating func commit() throws {
-        guard !batch.isEmpty else { return }
-        report.add(try log.appendBlocking(batch))
+        var events: [ProposedEvent] = []
+        var refused: [(line: Int, error: ModelError)] = []
+        for (index, result) in FileAppender.read(batch).enumerated() {
+            switch result {
+            case .success(let event): if let event { events.append(event) }
+            case .failure(let error): refused.append((doneLines + index + 1, error))
+            }
+        }
+        if !events.isEmpty { report.add(try log.appendBlocking(events)) }
+        for refusal in refused { report.refuse(line: refusal.line, refusal.error) }
+        doneLines += batch.count
         batch.removeAll(keepingCapacity: true)
         batchBytes = 0
     }
-}
 
-/// An event as a line: `{"type", "payload", "at"?}`.
-enum EventLine {
-    /// The event of a line; nil for an empty one.
-    ///
-    /// Throws `ModelError`, what `EventCatalogue.proposal` throws included.
-    static func proposal(_ line: [UInt8]) throws(ModelError) -> ProposedEvent? {
-        guard line.contains(where: { $0 != 0x20 && $0 != 0x09 && $0 != 0x0D }) else { return nil }
-        let (value, members) = try parsed(line)
-        guard case .object(let object) = value else {
-            throw ModelError(
-                .malformedJSON, "the line is \(value.kind), not an object with type and payload")
+    /// The lines' events, in their order; nil for an empty line.
+    private static func read(
+        _ lines: [LineReader.Line]
+    ) -> [Result<ProposedEvent?, ModelError>] {
+        let parts = ProcessInfo.processInfo.activeProcessorCount
+        let found = Mutex([[Result<ProposedEvent?, ModelError>]](repeating: [], count: parts))
+        DispatchQueue.concurrentPerform(iterations: parts) { part in
+            let range = lines.count * part / parts..<lines.count * (part + 1) / parts
+            let results = lines[range].map { line in
+                Result { () throws(ModelError) in try EventLine.proposal(line) }
+            }
+            found.withLock { $0[part] = results }
         }
-        guard case .string(let type) = object["type"] else {
-            throw ModelError(.invalidPayload, "type is missing or no text")
-        }
-        guard let payload = members.last(where: { $0.name == "payload" }) else {
-            throw ModelError(.invalidPayload, "payload is missing")
-        }
-        let proposal = try EventCatalogue.video.proposal(
-            type: type, json: Array(line[valueRange(of: payload.range, in: line)]),
-            atMilliseconds: try time(object["at"]))
-        do throws(LogError) {
-            try EventLog.check([proposal])
-        } catch {
-            throw ModelError(error.code, error.message, hint: error.hint)
-        }
-        return proposal
-    }
-
-    private static func parsed(
-        _ line: [UInt8]
-    ) throws(ModelError) -> (value: JSONValue, members: [JSONParser.Member]) {
-        do throws(ModelError) {
-            return try JSONParser.parseWithMembers(line)
-        } catch {
-            // The parser counts lines of its own document, which is one line of the file.
-            let message = error.message
-            let own = "line 1, "
-            throw ModelError(
-                error.code,
-                message.hasPrefix(own) ? String(message.dropFirst(own.count)) : message,
-                hint: error.hint)
-        }
-    }
-
-    private static func time(_ value: JSONValue?) throws(ModelError) -> UInt64? {
-        switch value {
-        case nil, .null: return nil
-        case .string(let text):
-            if let time = TimeArgument.read(text) { return UInt64(time) }
-            throw ModelError(
-                .invalidTime, "at: \"\(text.prefix(64))\" is not a time from 1970 to 9999",
-                hint: TimeArgument.hint)
-        case .some(let value):
-            throw ModelError(
-                .invalidTime, "at is \(value.kind), not a text", hint: TimeArgument.hint)
-        }
-    }
-
-    /// Where the value of a member stands, whose name and colon come first; it was parsed before.
-    private static func valueRange(of member: Range<Int>, in line: [UInt8]) -> Range<Int> {
-        var at = member.lowerBound + 1
-        while at < member.upperBound, line[at] != UInt8(ascii: "\"") {
-            at += line[at] == UInt8(ascii: "\\") ? 2 : 1
-        }
-        while at < member.upperBound, line[at] != UInt8(ascii: ":") { at += 1 }
-        return min(at + 1, member.upperBound)..<member.upperBound
+        return found.withLock { $0.flatMap { $0 } }
     }
 }

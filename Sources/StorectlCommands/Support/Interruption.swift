@@ -14,6 +14,14 @@ enum Interruption {
     // Set by a signal's handler: nothing but a lock-free store may happen there.
     private static let signal = Atomic<Int32>(0)
 
+    /// Lets signals in that whoever started the program has blocked for itself.
+    static func unblock() {
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        for number in [SIGINT, SIGTERM, SIGHUP] { sigaddset(&signals, number) }
+        pthread_sigmask(SIG_UNBLOCK, &signals, nil)
+    }
+
     /// From now on the first SIGINT, SIGTERM or SIGHUP is remembered instead of ending the program; a
     /// second one ends it.
     static func remember() {

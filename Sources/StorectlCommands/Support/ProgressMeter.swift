@@ -1,4 +1,5 @@
 internal import Synchronization
+internal import Tapedeck
 
 /// A bar on stderr with rate and remaining time, for what takes longer than a second.
 ///
@@ -90,5 +91,16 @@ extension Duration {
     /// With its fraction.
     var inSeconds: Double {
         Double(components.seconds) + Double(components.attoseconds) / 1e18
+    }
+}
+
+extension ProgressMeter {
+    /// Runs long work on a log with a bar, which is gone when it returns.
+    static func showing<R>(
+        _ unit: String, _ body: (@escaping LogProgress.Report) throws -> R
+    ) rethrows -> R {
+        let meter = ProgressMeter(unit)
+        defer { meter.finish() }
+        return try body { meter.update($0.phase.rawValue, done: $0.done, total: $0.total) }
     }
 }

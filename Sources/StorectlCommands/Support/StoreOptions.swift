@@ -13,6 +13,9 @@ struct StoreOptions: ParsableArguments {
     @Flag(help: "Print one JSON document instead of text.")
     var json = false
 
+    private static let crashHint =
+        "storectl verify checks the log, else restore a backup; storectl replay builds lists anew"
+
     /// Where the store is.
     func directory() throws -> String {
         try StoreOptions.directory(option: store, environment: ProcessInfo.processInfo.environment)
@@ -39,8 +42,7 @@ struct StoreOptions: ParsableArguments {
         _ projections: VideoProjections = .standard, _ body: (TapedeckStore) throws -> R
     ) throws -> R {
         let directory = try directory()
-        CrashGuard.install(
-            directory, isJSON: json, hint: "storectl verify says more; restore a backup")
+        CrashGuard.install(directory, isJSON: json, hint: StoreOptions.crashHint)
         let store = try TapedeckStore.open(
             directory, creating: false, projections: projections.all)
         defer { store.close() }
@@ -50,8 +52,7 @@ struct StoreOptions: ParsableArguments {
     /// Opens the log alone, and closes it behind `body`.
     func withLog<R>(_ body: (EventLog) throws -> R) throws -> R {
         let directory = try directory()
-        CrashGuard.install(
-            directory, isJSON: json, hint: "storectl verify says more; restore a backup")
+        CrashGuard.install(directory, isJSON: json, hint: StoreOptions.crashHint)
         let log = try EventLog(opening: directory)
         defer { log.close() }
         return try body(log)
@@ -71,48 +72,16 @@ struct StoreOptions: ParsableArguments {
     }
 }
 
-/// A page of a list.
-struct PageOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("How many entries at the most, 1 to 500.", valueName: "n"))
-    var limit = QueryLimits.pageCountDefault
-
-    @Option(
-        help: ArgumentHelp(
-            "The \"next\" of the page before, for the page behind it.", valueName: "next"))
-    var cursor: String?
-
-    /// Says in text that there is more.
-    func remark(next: String?, _ report: inout TextReport) {
-        if let next { report.remark("there is more: --cursor \(next)") }
+extension StoreOptions {
+    /// Asks projections as of now; only those that are wanted are brought up to date.
+    func query<R>(
+        _ projections: VideoProjections, _ wanted: [any Projection],
+        _ body: (VideoQueries<Views>) throws -> R
+    ) throws -> R {
+        try withStore(projections) { store in
+            try store.projections.read(wanted.map(\.name)) { views in
+                try body(VideoQueries(views, projections: projections))
+            }
+        }
     }
-}
-
-/// The parameters of projections; each choice has tables of its own.
-struct ParameterOptions: ParsableArguments {
-    @Option(help: "Which broadcast stands for a video that was shared more than once.")
-    var winner = WinnerArgument.oldest
-
-    @Option(
-        help: "When watching takes a video off watch-later: at 75 %, or by the rule of 2012.")
-    var rule = RuleArgument.default
-
-    /// The projections with these parameters.
-    var projections: VideoProjections {
-        VideoProjections(winner: winner.rule, watchLaterRule: rule.rule)
-    }
-}
-
-/// `oldest` or `newest`.
-enum WinnerArgument: String, ExpressibleByArgument, CaseIterable {
-    case oldest, newest
-
-    var rule: WinnerRule { self == .oldest ? .oldest : .newest }
-}
-
-/// `default` or `2012`.
-enum RuleArgument: String, ExpressibleByArgument, CaseIterable {
-    case `default`
-    case of2012 = "2012"
-
-    var rule: WatchLaterRule { self == .default ? .crossing : .rule2012 }
 }

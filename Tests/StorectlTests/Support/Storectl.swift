@@ -168,7 +168,13 @@ final class RunningStorectl {
         return false
     }
 
+    /// Waits for its end; one that takes longer than two minutes is ended.
     func wait() throws -> Storectl.Run {
+        for _ in 0..<24_000 where process.isRunning { usleep(5_000) }
+        if process.isRunning {
+            Issue.record("\(arguments) does not end")
+            send(SIGKILL)
+        }
         process.waitUntilExit()
         let status = process.terminationStatus
         return Storectl.Run(

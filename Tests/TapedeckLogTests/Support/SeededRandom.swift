@@ -20,7 +20,9 @@ struct SeededRandom: RandomNumberGenerator {
         from[from.index(from.startIndex, offsetBy: Int.random(in: 0..<from.count, using: &self))]
     }
 
-    mutating func bytes(_ count: Int) -> [UInt8] { (0..<count).map { _ in UInt8.random(in: 0...255, using: &self) } }
+    mutating func bytes(_ count: Int) -> [UInt8] {
+        (0..<count).map { _ in UInt8.random(in: 0...255, using: &self) }
+    }
 }
 
 /// The seed of a randomised test: a fresh one, or that of `TAPEDECK_SEED`.

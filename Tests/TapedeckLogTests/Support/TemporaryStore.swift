@@ -41,6 +41,7 @@ extension EventLog {
 
     /// `append` with `.buffered`, for tests that are no tasks and must not wait for one.
     func appendBuffered(_ events: [ProposedEvent]) throws {
-        try queue.add(AppendRequest(events, nil, isBuffered: true) { _ in }, drain: { self.drain() })
+        try queue.add(
+            AppendRequest(events, nil, isBuffered: true) { _ in }, drain: { self.drain() })
     }
 }

@@ -52,8 +52,8 @@ struct ChainState: ProjectionState, Hashable {
 
 /// Every event of a book in canonical order, as a hash of all that an event shows to a fold.
 struct BookHistory: Projection {
-    var name = "history"
-    let version = 1
+    let name = "history"
+    var version = 1
     let tagKind = "book"
     let eventTypes = [
         BookReceived.eventType, LoanStarted.eventType, LoanEnded.eventType, NoteAdded.eventType,

@@ -1,8 +1,10 @@
 import TapedeckModel
 import TapedeckProjections
 
-/// Every projection of the test's domain. What is added to the domain is added here, and so is run
-/// through the order suite and all the others; `RegistryTests` sees to it.
+/// Every projection of the test's domain.
+///
+/// What is added to the domain is added here, and so is run through the order suite and all the
+/// others; `RegistryTests` sees to it.
 enum LibraryProjections {
     static let all: [any Projection] = [
         BookHistory(), ReaderHistory(), ShelfHistory(), NewerNotes(), OpenLoans(), ReaderNotes(),
@@ -10,8 +12,7 @@ enum LibraryProjections {
     ]
 }
 
-/// Planted: claims that any order suits it, and is wrong. Not in the registry; the order suite has to
-/// find it out.
+/// Planted: claims that any order suits it, and is wrong; the order suite has to find it out.
 struct FoldByArrival: Projection {
     let name = "planted"
     let version = 1
@@ -24,7 +25,7 @@ struct FoldByArrival: Projection {
     }
 }
 
-/// Planted: a last writer that forgot to compare stamps. Not in the registry either.
+/// Planted: a last writer that forgot to compare stamps.
 struct LastToArrive: Projection {
     let name = "planted-last"
     let version = 1

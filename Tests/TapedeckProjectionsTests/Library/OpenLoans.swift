@@ -65,7 +65,8 @@ struct OpenLoans: Projection {
             prefix.ascending(event.stamp.rawValue).ascending(event.id.origin.high)
                 .ascending(event.id.sequence), Array(text.utf8))
         key.state.notes += 1
-        guard key.state.notes > OpenLoans.notesMax, let oldest = key.firstItem(prefix: prefix) else {
+        guard key.state.notes > OpenLoans.notesMax, let oldest = key.firstItem(prefix: prefix)
+        else {
             return
         }
         key.state.chain.add(oldest.value)

@@ -62,7 +62,8 @@ struct HistoryGenerator {
             var event = HistoryEvent(
                 origin: origins[place],
                 stamp: Stamp(
-                    milliseconds: at, counter: random.chance(20) ? UInt16(random.number(below: 3)) : 0
+                    milliseconds: at,
+                    counter: random.chance(20) ? UInt16(random.number(below: 3)) : 0
                 ), proposal: try proposal(&random, &facts))
             if random.chance(3) { reissue(&event, history, &random) }
             event.proposal.atMilliseconds = event.stamp.milliseconds

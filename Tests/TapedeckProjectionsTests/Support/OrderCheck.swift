@@ -102,7 +102,8 @@ struct OrderCheck {
     ) throws -> [String] {
         var found: [String] = []
         let live = Outcome(
-            digests: try store.liveDigests(), frozen: OrderCheck.names(try store.runner.frozenKeys()))
+            digests: try store.liveDigests(),
+            frozen: OrderCheck.names(try store.runner.frozenKeys()))
         found += OrderCheck.compare("live", live, expected)
         found += try store.runner.verify().differences.map { "verify: \($0)" }
         let workers = random.pick([1, 2, 4, 8])

@@ -16,9 +16,10 @@ final class TestStore {
     /// - Parameter isLive: whether the projections are there from the beginning, so that all that comes
     ///   is folded into live tables; if not, the first look rebuilds them.
     init(
-        _ projections: [any Projection] = LibraryProjections.all, isLive: Bool = true
+        _ projections: [any Projection] = LibraryProjections.all, isLive: Bool = true,
+        in folder: String = NSTemporaryDirectory()
     ) throws {
-        directory = TestStore.emptyDirectory()
+        directory = TestStore.emptyDirectory(in: folder)
         self.projections = projections
         log = try EventLog.create(directory, options: TestStore.options)
         runner = ProjectionRunner(log, projections: projections)
@@ -34,8 +35,8 @@ final class TestStore {
         TestStore.remove(directory)
     }
 
-    static func emptyDirectory() -> String {
-        NSTemporaryDirectory() + "tapedeck-projections-\(UUID().uuidString)"
+    static func emptyDirectory(in folder: String = NSTemporaryDirectory()) -> String {
+        folder + "/tapedeck-projections-\(UUID().uuidString)"
     }
 
     static func remove(_ directory: String) {

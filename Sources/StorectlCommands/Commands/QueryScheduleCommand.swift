@@ -1,57 +1,6 @@
 internal import ArgumentParser
 internal import Tapedeck
 
-/// `storectl query show`.
-struct QueryShowCommand: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "show",
-        abstract: "A show with its episodes and its cast.",
-        discussion: """
-            EXAMPLE:
-              storectl query show 118
-            """)
-
-    @Argument(help: ArgumentHelp("TVmaze's id of the show.", valueName: "id"))
-    var id: Int64
-
-    @OptionGroup var options: StoreOptions
-
-    func run() throws {
-        let projections = VideoProjections.standard
-        let show = try options.query(projections, [projections.shows, projections.schedule]) {
-            try $0.show(id)
-        }
-        try options.print(JSON(encoding: show)) { text in
-            text.fields([
-                ("name", show.name ?? "-"), ("network", show.network ?? "-"),
-                ("genres", show.genres.joined(separator: ", ")),
-                ("runtime", show.runtimeMinutes.map { "\($0) min" } ?? "-"),
-                ("image", show.image ?? "-"), ("summary", show.summary ?? "-"),
-            ])
-            if !show.episodes.isEmpty {
-                var table = TextTable([
-                    .number("season"), .number("number"), .text("starts"), .long("episode"),
-                    .text("id"),
-                ])
-                for episode in show.episodes {
-                    table.add([
-                        episode.season.map(String.init), episode.number.map(String.init),
-                        episode.startsAt?.description, episode.name, String(episode.id),
-                    ])
-                }
-                text.line()
-                text.table(table)
-            }
-            if !show.cast.isEmpty {
-                var table = TextTable([.text("person"), .text("character")])
-                for member in show.cast { table.add([member.person, member.character]) }
-                text.line()
-                text.table(table)
-            }
-        }
-    }
-}
-
 /// `storectl query schedule`.
 struct QueryScheduleCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,0 +1,39 @@
+internal import ArgumentParser
+internal import Foundation
+internal import Tapedeck
+
+/// `storectl erase`.
+struct EraseCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "erase",
+        abstract: "Delete a store, all of it.",
+        discussion: """
+            Files in its directory that are not the store's stay. No other process may be using it.
+
+            EXAMPLE:
+              storectl erase --yes --store /tmp/demo
+            """)
+
+    @Flag(help: "That it is meant so; without it nothing is deleted.")
+    var yes = false
+
+    @OptionGroup var options: StoreOptions
+
+    func run() throws {
+        let directory = try options.directory()
+        guard yes else {
+            throw CommandError(
+                .usage, "this would delete the store in \(directory) for ever",
+                hint: "storectl backup FILE keeps a copy; storectl erase --yes deletes")
+        }
+        let files = try? StoreFiles(directory)
+        try EventLog.erase(directory)
+        // Lock files, and what a rebuild that was cut off has left.
+        let others = (files?.leftovers.map(\.name) ?? []) + ["rebuild.lock"]
+        for name in others { unlink("\(directory)/\(name)") }
+        rmdir(directory)
+        try options.print(["path": .text(directory), "erased": .init(true)]) { text in
+            text.line("erased the store in \(directory)")
+        }
+    }
+}

@@ -1,0 +1,34 @@
+internal import ArgumentParser
+internal import Tapedeck
+
+/// `storectl export`.
+struct ExportCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "export",
+        abstract: "Write all events to a file that any store can import.",
+        discussion: """
+            The file holds identities, hash chains and receipts, and says the same on every machine.
+
+            EXAMPLE:
+              storectl export events.tapedeck
+            """)
+
+    @Argument(help: "Where to; what stands there is replaced.", completion: .file())
+    var file: String
+
+    @OptionGroup var options: StoreOptions
+
+    func run() throws {
+        let summary = try options.withLog { log in
+            try ProgressMeter.showing("events") { try log.export(to: file, progress: $0) }
+        }
+        try options.print(JSON(encoding: summary)) { text in
+            text.line(
+                "exported \(Figures.count(summary.events, "event")) of"
+                    + " \(Figures.count(summary.origins, "origin")) and"
+                    + " \(Figures.count(summary.receipts, "receipt")) to \(file),"
+                    + " \(Figures.bytes(summary.bytes))")
+            text.line("digest \(summary.digest)")
+        }
+    }
+}

@@ -1,0 +1,39 @@
+internal import ArgumentParser
+internal import Tapedeck
+
+/// `storectl query answers`.
+struct QueryAnswersCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "answers",
+        abstract: "The answers that were handed in, the last first.",
+        discussion: """
+            EXAMPLE:
+              storectl query answers --json
+            """)
+
+    @OptionGroup var page: PageOptions
+    @OptionGroup var parameters: ParameterOptions
+    @OptionGroup var options: StoreOptions
+
+    func run() throws {
+        let projections = parameters.projections
+        let found = try options.query(projections, [projections.answers]) {
+            try $0.answers(limit: page.limit, cursor: page.cursor)
+        }
+        try options.print(JSON(encoding: found)) { text in
+            var table = TextTable([
+                .text("answer"), .text("question"), .text("state"), .number("seconds"),
+                .number("comments"), .long("address"),
+            ])
+            for answer in found.answers {
+                table.add([
+                    answer.id, answer.question, answer.state.rawValue,
+                    answer.durationSeconds.map { Figures.fixed($0, 1) },
+                    String(answer.commentCount), answer.videoUrl,
+                ])
+            }
+            text.table(table)
+            page.remark(next: found.next, &text)
+        }
+    }
+}

@@ -1,0 +1,57 @@
+internal import ArgumentParser
+internal import Tapedeck
+
+/// `storectl query comments`.
+struct QueryCommentsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "comments",
+        abstract: "What was said about a video or an answer, oldest first.",
+        discussion: """
+            EXAMPLE:
+              storectl query comments youtube:aqz-KE-bpKQ
+              storectl query comments 'https://www.youtube.com/watch?v=aqz-KE-bpKQ' --json
+              storectl query comments --answer 4711
+            """)
+
+    @Argument(help: "The video's key, provider:id, or any URL of it.")
+    var video: String?
+
+    @Option(help: ArgumentHelp("Of this answer instead.", valueName: "id"))
+    var answer: String?
+
+    @OptionGroup var page: PageOptions
+    @OptionGroup var parameters: ParameterOptions
+    @OptionGroup var options: StoreOptions
+
+    func validate() throws {
+        guard (video == nil) != (answer == nil) else {
+            throw ValidationError("name a VIDEO or --answer ID, one of the two")
+        }
+    }
+
+    func run() throws {
+        // Says what is wrong with the name before the store is opened.
+        if let video { _ = try VideoKey(video) }
+        if let answer { _ = try Tag("answer", answer) }
+        let projections = parameters.projections
+        let wanted: [any Projection] = [
+            video != nil ? projections.videos : projections.answers
+        ]
+        let found = try options.query(projections, wanted) { queries in
+            if let answer {
+                return try queries.comments(
+                    answer: answer, limit: page.limit, cursor: page.cursor)
+            }
+            return try queries.comments(
+                video: video ?? "", limit: page.limit, cursor: page.cursor)
+        }
+        try options.print(JSON(encoding: found)) { text in
+            var table = TextTable([.text("at"), .text("author"), .long("text"), .text("id")])
+            for comment in found.comments {
+                table.add([comment.at?.description, comment.author, comment.text, comment.id])
+            }
+            text.table(table)
+            page.remark(next: found.next, &text)
+        }
+    }
+}

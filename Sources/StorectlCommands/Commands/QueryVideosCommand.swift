@@ -1,0 +1,40 @@
+internal import ArgumentParser
+internal import Tapedeck
+
+/// `storectl query videos`.
+struct QueryVideosCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "videos",
+        abstract: "The videos that were shared, the one shared last first.",
+        discussion: """
+            EXAMPLE:
+              storectl query videos --limit 10
+              storectl query videos --winner newest --rule 2012 --json
+            """)
+
+    @OptionGroup var page: PageOptions
+    @OptionGroup var parameters: ParameterOptions
+    @OptionGroup var options: StoreOptions
+
+    func run() throws {
+        let projections = parameters.projections
+        let found = try options.query(projections, [projections.videos, projections.watchLater]) {
+            try $0.videos(limit: page.limit, cursor: page.cursor)
+        }
+        try options.print(JSON(encoding: found)) { text in
+            var table = TextTable([
+                .text("video"), .text("shared last"), .number("shared"), .number("comments"),
+                .text("later"), .text("sharer"), .long("title"),
+            ])
+            for video in found.videos {
+                table.add([
+                    video.key, video.newestAt?.description, String(video.broadcasts),
+                    String(video.commentCount), video.watchLater ? "yes" : "no", video.sharer,
+                    video.title,
+                ])
+            }
+            text.table(table)
+            page.remark(next: found.next, &text)
+        }
+    }
+}

@@ -1,0 +1,31 @@
+internal import ArgumentParser
+internal import Tapedeck
+
+/// `storectl query watch-later`.
+struct QueryWatchLaterCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "watch-later",
+        abstract: "The videos to be seen later, the one marked first in front.",
+        discussion: """
+            EXAMPLE:
+              storectl query watch-later
+              storectl query watch-later --rule 2012 --json
+            """)
+
+    @OptionGroup var page: PageOptions
+    @OptionGroup var parameters: ParameterOptions
+    @OptionGroup var options: StoreOptions
+
+    func run() throws {
+        let projections = parameters.projections
+        let found = try options.query(projections, [projections.watchLater]) {
+            try $0.watchLater(limit: page.limit, cursor: page.cursor)
+        }
+        try options.print(JSON(encoding: found)) { text in
+            var table = TextTable([.text("video"), .text("since")])
+            for video in found.videos { table.add([video.key, video.since.description]) }
+            text.table(table)
+            page.remark(next: found.next, &text)
+        }
+    }
+}

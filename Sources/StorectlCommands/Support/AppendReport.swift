@@ -1,0 +1,62 @@
+internal import Tapedeck
+
+/// What an append reports.
+struct AppendReport {
+    /// A line that was refused.
+    struct Refusal {
+        let line: Int
+        let code: ErrorCode
+        let message: String
+    }
+
+    /// So many refusals are listed; the others are counted.
+    static let refusalsListedMax = 10_000
+    /// So many of them on stderr.
+    static let refusalsDiagnosedMax = 20
+
+    private(set) var recorded = 0
+    private(set) var first: (id: EventID, position: LogPosition)?
+    private(set) var last: (id: EventID, position: LogPosition)?
+    private(set) var refused: [Refusal] = []
+    private(set) var refusedCount = 0
+
+    mutating func add(_ appended: AppendedEvents) {
+        recorded += appended.count
+        if first == nil { first = (appended.firstID, appended.firstPosition) }
+        last = (appended.lastID, appended.lastPosition)
+    }
+
+    mutating func refuse(line: Int, _ error: some CodedError) {
+        refusedCount += 1
+        guard refused.count < AppendReport.refusalsListedMax else { return }
+        refused.append(Refusal(line: line, code: error.code, message: error.message))
+    }
+
+    var json: JSON {
+        func place(_ event: (id: EventID, position: LogPosition)?) -> JSON {
+            guard let event else { return .null }
+            return ["id": .text(event.id.description), "position": .init(event.position.rawValue)]
+        }
+        return [
+            "recorded": .init(recorded), "first": place(first), "last": place(last),
+            "refused": .list(
+                refused.map {
+                    [
+                        "line": .init($0.line), "code": .text($0.code.rawValue),
+                        "message": .text($0.message),
+                    ]
+                }),
+            "refusedCount": .init(refusedCount),
+        ]
+    }
+
+    func diagnose() {
+        for refusal in refused.prefix(AppendReport.refusalsDiagnosedMax) {
+            StandardOutput.diagnose("refused: line \(refusal.line): \(refusal.message)")
+        }
+        if refusedCount > AppendReport.refusalsDiagnosedMax {
+            let more = refusedCount - AppendReport.refusalsDiagnosedMax
+            StandardOutput.diagnose("refused: \(Figures.count(more, "line")) more; see --json")
+        }
+    }
+}

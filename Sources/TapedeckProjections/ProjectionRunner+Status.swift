@@ -1,0 +1,62 @@
+internal import TapedeckLMDB
+internal import TapedeckLog
+
+extension ProjectionRunner {
+    /// How far each projection has come, and how many of its keys are frozen; folds nothing.
+    @available(*, noasync)
+    public func status() throws -> [ProjectionStatus] {
+        opening.lock()
+        defer { opening.unlock() }
+        try checkOpen()
+        let head = try log.currentHead().rawValue
+        return try drivers.map { driver in
+            var status = ProjectionStatus(
+                name: driver.name, version: driver.version, position: 0, behind: head, frozen: 0)
+            guard let entry = try log.viewsEntry(driver.fingerprint) else { return status }
+            if files.withLock({ $0[driver.fingerprint]?.number }) != entry.number {
+                guard try openIfServing(entry) else { return status }
+            }
+            status.position = try checkpoint(of: driver)?.position ?? 0
+            status.behind = head - min(head, status.position)
+            status.frozen = try frozenKeys(of: driver).count
+            return status
+        }
+    }
+
+    /// The keys that are frozen because their fold refused an event.
+    @available(*, noasync)
+    public func frozenKeys() throws -> [FrozenKey] {
+        _ = try status()
+        return try drivers.flatMap { try frozenKeys(of: $0) }
+    }
+
+    private func frozenKeys(of driver: ProjectionDriver) throws -> [FrozenKey] {
+        guard let file = files.withLock({ $0[driver.fingerprint] }),
+            let tables = file.tables[driver.fingerprint]
+        else { return [] }
+        return try file.environment.read { transaction in
+            let cursor = try transaction.cursor(tables.extra)
+            var found: [FrozenKey] = []
+            var entry = try cursor.seek(Array("z".utf8))
+            while let row = entry {
+                if let frozen = FrozenKey(decoding: row.value) { found.append(frozen) }
+                entry = try cursor.next()
+            }
+            return found
+        }
+    }
+}
+
+/// How far one projection has come.
+public struct ProjectionStatus: Sendable, Codable, Hashable {
+    /// The projection's name.
+    public var name: String
+    /// Its version.
+    public var version: Int
+    /// Every event up to here is folded; 0 where nothing is built yet.
+    public var position: UInt64
+    /// How many events are not folded yet.
+    public var behind: UInt64
+    /// How many keys are frozen.
+    public var frozen: Int
+}

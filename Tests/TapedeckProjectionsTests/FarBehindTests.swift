@@ -1,0 +1,45 @@
+import Foundation
+import TapedeckLog
+import TapedeckModel
+import Testing
+
+@testable import TapedeckProjections
+
+/// A projection that is very far behind is built beside; `TAPEDECK_DEEP` turns it on.
+@Suite(.enabled(if: ProcessInfo.processInfo.environment["TAPEDECK_DEEP"] != nil))
+struct FarBehindTests {
+    private func append(_ count: UInt64, to store: TestStore) throws {
+        for start in stride(from: 0, to: count, by: 50_000) {
+            try store.log.appendBlocking(
+                try (start..<min(start + 50_000, count)).map {
+                    try ProposedEvent(BookMoved(isbn: "\($0 % 5_000)", from: "a", to: "b"))
+                })
+        }
+    }
+
+    private func number(_ store: TestStore) throws -> UInt64? {
+        try store.log.viewsEntry(ProjectionDriver.fingerprint(of: BookHistory()))?.number
+    }
+
+    @Test func whatIsFarBehindIsRebuiltAndWhatIsNotIsFollowed() throws {
+        let store = try TestStore([BookHistory(), ShelfHistory()])
+        try append(ProjectionRunner.followedEventsMax - 1, to: store)
+        try store.touch()
+        #expect(try number(store) == 1)
+        try store.checkVerifies("followed")
+        try append(ProjectionRunner.followedEventsMax + 1, to: store)
+        try store.touch()
+        #expect(try number(store) == 2)
+        try store.checkVerifies("rebuilt")
+    }
+
+    @Test func whatIsFarBehindIsFollowedWhileSomebodyElseRebuilds() throws {
+        let store = try TestStore([BookHistory(), ShelfHistory()])
+        try append(ProjectionRunner.followedEventsMax + 10, to: store)
+        let lock = try StoreLock.rebuild(store.log.directory, waits: false)
+        try store.touch()
+        withExtendedLifetime(lock) {}
+        #expect(try number(store) == 1)
+        try store.checkVerifies()
+    }
+}
