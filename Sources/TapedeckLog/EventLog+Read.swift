@@ -160,7 +160,9 @@ extension EventLog {
             else {
                 // No range: an empty log has none.
                 let last = try self.lastPosition(transaction)
-                if position.rawValue >= 1, position.rawValue <= last { throw LogError.damagedRecord(position.rawValue, "it is missing") }
+                if position.rawValue >= 1, position.rawValue <= last {
+                    throw LogError.damagedRecord(position.rawValue, "it is missing")
+                }
                 return nil
             }
             return try self.envelope(self.record(bytes, at: position.rawValue))
@@ -237,7 +239,8 @@ extension EventLog {
         }
         // What stands there has to say so itself: a row that is damaged must not lead to another event.
         let cursor = try transaction.cursor(tables.events)
-        let start = segment.firstPosition &+ (segment.isDense ? id.sequence &- segment.firstSequence : 0)
+        let start =
+            segment.firstPosition &+ (segment.isDense ? id.sequence &- segment.firstSequence : 0)
         var entry = try cursor.seek(integer: start)
         for _ in 0..<(segment.isDense ? 1 : Segment.spreadMax) {
             guard let found = entry, let record = RecordView(found.value) else { break }

@@ -1,4 +1,6 @@
-/// What went wrong, for programs to branch on. The same table stands in `schema/errors.md`.
+/// What went wrong, for programs to branch on.
+///
+/// The same table stands in `schema/errors.md`.
 public struct ErrorCode: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     /// The code as it stands in JSON.
     public let rawValue: String
@@ -31,11 +33,15 @@ public enum ExitClass: Int32, Sendable, CaseIterable {
 }
 
 extension ErrorCode {
-    /// A tag is malformed or too long. Tag something shorter.
+    /// A tag is malformed or too long.
+    ///
+    /// Tag something shorter.
     public static let invalidTag = ErrorCode(rawValue: "invalidTag")
     /// An event type's name is malformed.
     public static let invalidType = ErrorCode(rawValue: "invalidType")
-    /// An event type is not one that this program knows. Check the spelling, or upgrade.
+    /// An event type is not one that this program knows.
+    ///
+    /// Check the spelling, or upgrade.
     public static let unknownType = ErrorCode(rawValue: "unknownType")
     /// A payload cannot be read as its type, or a field in it makes no sense.
     public static let invalidPayload = ErrorCode(rawValue: "invalidPayload")
@@ -49,11 +55,15 @@ extension ErrorCode {
     public static let invalidVideo = ErrorCode(rawValue: "invalidVideo")
     /// A remote answered with its error form instead of data.
     public static let remoteError = ErrorCode(rawValue: "remoteError")
-    /// An append condition does not hold. Read again, decide again.
+    /// An append condition does not hold.
+    ///
+    /// Read again, decide again.
     public static let conditionFailed = ErrorCode(rawValue: "conditionFailed")
     /// Nothing has this name.
     public static let notFound = ErrorCode(rawValue: "notFound")
-    /// There is no store in this directory. Run `storectl init`.
+    /// There is no store in this directory.
+    ///
+    /// Run `storectl init`.
     public static let noStore = ErrorCode(rawValue: "noStore")
     /// A store stands here already.
     public static let storeExists = ErrorCode(rawValue: "storeExists")
@@ -61,19 +71,29 @@ extension ErrorCode {
     public static let busy = ErrorCode(rawValue: "busy")
     /// The store is suspended or closed.
     public static let closed = ErrorCode(rawValue: "closed")
-    /// The disk is full. Make room and call again: nothing was lost.
+    /// The disk is full.
+    ///
+    /// Make room and call again: nothing was lost.
     public static let diskFull = ErrorCode(rawValue: "diskFull")
     /// The directory or file cannot be written.
     public static let readOnly = ErrorCode(rawValue: "readOnly")
     /// Permission was denied by the system.
     public static let accessDenied = ErrorCode(rawValue: "accessDenied")
-    /// The system reported an input or output error. The store must be reopened.
+    /// The system reported an input or output error.
+    ///
+    /// The store must be reopened.
     public static let inputOutput = ErrorCode(rawValue: "inputOutput")
-    /// An earlier input or output error latched the log. Close the store and open it again.
+    /// An earlier input or output error latched the log.
+    ///
+    /// Close the store and open it again.
     public static let mustReopen = ErrorCode(rawValue: "mustReopen")
-    /// Stored bytes are not what was written. Restore a backup; `storectl verify` says where.
+    /// Stored bytes are not what was written.
+    ///
+    /// Restore a backup; `storectl verify` says where.
     public static let damaged = ErrorCode(rawValue: "damaged")
-    /// The store's format is newer than this program. Upgrade the program.
+    /// The store's format is newer than this program.
+    ///
+    /// Upgrade the program.
     public static let newerFormat = ErrorCode(rawValue: "newerFormat")
     /// One identity with two contents: two histories of one origin met.
     public static let fork = ErrorCode(rawValue: "fork")

@@ -160,7 +160,11 @@ package final class MemoryItems: ItemStore {
                 var high = chunks.count
                 while high - low > 1 {
                     let middle = (low + high) / 2
-                    if compare(chunks[middle][0], all, name) <= 0 { low = middle } else { high = middle }
+                    if compare(chunks[middle][0], all, name) <= 0 {
+                        low = middle
+                    } else {
+                        high = middle
+                    }
                 }
                 guard low < chunks.count else { return (0, 0, false) }
                 let chunk = low

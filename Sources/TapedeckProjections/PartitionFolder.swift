@@ -201,7 +201,9 @@ struct RecordSource {
         if place.position == nil { map?.prefetch(place.inMap) }
     }
 
-    /// The record at a place. Its checksum was checked when the place was noted.
+    /// The record at a place.
+    ///
+    /// Its checksum was checked when the place was noted.
     @inline(__always)
     func record(at place: EventPlace) throws -> RecordView {
         guard let position = place.position else {

@@ -125,7 +125,8 @@ package final class Rebuild: @unchecked Sendable {
             }
         }
         let estimate = Double(keys) / Double(blocks * block) * Double(head) * 1.1
-        return max(1, min(Rebuild.partitions, Int((estimate / Double(Rebuild.entriesMax)).rounded(.up))))
+        return max(
+            1, min(Rebuild.partitions, Int((estimate / Double(Rebuild.entriesMax)).rounded(.up))))
     }
 
     private func scan(
@@ -142,7 +143,8 @@ package final class Rebuild: @unchecked Sendable {
                 let from = nextBlock.add(blockCount, ordering: .relaxed).oldValue
                 if from >= head { break }
                 try self.scan(
-                    after: from, through: min(head, from + blockCount), head: head, routing, entries)
+                    after: from, through: min(head, from + blockCount), head: head, routing, entries
+                )
                 self.progress(
                     Progress(phase: "scan", done: UInt64(pass) * head + from, total: total))
             }
@@ -153,7 +155,8 @@ package final class Rebuild: @unchecked Sendable {
 
     /// One block in one transaction.
     private func scan(
-        after: UInt64, through: UInt64, head: UInt64, _ routing: Routing, _ entries: PartitionEntries
+        after: UInt64, through: UInt64, head: UInt64, _ routing: Routing,
+        _ entries: PartitionEntries
     ) throws {
         try log.read { transaction in
             guard let map = try transaction.leafMap(self.log.recordTable) else {

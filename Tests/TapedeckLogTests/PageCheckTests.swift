@@ -59,7 +59,9 @@ struct PageCheckTests {
         let path = directory.file("noise.mdb")
         try Data(count: 20_000).write(to: URL(fileURLWithPath: path))
         #expect(try PageCheck.run(path).problems.map(\.page) == [0])
-        let error = #expect(throws: LMDBError.self) { try Environment(path: path, options: .init()) }
+        let error = #expect(throws: LMDBError.self) {
+            try Environment(path: path, options: .init())
+        }
         #expect(error?.kind == .damaged)
         #expect(throws: LMDBError.self) { try PageCheck.run(directory.file("none")) }
     }

@@ -1,6 +1,8 @@
 import GRDB
 
-/// The fold of the replay measures, four ways. A row of the result is a video: title and sharer of
+/// The fold of the replay measures, four ways.
+///
+/// A row of the result is a video: title and sharer of
 /// its oldest broadcast (by creation, then by id), how many there are, when the newest was created.
 ///
 /// 1. records: a fetch and a save per event, as an app writes it first
@@ -206,7 +208,9 @@ private let isOlder = """
     < (oldestAt, oldestOrigin, oldestSequence)
     """
 
-/// SQLite takes bare columns from the row of a group's only `min`: faster than windows. Age
+/// SQLite takes bare columns from the row of a group's only `min`: faster than windows.
+///
+/// Age
 /// and id are packed into one integer for it (29, 2 and 32 bits). A `max` beside it would end that
 /// promise, so the newest creation is grouped apart.
 private let groupSQL = """

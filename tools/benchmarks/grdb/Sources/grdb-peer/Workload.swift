@@ -42,7 +42,9 @@ struct Workload {
             firstWord: rest)
     }
 
-    /// Every octave of ranks is as likely as the next: Zipf with an exponent of about 1. Each video
+    /// Every octave of ranks is as likely as the next: Zipf with an exponent of about 1.
+    ///
+    /// Each video
     /// also gets one event of its own, in shuffled order.
     private func pickVideo(_ i: UInt64, _ random: UInt64) -> UInt64 {
         let count = UInt64(videos)

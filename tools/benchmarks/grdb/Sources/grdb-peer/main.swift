@@ -8,7 +8,9 @@
 import Foundation
 import GRDB
 
-/// The records way needs tens of seconds for a million videos. It stops here, and its line says so;
+/// The records way needs tens of seconds for a million videos.
+///
+/// It stops here, and its line says so;
 /// its table stays smaller for that, which flatters it.
 let recordEventsMax = 100_000
 

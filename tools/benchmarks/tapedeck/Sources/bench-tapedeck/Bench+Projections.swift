@@ -17,7 +17,8 @@ extension Bench {
     }
 
     /// The sum over all rows that the peers form too.
-    private func checksum(_ projections: ProjectionRunner, _ projection: VideoRows) throws -> UInt64 {
+    private func checksum(_ projections: ProjectionRunner, _ projection: VideoRows) throws -> UInt64
+    {
         try projections.read { views in
             var sum: UInt64 = 0
             var after: [UInt8]?
