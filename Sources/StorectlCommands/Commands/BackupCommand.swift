@@ -17,7 +17,7 @@ struct BackupCommand: ParsableCommand {
     @OptionGroup var options: StoreOptions
 
     func run() throws {
-        let summary = try options.withLog { try $0.backup(to: file) }
+        let summary = try options.withLog(isReading: true) { try $0.backup(to: file) }
         try options.print(JSON(encoding: summary)) { text in
             text.line(
                 "copied \(Figures.count(summary.events, "event")) to \(file),"

@@ -19,7 +19,7 @@ struct ExportCommand: ParsableCommand {
     @OptionGroup var options: StoreOptions
 
     func run() throws {
-        let summary = try options.withLog { log in
+        let summary = try options.withLog(isReading: true) { log in
             try ProgressMeter.showing("events") { try log.export(to: file, progress: $0) }
         }
         try options.print(JSON(encoding: summary)) { text in

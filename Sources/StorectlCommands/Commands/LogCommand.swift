@@ -46,7 +46,7 @@ struct LogCommand: ParsableCommand {
         let type = try type.map { try EventType($0) }
         let tag = try tag.map { try Tag($0) }
         if follow { Interruption.remember() }
-        try options.withLog { log in
+        try options.withLog(isReading: true) { log in
             var position = LogPosition(rawValue: after)
             var left = limit ?? .max
             while left > 0 {

@@ -20,7 +20,7 @@ struct ShowCommand: ParsableCommand {
     @OptionGroup var options: StoreOptions
 
     func run() throws {
-        let report = try options.withLog { log in
+        let report = try options.withLog(isReading: true) { log in
             let event = try find(in: log)
             return ShownEvent(event: event, receipts: try log.receipts(of: event.id))
         }

@@ -36,8 +36,10 @@ struct VerifyCommand: ParsableCommand {
         let meter = ProgressMeter("events")
         defer { meter.finish() }
         let start = ContinuousClock.now
-        let report = try EventLog.verify(directory) {
-            meter.update($0.phase.rawValue, done: $0.done, total: $0.total)
+        let report = try StoreOptions.trying(isReading: true) { logOptions in
+            try EventLog.verify(directory, options: logOptions) {
+                meter.update($0.phase.rawValue, done: $0.done, total: $0.total)
+            }
         }
         meter.finish()
         let seconds = (ContinuousClock.now - start).inSeconds

@@ -50,12 +50,26 @@ struct StoreOptions: ParsableArguments {
     }
 
     /// Opens the log alone, and closes it behind `body`.
-    func withLog<R>(_ body: (EventLog) throws -> R) throws -> R {
+    ///
+    /// - Parameter isReading: whether `body` only reads; then a medium that cannot be written will do.
+    func withLog<R>(isReading: Bool = false, _ body: (EventLog) throws -> R) throws -> R {
         let directory = try directory()
         CrashGuard.install(directory, isJSON: json, hint: StoreOptions.crashHint)
-        let log = try EventLog(opening: directory)
+        let log = try StoreOptions.trying(isReading: isReading) {
+            try EventLog(opening: directory, options: $0)
+        }
         defer { log.close() }
         return try body(log)
+    }
+
+    /// Runs `body` with the usual options, and for reading once more without any writing where the
+    /// medium allows none.
+    static func trying<R>(isReading: Bool, _ body: (EventLog.Options) throws -> R) throws -> R {
+        do {
+            return try body(EventLog.Options())
+        } catch let error as LogError where isReading && error.code == .readOnly {
+            return try body(EventLog.Options(isReadOnly: true))
+        }
     }
 
     /// Prints a report as JSON or as text.
