@@ -9,7 +9,7 @@ internal import TapedeckVideo
 /// ```swift
 /// let store = try TapedeckStore.open(directory)
 /// try await store.append([toggled])
-/// let list = try await store.query { try $0.watchLater() }
+/// let list = try await store.query { try VideoQueries($0).watchLater() }
 /// store.close()
 /// ```
 ///
