@@ -127,8 +127,8 @@ public enum CommandLineTool {
         if let hint = error.hint { StandardOutput.diagnose("hint: \(hint)") }
     }
 
-    /// Whether the system gave us text; Swift repairs what is not, and a repaired payload is another
-    /// one.
+    /// Whether the system gave us text; Swift repairs what is not, and a repaired payload is
+    /// another one.
     private static var areArgumentsText: Bool {
         (0..<Int(CommandLine.argc)).allSatisfy { index in
             guard let argument = CommandLine.unsafeArgv[index] else { return true }

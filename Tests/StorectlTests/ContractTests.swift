@@ -16,7 +16,8 @@ struct ContractTests {
     static let cases: [Case] = [
         Case(command: "init", arguments: ["init", "--demo", "--store", "OTHER"]),
         Case(
-            command: "ingest", arguments: ["ingest", "tvmaze/schedule", "SCHEDULE", "BAD"], exit: 2),
+            command: "ingest",
+            arguments: ["ingest", "tvmaze/schedule", "SCHEDULE", "BAD"], exit: 2),
         Case(command: "append", arguments: ["append", "--file", "LINES"], exit: 2),
         Case(command: "log", arguments: ["log", "--limit", "1"]),
         Case(

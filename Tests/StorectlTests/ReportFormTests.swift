@@ -11,7 +11,8 @@ struct ReportFormTests {
             "l": .list([.bool(true)]),
         ]
         let expected =
-            #"{"z":1,"a":"\"\\\n\u0001\u007f\u009bé€","n":null,"d":0.5,"w":3,"inf":null,"l":[true]}"#
+            #"{"z":1,"a":"\"\\\n\u0001\u007f\u009bé€","n":null,"d":0.5,"w":3,"inf":null,"#
+            + #""l":[true]}"#
         #expect(document.line == expected)
     }
 
@@ -29,7 +30,8 @@ struct ReportFormTests {
         }
         let line = try JSON(encoding: Outer()).line
         let expected =
-            #"{"name":"x","inner":[{"z":1,"a":[1.5,2]}],"big":18446744073709551615,"empty":[],"flag":false}"#
+            #"{"name":"x","inner":[{"z":1,"a":[1.5,2]}],"big":18446744073709551615,"#
+            + #""empty":[],"flag":false}"#
         #expect(line == expected)
     }
 

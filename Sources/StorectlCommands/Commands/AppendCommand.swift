@@ -7,9 +7,9 @@ struct AppendCommand: ParsableCommand {
         commandName: "append",
         abstract: "Record events.",
         discussion: """
-            Returns when the events are on disk. With --file, each line is {"type", "payload", "at"?}; \
-            a bad line is refused with its number and the others are kept; then the exit code is 2. \
-            Lines that storectl log --json writes can be read back.
+            Returns when the events are on disk. With --file, each line is {"type", "payload", \
+            "at"?}; a bad line is refused with its number and the others are kept; then the exit \
+            code is 2. Lines that storectl log --json writes can be read back.
 
             Types: \(EventCatalogue.video.typeNames.joined(separator: ", ")).
 

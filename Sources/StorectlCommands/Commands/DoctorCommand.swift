@@ -7,8 +7,8 @@ struct DoctorCommand: ParsableCommand {
         commandName: "doctor",
         abstract: "Look for what is wrong around a store, and say what to do.",
         discussion: """
-            A problem makes the exit code 3; a warning does not. Whether the stored bytes are intact is \
-            checked by storectl verify.
+            A problem makes the exit code 3; a warning does not. Whether the stored bytes are \
+            intact is checked by storectl verify.
 
             EXAMPLE:
               storectl doctor

@@ -7,8 +7,8 @@ struct ImportCommand: ParsableCommand {
         commandName: "import",
         abstract: "Record the events of an exported file that are not known yet.",
         discussion: """
-            A file that is damaged, or that contradicts what is recorded, is refused before anything of \
-            it is recorded.
+            A file that is damaged, or that contradicts what is recorded, is refused before \
+            anything of it is recorded.
 
             EXAMPLE:
               storectl import events.tapedeck

@@ -9,8 +9,8 @@ struct IngestCommand: ParsableCommand {
         abstract: "Record what responses of a remote system say.",
         discussion: """
             Each fact in a file is recorded unless it is known already, so the same file can be \
-            ingested again. What cannot be read is refused with its place, and the rest is kept; then \
-            the exit code is 2.
+            ingested again. What cannot be read is refused with its place, and the rest is kept; \
+            then the exit code is 2.
 
             Resources: \(IngestResource.all.map(\.name).joined(separator: ", ")).
 

@@ -8,8 +8,8 @@ struct LogCommand: ParsableCommand {
         commandName: "log",
         abstract: "Print events in the order of the log.",
         discussion: """
-            Without --limit all events are printed. With --follow the command waits for new events, \
-            also of other processes, until it is interrupted or its output is closed.
+            Without --limit all events are printed. With --follow the command waits for new \
+            events, also of other processes, until it is interrupted or its output is closed.
 
             EXAMPLE:
               storectl log --type WatchLaterToggled --json

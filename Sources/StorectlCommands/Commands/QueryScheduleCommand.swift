@@ -7,8 +7,8 @@ struct QueryScheduleCommand: ParsableCommand {
         commandName: "schedule",
         abstract: "The episodes of a week, Monday to Sunday.",
         discussion: """
-            A day is the calendar day in the zone of the channel; a channel without a country counts \
-            by UTC.
+            A day is the calendar day in the zone of the channel; a channel without a country \
+            counts by UTC.
 
             EXAMPLE:
               storectl query schedule --week 2019-07-11

@@ -7,9 +7,10 @@ struct ReplayCommand: ParsableCommand {
         commandName: "replay",
         abstract: "Rebuild projections from the log.",
         discussion: """
-            The tables are built beside the live ones, which serve until they are replaced. --verify \
-            builds them only to compare: a difference makes the exit code 3. --until builds what was \
-            known at a position, or what had happened by a time, reports it and throws it away.
+            The tables are built beside the live ones, which serve until they are replaced. \
+            --verify builds them only to compare: a difference makes the exit code 3. --until \
+            builds what was known at a position, or what had happened by a time, reports it and \
+            throws it away.
 
             Projections: \(VideoProjections.standard.all.map(\.name).joined(separator: ", ")).
 

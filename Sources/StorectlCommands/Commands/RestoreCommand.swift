@@ -7,8 +7,8 @@ struct RestoreCommand: ParsableCommand {
         commandName: "restore",
         abstract: "Make a store of a backup where there is none.",
         discussion: """
-            The restored store goes on under an origin of its own, so that it cannot contradict the \
-            store that the backup was taken of.
+            The restored store goes on under an origin of its own, so that it cannot contradict \
+            the store that the backup was taken of.
 
             EXAMPLE:
               storectl restore tapedeck-2019-07-11.backup --store ~/restored

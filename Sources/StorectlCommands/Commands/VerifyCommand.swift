@@ -4,8 +4,8 @@ internal import Tapedeck
 
 /// `storectl verify`.
 ///
-/// The check runs in a process of its own, since a page that is damaged in a way that nobody thought of
-/// may crash whatever reads it; then this process is left to say so.
+/// The check runs in a process of its own, since a page that is damaged in a way that nobody
+/// thought of may crash whatever reads it; then this process is left to say so.
 struct VerifyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",

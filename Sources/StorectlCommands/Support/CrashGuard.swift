@@ -3,13 +3,13 @@ internal import TapedeckModel
 
 /// Turns a crash inside a store's files into an error.
 ///
-/// LMDB maps its file into memory. Where the structure of a page is damaged, or the disk cannot give a
-/// page, the system sends a signal in the middle of a read. Nothing can go on from there; what is
-/// left is to say what happened and to exit as for damage. Nothing is written by then, so nothing
-/// becomes worse.
+/// LMDB maps its file into memory. Where the structure of a page is damaged, or the disk cannot
+/// give a page, the system sends a signal in the middle of a read. Nothing can go on from there;
+/// what is left is to say what happened and to exit as for damage. Nothing is written by then, so
+/// nothing becomes worse.
 enum CrashGuard {
-    // Written once, before the handler is installed; the handler reads them and does nothing else than
-    // two writes and an exit, as nothing else is allowed there.
+    // Written once, before the handler is installed; the handler reads them and does nothing else
+    // than two writes and an exit, as nothing else is allowed there.
     private nonisolated(unsafe) static var diagnosis = UnsafeMutableRawBufferPointer(
         start: nil, count: 0)
     private nonisolated(unsafe) static var document = UnsafeMutableRawBufferPointer(

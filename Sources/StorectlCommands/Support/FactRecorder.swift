@@ -4,10 +4,10 @@ internal import Tapedeck
 
 /// Records sightings that are news, many to a commit.
 ///
-/// Each sighting has a condition of its own, and `EventLog.append` takes one a call. So the calls are
-/// made at the same time: they share commits, and a slow disk is waited for a few times a batch and
-/// not once a sighting. They begin in the order of the document, one after another on one queue, so
-/// positions follow it.
+/// Each sighting has a condition of its own, and `EventLog.append` takes one a call. So the calls
+/// are made at the same time: they share commits, and a slow disk is waited for a few times a batch
+/// and not once a sighting. They begin in the order of the document, one after another on one
+/// queue, so positions follow it.
 struct FactRecorder {
     /// How many calls wait at the same time.
     static let batchCount = 2_048

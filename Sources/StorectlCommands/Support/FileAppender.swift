@@ -5,8 +5,8 @@ internal import Tapedeck
 
 /// Records the events of a file line by line, with bounded memory.
 ///
-/// Lines are gathered into batches; a batch is read by all cores, as reading JSON is what costs most,
-/// and then recorded in one commit.
+/// Lines are gathered into batches; a batch is read by all cores, as reading JSON is what costs
+/// most, and then recorded in one commit.
 struct FileAppender {
     /// Lines in a commit.
     static let linesPerCommit = 1_000

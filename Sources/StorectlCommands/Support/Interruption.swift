@@ -8,8 +8,8 @@ struct Interrupted: Error {
 
 /// Remembers that the user or the system asked the program to end.
 ///
-/// For what has something to clean up, or ends well when it is interrupted; everything else is ended
-/// by the signal itself, which a store always survives.
+/// For what has something to clean up, or ends well when it is interrupted; everything else is
+/// ended by the signal itself, which a store always survives.
 enum Interruption {
     // Set by a signal's handler: nothing but a lock-free store may happen there.
     private static let signal = Atomic<Int32>(0)
@@ -22,8 +22,8 @@ enum Interruption {
         pthread_sigmask(SIG_UNBLOCK, &signals, nil)
     }
 
-    /// From now on the first SIGINT, SIGTERM or SIGHUP is remembered instead of ending the program; a
-    /// second one ends it.
+    /// From now on the first SIGINT, SIGTERM or SIGHUP is remembered instead of ending the program;
+    /// a second one ends it.
     static func remember() {
         signal.store(0, ordering: .relaxed)
         for number in [SIGINT, SIGTERM, SIGHUP] {

@@ -3,8 +3,8 @@ internal import Tapedeck
 
 /// A bar on stderr with rate and remaining time, for what takes longer than a second.
 ///
-/// It draws only where stderr is a terminal, at most ten times a second, and takes its line away in the
-/// end. Any thread may call it.
+/// It draws only where stderr is a terminal, at most ten times a second, and takes its line away in
+/// the end. Any thread may call it.
 final class ProgressMeter: Sendable {
     private struct State {
         var phase = ""

@@ -23,7 +23,8 @@ enum StandardOutput {
 
     /// Writes a report, all of it.
     ///
-    /// Throws `ClosedPipe` where nobody reads any more, and `CommandError` where it cannot be written.
+    /// Throws `ClosedPipe` where nobody reads any more, and `CommandError` where it cannot be
+    /// written.
     static func write(_ text: String) throws {
         var text = text
         try text.withUTF8 { try write(UnsafeRawBufferPointer($0), to: STDOUT_FILENO) }

@@ -51,7 +51,7 @@ struct StoreOptions: ParsableArguments {
 
     /// Opens the log alone, and closes it behind `body`.
     ///
-    /// - Parameter isReading: whether `body` only reads; then a medium that cannot be written will do.
+    /// - Parameter isReading: whether `body` only reads; then a medium may be read-only.
     func withLog<R>(isReading: Bool = false, _ body: (EventLog) throws -> R) throws -> R {
         let directory = try directory()
         CrashGuard.install(directory, isJSON: json, hint: StoreOptions.crashHint)

@@ -7,8 +7,8 @@ enum TimeArgument {
 
     /// Unix milliseconds.
     ///
-    /// Throws `CommandError` with `.invalidTime` for anything else, a plain number included, as nobody
-    /// can tell whether that counts seconds or milliseconds.
+    /// Throws `CommandError` with `.invalidTime` for anything else, a plain number included, as
+    /// nobody can tell whether that counts seconds or milliseconds.
     static func milliseconds(_ text: String, _ name: String) throws -> Int64 {
         if let time = read(text) { return time }
         throw CommandError(

@@ -3,9 +3,10 @@ enum Samples {
     /// A network schedule with one episode; `updated` is the version of its show.
     static func schedule(updated: Int = 1_562_678_812, name: String = "Pilot") -> String {
         """
-        [{"id":10,"url":"https://www.tvmaze.com/episodes/10","name":"\(name)","season":1,"number":1,\
-        "airdate":"2019-07-11","airtime":"20:00","airstamp":"2019-07-12T00:00:00+00:00","runtime":60,\
-        "image":null,"summary":"<p>It <b>begins</b>.</p>","show":\(show(updated: updated))}]
+        [{"id":10,"url":"https://www.tvmaze.com/episodes/10","name":"\(name)","season":1,\
+        "number":1,"airdate":"2019-07-11","airtime":"20:00",\
+        "airstamp":"2019-07-12T00:00:00+00:00","runtime":60,"image":null,\
+        "summary":"<p>It <b>begins</b>.</p>","show":\(show(updated: updated))}]
         """
     }
 

@@ -1,0 +1,27 @@
+import Foundation
+import TapedeckModel
+import Testing
+
+@testable import TapedeckLog
+
+struct LatchTests {
+    @Test func logThatMetAnIOErrorTakesNothingMoreUntilItIsReopened() throws {
+        let directory = try TemporaryDirectory()
+        let log = try directory.store()
+        try log.appendBlocking([.sample(1)])
+        log.queue.latch(LogError(.inputOutput, "the disk said no"))
+        for call in [
+            { _ = try log.appendBlocking([.sample(2)]) }, { try log.appendBuffered([.sample(2)]) },
+            { _ = try log.recordReceipts([.sample(of: log.origin)]) }, { try log.mergeIndex() },
+        ] {
+            let error = #expect(throws: LogError.self) { try call() }
+            #expect(error?.code == .mustReopen)
+            #expect(error?.message.contains("the disk said no") == true)
+        }
+        #expect(try log.allEvents().count == 1)
+        log.close()
+        let again = try EventLog(opening: directory.file("store"))
+        try again.appendBlocking([.sample(2)])
+        #expect(again.head.rawValue == 2)
+    }
+}
