@@ -17,7 +17,11 @@ import Testing
             try log.appendBlocking([
                 ProposedEvent(type: "ProcessStarted", tags: [try Tag("process", name)], payload: [])
             ])
-            while try log.events(after: .start, type: "ProcessStarted").count < 2 { usleep(1_000) }
+            let end = Date(timeIntervalSinceNow: 30)
+            while try log.events(after: .start, type: "ProcessStarted").count < 2 {
+                guard Date() < end else { throw PoisonError(description: "\(name) is alone") }
+                usleep(1_000)
+            }
             try work(log, runner, name, projections, rounds)
         }
     }
