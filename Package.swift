@@ -13,6 +13,14 @@ let settings: [SwiftSetting] = [
 let protobuf = Target.Dependency.product(name: "SwiftProtobuf", package: "swift-protobuf")
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
+let httpClient = Target.Dependency.product(name: "AsyncHTTPClient", package: "async-http-client")
+let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
+let hummingbirdTesting = Target.Dependency.product(
+    name: "HummingbirdTesting", package: "hummingbird")
+let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let lifecycle = Target.Dependency.product(
+    name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let nio = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 
 let package = Package(
     name: "tapedeck",
@@ -22,13 +30,20 @@ let package = Package(
         .library(
             name: "TapedeckCore", targets: ["TapedeckModel", "TapedeckLog", "TapedeckProjections"]),
         .library(name: "TapedeckConnectors", targets: ["TapedeckConnectors"]),
+        .library(name: "TapedeckServer", targets: ["TapedeckServer"]),
         .library(name: "TapedeckTesting", targets: ["TapedeckTesting"]),
         .executable(name: "storectl", targets: ["storectl"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-protobuf", from: "1.39.0"),
+        .package(
+            url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
     targets: [
         .systemLibrary(
@@ -37,6 +52,9 @@ let package = Package(
         .systemLibrary(
             name: "CISAL", pkgConfig: "libisal",
             providers: [.apt(["libisal-dev"]), .brew(["isa-l"])]),
+        .systemLibrary(
+            name: "CZstd", pkgConfig: "libzstd",
+            providers: [.apt(["libzstd-dev"]), .brew(["zstd"])]),
 
         .target(name: "TapedeckLMDB", dependencies: ["CLMDB"], swiftSettings: settings),
         .target(name: "TapedeckModel", dependencies: ["CISAL", crypto], swiftSettings: settings),
@@ -52,16 +70,38 @@ let package = Package(
             dependencies: ["TapedeckModel", "TapedeckLog", "TapedeckProjections", protobuf],
             swiftSettings: settings),
         .target(
+            name: "TapedeckSyncProtocol",
+            dependencies: ["CZstd", "TapedeckModel", crypto, protobuf], swiftSettings: settings),
+        .target(
+            name: "TapedeckSync",
+            dependencies: [
+                "TapedeckModel", "TapedeckLog", "TapedeckProjections", "TapedeckSyncProtocol",
+                httpClient, nio,
+            ],
+            swiftSettings: settings),
+        .target(
+            name: "TapedeckServer",
+            dependencies: [
+                "TapedeckModel", "TapedeckLMDB", "TapedeckSyncProtocol", crypto, hummingbird,
+                lifecycle, logging, nio,
+            ],
+            swiftSettings: settings),
+        .target(
             name: "TapedeckConnectors",
             dependencies: ["TapedeckModel", "TapedeckLog", "TapedeckVideo", protobuf],
             swiftSettings: settings),
         .target(
             name: "Tapedeck",
-            dependencies: ["TapedeckModel", "TapedeckLog", "TapedeckProjections", "TapedeckVideo"],
+            dependencies: [
+                "TapedeckModel", "TapedeckLog", "TapedeckProjections", "TapedeckVideo",
+                "TapedeckSync",
+            ],
             swiftSettings: settings),
         .target(
             name: "StorectlCommands",
-            dependencies: ["Tapedeck", "TapedeckConnectors", arguments],
+            dependencies: [
+                "Tapedeck", "TapedeckConnectors", "TapedeckServer", arguments, lifecycle, logging,
+            ],
             swiftSettings: settings),
         .executableTarget(
             name: "storectl", dependencies: ["StorectlCommands"], swiftSettings: settings),
@@ -90,6 +130,20 @@ let package = Package(
             name: "TapedeckConnectorsTests",
             dependencies: [
                 "TapedeckConnectors", "TapedeckModel", "TapedeckProjections", "TapedeckVideo",
+            ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "TapedeckServerTests",
+            dependencies: [
+                "TapedeckLMDB", "TapedeckModel", "TapedeckServer", "TapedeckSyncProtocol",
+                hummingbird, hummingbirdTesting,
+            ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "TapedeckSyncTests",
+            dependencies: [
+                "TapedeckLog", "TapedeckModel", "TapedeckProjections", "TapedeckServer",
+                "TapedeckSync", "TapedeckSyncProtocol", "TapedeckTesting",
             ],
             swiftSettings: settings),
         .testTarget(

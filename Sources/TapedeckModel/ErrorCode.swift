@@ -99,6 +99,34 @@ extension ErrorCode {
     public static let fork = ErrorCode(rawValue: "fork")
     /// An origin's events do not join on to what is known of it.
     public static let gap = ErrorCode(rawValue: "gap")
+    /// A token is missing, unknown, expired or revoked.
+    ///
+    /// Get a fresh one; nothing that waits is lost.
+    public static let unauthorized = ErrorCode(rawValue: "unauthorized")
+    /// The other side cannot be reached, or went away in the middle.
+    ///
+    /// It is tried again by itself.
+    public static let offline = ErrorCode(rawValue: "offline")
+    /// The other side asks for less.
+    ///
+    /// It is tried again when it said, or later.
+    public static let throttled = ErrorCode(rawValue: "throttled")
+    /// The other side cannot do its work for now.
+    public static let unavailable = ErrorCode(rawValue: "unavailable")
+    /// A message is not one of the protocol.
+    public static let malformedRequest = ErrorCode(rawValue: "malformedRequest")
+    /// The two sides have no version of the protocol in common.
+    ///
+    /// Upgrade the older one.
+    public static let protocolMismatch = ErrorCode(rawValue: "protocolMismatch")
+    /// The server is not in the lineage that the device speaks of.
+    ///
+    /// Shake hands again.
+    public static let lineageChanged = ErrorCode(rawValue: "lineageChanged")
+    /// The server's log is not the one that the device has read: a part of it was lost.
+    ///
+    /// Ask for a new lineage and seed it.
+    public static let cursorMismatch = ErrorCode(rawValue: "cursorMismatch")
     /// A check found a difference.
     public static let checkFailed = ErrorCode(rawValue: "checkFailed")
     /// The command line makes no sense.
@@ -116,6 +144,9 @@ extension ErrorCode {
         (.diskFull, .unavailable), (.readOnly, .unavailable), (.accessDenied, .unavailable),
         (.inputOutput, .damaged), (.mustReopen, .unavailable), (.damaged, .damaged),
         (.newerFormat, .damaged), (.fork, .checkFailed), (.gap, .checkFailed),
+        (.unauthorized, .remote), (.offline, .remote), (.throttled, .remote),
+        (.unavailable, .remote), (.malformedRequest, .remote), (.protocolMismatch, .remote),
+        (.lineageChanged, .remote), (.cursorMismatch, .remote),
         (.checkFailed, .checkFailed), (.usage, .usage), (.internalError, .internal),
     ]
 
