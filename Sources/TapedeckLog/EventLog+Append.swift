@@ -146,7 +146,9 @@ extension EventLog {
 
     /// Takes over the state after a commit, unless a later commit has been quicker.
     func adopt(_ after: LogState) {
-        state.withLock { if after.head >= $0.head { $0 = after } }
+        state.withLock {
+            if after.head >= $0.head, after.origins.count >= $0.origins.count { $0 = after }
+        }
     }
 
     private func commit(
@@ -183,7 +185,7 @@ extension EventLog {
                 .success(
                     AppendedEvents(
                         firstID: EventID(
-                            origin: origin, sequence: ownRow.lastSequence + recorded + 1),
+                            origin: ownRow.id, sequence: ownRow.lastSequence + recorded + 1),
                         firstPosition: LogPosition(rawValue: state.head + recorded + 1),
                         count: request.events.count)))
             accepted.append(contentsOf: request.events)

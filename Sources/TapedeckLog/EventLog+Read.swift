@@ -222,7 +222,8 @@ extension EventLog {
             id.sequence <= row.lastSequence
         else { return nil }
         var segment = row.segment
-        if id.sequence < segment.firstSequence {
+        // An origin whose history was cut off has no open segment.
+        if segment.firstSequence == 0 || id.sequence < segment.firstSequence {
             let cursor = try transaction.cursor(tables.meta)
             guard let entry = try cursor.lastBelow(MetaKey.segment(ordinal, id.sequence + 1)),
                 entry.key.starts(with: MetaKey.segments(ordinal)), entry.key.count == 13

@@ -120,7 +120,7 @@ struct Verification {
 
         do {
             head = try log.lastPosition(transaction)
-            state = try LogState(reading: transaction, log.tables, own: log.origin)
+            state = try LogState(reading: transaction, log.tables)
             typeTerms = state.types.map { Term(type: $0) }
             let catalogue = try IndexCatalogue(
                 decoding: try transaction.meta(log.tables, MetaKey.runs))
