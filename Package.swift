@@ -15,6 +15,7 @@ let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 let httpClient = Target.Dependency.product(name: "AsyncHTTPClient", package: "async-http-client")
 let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
+let hummingbirdCore = Target.Dependency.product(name: "HummingbirdCore", package: "hummingbird")
 let hummingbirdTesting = Target.Dependency.product(
     name: "HummingbirdTesting", package: "hummingbird")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
@@ -83,7 +84,7 @@ let package = Package(
             name: "TapedeckServer",
             dependencies: [
                 "TapedeckModel", "TapedeckLMDB", "TapedeckSyncProtocol", crypto, hummingbird,
-                lifecycle, logging, nio,
+                hummingbirdCore, lifecycle, logging, nio,
             ],
             swiftSettings: settings),
         .target(

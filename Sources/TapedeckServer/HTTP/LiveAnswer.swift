@@ -1,0 +1,46 @@
+internal import Foundation
+internal import Hummingbird
+internal import NIOCore
+internal import TapedeckModel
+
+/// Tells one connection of new heads, as server-sent events.
+struct LiveAnswer {
+    let storage: any ServerStorage
+    let live: LiveConnections
+    let metrics: ServerMetrics
+    let space: SpaceID
+    let token: String
+
+    func response() async throws -> Response {
+        let heads = try live.connect(space, try await storage.head(of: space))
+        return Response(
+            status: .ok,
+            headers: [.contentType: "text/event-stream"],
+            body: ResponseBody { writer in
+                var told: SpaceHead?
+                for await head in heads {
+                    // The same head again is the sign to say that the connection is alive; then a
+                    // token that was revoked ends it.
+                    let isReminder = head == told
+                    if isReminder {
+                        guard (try? await storage.space(forToken: token)) == space else { break }
+                    }
+                    let text = isReminder ? ": alive\n\n" : LiveAnswer.text(head)
+                    metrics.countSent(text.utf8.count)
+                    try await writer.write(ByteBuffer(string: text))
+                    told = head
+                }
+                try await writer.finish(nil)
+            })
+    }
+
+    static func text(_ head: SpaceHead) -> String {
+        """
+        event: head
+        id: \(head.position)
+        data: {"lineage":"\(head.lineage)","head":\(head.position)}
+
+
+        """
+    }
+}

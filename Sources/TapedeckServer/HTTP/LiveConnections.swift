@@ -1,0 +1,99 @@
+internal import ServiceLifecycle
+internal import Synchronization
+internal import TapedeckModel
+
+/// The connections that hear of new heads.
+///
+/// Each gets a space's present head at once and after each change; of several changes that it was too
+/// slow for it gets the last. Every `keepAliveSeconds` it gets the present head again, which it takes
+/// as the sign to say that it is alive: one timer for all.
+final class LiveConnections: Service {
+    private let state = Mutex(State())
+    private let gate: RequestGate
+
+    private struct State {
+        var connections: [SpaceID: [Int: AsyncStream<SpaceHead>.Continuation]] = [:]
+        var heads: [SpaceID: SpaceHead] = [:]
+        var count = 0
+        var lastNumber = 0
+        var isFinished = false
+    }
+
+    init(_ gate: RequestGate) { self.gate = gate }
+
+    var count: Int { state.withLock(\.count) }
+
+    /// - Parameter head: the head as it was read before this call; a later one wins.
+    func connect(
+        _ space: SpaceID, _ head: SpaceHead
+    ) throws(ServerError) -> AsyncStream<SpaceHead> {
+        let (stream, continuation) = AsyncStream.makeStream(
+            of: SpaceHead.self, bufferingPolicy: .bufferingNewest(1))
+        let refusal = state.withLock { state -> ServerError? in
+            if state.isFinished {
+                return ServerError(
+                    .unavailable, "the server is going away", hint: "try again later")
+            }
+            let others = state.connections[space]?.count ?? 0
+            guard others < ServerLimits.liveConnectionsPerSpaceMax else {
+                return ServerError(
+                    .throttled, "a space has \(others) live connections already",
+                    hint: "close some, or pull now and then instead")
+            }
+            state.lastNumber += 1
+            state.count += 1
+            let number = state.lastNumber
+            continuation.onTermination = { [weak self] _ in self?.leave(space, number) }
+            state.connections[space, default: [:]][number] = continuation
+            let present = state.heads[space] ?? head
+            state.heads[space] = present
+            continuation.yield(present)
+            return nil
+        }
+        if let refusal { throw refusal }
+        return stream
+    }
+
+    private func leave(_ space: SpaceID, _ number: Int) {
+        state.withLock { state in
+            guard state.connections[space]?.removeValue(forKey: number) != nil else { return }
+            state.count -= 1
+            if state.connections[space]?.isEmpty == true { state.connections[space] = nil }
+        }
+    }
+
+    func announce(_ space: SpaceID, _ head: SpaceHead) {
+        let listeners = state.withLock { state in
+            state.heads[space] = head
+            return state.connections[space].map { Array($0.values) } ?? []
+        }
+        for listener in listeners { listener.yield(head) }
+    }
+
+    private func remind() {
+        let (connections, heads) = state.withLock { ($0.connections, $0.heads) }
+        for (space, listeners) in connections {
+            guard let head = heads[space] else { continue }
+            for listener in listeners.values { listener.yield(head) }
+        }
+    }
+
+    /// Reminds now and then, and ends every connection when the server is told to end.
+    func run() async throws {
+        await cancelWhenGracefulShutdown {
+            while (try? await Task.sleep(for: .seconds(ServerLimits.keepAliveSeconds))) != nil {
+                self.remind()
+            }
+        }
+        gate.shut()
+        finish()
+    }
+
+    private func finish() {
+        let all = state.withLock { state in
+            state.isFinished = true
+            return state.connections.values.flatMap(\.values)
+        }
+        for connection in all { connection.finish() }
+    }
+}

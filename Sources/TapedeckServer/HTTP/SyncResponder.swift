@@ -1,0 +1,244 @@
+internal import Foundation
+internal import Hummingbird
+internal import Logging
+internal import NIOCore
+internal import TapedeckModel
+internal import TapedeckSyncProtocol
+
+/// Answers requests: who may come in, what they ask, and how they are told.
+///
+/// Every answer that is not 2xx is a `WireErrorResponse`. What a request is about is checked in this
+/// order: room, path, method, token, media types, length, message. Nothing of a body is read for
+/// whom the server does not know.
+struct SyncResponder: HTTPResponder {
+    typealias Context = SyncRequestContext
+
+    let storage: any ServerStorage
+    let live: LiveConnections
+    let metrics: ServerMetrics
+    let gate: RequestGate
+    let logger: Logger
+    /// Whether `/metrics` asks for a token, too.
+    let protectsMetrics: Bool
+
+    /// What is logged and counted of a request.
+    private struct Record {
+        var route: SyncRoute?
+        var space: SpaceID?
+        var received = 0
+        var failure: ServerError?
+    }
+
+    func respond(to request: Request, context: Context) async throws -> Response {
+        let start = ContinuousClock.now
+        var record = Record()
+        var response: Response
+        do {
+            try gate.enter()
+            defer { gate.leave() }
+            response = try await answer(request, context, &record)
+        } catch {
+            let failure = error as? HTTPFailure ?? HTTPFailure(ServerError(wrapping: error))
+            record.failure = failure.error
+            response = render(failure, to: request, context)
+        }
+        response.headers[.cacheControl] = "no-store"
+        let sent = response.body.contentLength ?? 0
+        metrics.count(
+            route: record.route, status: response.status.code, received: record.received, sent: sent
+        )
+        log(request, response, record, sent: sent, took: ContinuousClock.now - start)
+        return response
+    }
+
+    private func answer(
+        _ request: Request, _ context: Context, _ record: inout Record
+    ) async throws -> Response {
+        guard let route = SyncRoute(rawValue: request.uri.path) else {
+            throw HTTPFailure.notFound(request.uri.path)
+        }
+        record.route = route
+        guard request.method == route.method else { throw HTTPFailure.methodNotAllowed(route) }
+        switch route {
+        case .health:
+            try storage.checkHealth()
+            return Response(
+                status: .ok, headers: [.contentType: WireFormat.json.mediaType],
+                body: .init(byteBuffer: ByteBuffer(string: "{\"status\":\"ok\"}\n")))
+        case .metrics:
+            if protectsMetrics { _ = try await authorize(request) }
+            let text = metrics.text(try await storage.counts(), live: live.count)
+            return Response(
+                status: .ok,
+                headers: [.contentType: "text/plain; version=0.0.4; charset=utf-8"],
+                body: .init(byteBuffer: ByteBuffer(string: text)))
+        case .live:
+            let (space, token) = try await authorize(request)
+            record.space = space
+            return try await LiveAnswer(
+                storage: storage, live: live, metrics: metrics, space: space, token: token
+            ).response()
+        case .handshake, .lineage, .push, .pull:
+            let (space, _) = try await authorize(request)
+            record.space = space
+            return try await exchange(route, space, request, &record)
+        }
+    }
+
+    /// The space that the request's token opens.
+    private func authorize(_ request: Request) async throws -> (SpaceID, String) {
+        guard let header = request.headers[.authorization] else {
+            throw unauthorized(request, "the request has no token")
+        }
+        let words = header.split(separator: " ", maxSplits: 1)
+        guard words.count == 2, words[0].lowercased() == "bearer" else {
+            throw unauthorized(request, "the request has no bearer token")
+        }
+        let token = String(words[1])
+        guard let space = try await storage.space(forToken: token) else {
+            throw unauthorized(request, "the token is unknown or revoked")
+        }
+        return (space, token)
+    }
+
+    private func unauthorized(_ request: Request, _ what: String) -> HTTPFailure {
+        var failure = HTTPFailure(
+            ServerError(.unauthorized, what, hint: "send Authorization: Bearer TOKEN"))
+        let claimed = request.headers[.contentLength].flatMap { Int($0) }
+        failure.closesConnection =
+            claimed.map { $0 > ServerLimits.smallBodyBytesMax }
+            ?? (request.headers[.transferEncoding] != nil)
+        return failure
+    }
+
+    // MARK: - Messages
+
+    private func exchange(
+        _ route: SyncRoute, _ space: SpaceID, _ request: Request, _ record: inout Record
+    ) async throws -> Response {
+        let headers = try BodyHeaders(request.headers)
+        var held = 0
+        defer { gate.release(held) }
+        let bytes = try await request.collect(
+            headers, bytesMax: route.bodyBytesMax, gate, held: &held)
+        record.received = held
+        switch route {
+        case .handshake:
+            let message = try WireHandshakeRequest(decoding: bytes, as: headers.format)
+            return try render(try await handshake(message, space), headers)
+        case .lineage:
+            let message = try WireLineageRequest(decoding: bytes, as: headers.format)
+            let cursor = try cursor(message.hasCursor ? message.cursor : nil)
+            _ = try origin(message.origin)
+            return try render(try await storage.renewLineage(space, cursor: cursor), headers)
+        case .push:
+            let message = try WirePushRequest(decoding: bytes, as: headers.format)
+            return try render(try await push(message, space), headers)
+        case .pull:
+            let message = try WirePullRequest(decoding: bytes, as: headers.format)
+            let answer = try await storage.pull(
+                space, after: try cursor(message.hasCursor ? message.cursor : nil),
+                bytesMax: Int(clamping: message.bytesMax),
+                origin: message.origin.isEmpty ? nil : try origin(message.origin))
+            return try render(answer, headers)
+        case .live, .health, .metrics:
+            throw HTTPFailure.methodNotAllowed(route)
+        }
+    }
+
+    private func handshake(
+        _ message: WireHandshakeRequest, _ space: SpaceID
+    ) async throws -> WireHandshakeResponse {
+        guard message.protocol >= 1 else {
+            throw ServerError(
+                .protocolMismatch, "the device speaks no version that the server does",
+                hint: "upgrade the device: the server speaks 1 to \(SyncLimits.protocolVersion)")
+        }
+        _ = try origin(message.origin)
+        return try await storage.handshake(space)
+    }
+
+    private func push(
+        _ message: WirePushRequest, _ space: SpaceID
+    ) async throws -> WirePushResponse {
+        guard let lineage = LineageID(message.lineage) else {
+            throw ServerError(.malformedRequest, "a lineage is 16 bytes")
+        }
+        guard message.entries.count <= SyncLimits.pushBytesMax else {
+            throw ServerError(
+                .tooLarge, "a push is larger than \(SyncLimits.pushBytesMax) bytes",
+                hint: "send less at a time")
+        }
+        let answer = try await storage.push(space, lineage: lineage, entries: message.entries)
+        metrics.count(answer)
+        return answer
+    }
+
+    private func cursor(_ wire: WireCursor?) throws(ServerError) -> SyncCursor {
+        guard let wire, let cursor = SyncCursor(wire) else {
+            throw ServerError(
+                .malformedRequest, "a cursor is a lineage and a digest of 16 bytes, and a position")
+        }
+        return cursor
+    }
+
+    private func origin(_ bytes: Data) throws(ServerError) -> OriginID {
+        guard let origin = OriginID(bytes) else {
+            throw ServerError(.malformedRequest, "an origin is 16 bytes")
+        }
+        return origin
+    }
+
+    // MARK: - Answers
+
+    private func render(_ message: some WireMessage, _ headers: BodyHeaders) throws -> Response {
+        var bytes = try message.encoded(as: headers.answers)
+        var fields: HTTPFields = [.contentType: headers.answers.mediaType]
+        if headers.takesCompressed, bytes.count >= SyncLimits.compressedBytesMin {
+            bytes = SyncCompression.compress(bytes)
+            fields[.contentEncoding] = SyncCompression.coding
+        }
+        return Response(
+            status: .ok, headers: fields, body: .init(byteBuffer: ByteBuffer(bytes: bytes)))
+    }
+
+    private func render(
+        _ failure: HTTPFailure, to request: Request, _ context: Context
+    ) -> Response {
+        let format = BodyHeaders(tolerating: request.headers).answers
+        // Strings and bytes can always be written.
+        let bytes = (try? failure.error.wire.encoded(as: format)) ?? []
+        var headers = failure.headers
+        headers[.contentType] = format.mediaType
+        if failure.closesConnection {
+            headers[.connection] = "close"
+            context.closeSoon()
+        }
+        return Response(
+            status: failure.status, headers: headers,
+            body: .init(byteBuffer: ByteBuffer(bytes: bytes)))
+    }
+
+    // MARK: - The log
+
+    private func log(
+        _ request: Request, _ response: Response, _ record: Record, sent: Int, took: Duration
+    ) {
+        let status = response.status.code
+        let level: Logger.Level =
+            record.failure.map { $0.status.code >= 500 ? .error : .notice } ?? .info
+        guard level >= logger.logLevel else { return }
+        var facts: Logger.Metadata = [
+            "method": "\(request.method.rawValue)",
+            "route": "\(record.route?.rawValue ?? "other")", "status": "\(status)",
+            "milliseconds": "\(took / .milliseconds(1))", "received": "\(record.received)",
+            "sent": "\(sent)",
+        ]
+        if let space = record.space { facts["space"] = "\(space)" }
+        if let failure = record.failure {
+            facts["code"] = "\(failure.code)"
+            if status >= 500 { facts["error"] = "\(failure)" }
+        }
+        logger.log(level: level, "request", metadata: facts)
+    }
+}

@@ -1,0 +1,179 @@
+internal import Foundation
+internal import Hummingbird
+internal import HummingbirdCore
+internal import Logging
+internal import NIOCore
+public import ServiceLifecycle
+internal import Synchronization
+internal import TapedeckModel
+
+/// A sync server: what devices push to and pull from.
+///
+/// ```swift
+/// let server = try SyncServer(.init(directory: "sync", onListening: { print($0.url) }))
+/// try await server.run()
+/// ```
+///
+/// `run` returns after SIGTERM or SIGINT, after `shutDown()`, or when the service group that it is part
+/// of ends: no request is taken any more, those under way are answered, live connections end at once.
+public final class SyncServer: Service {
+    /// How it was told to behave.
+    public let configuration: Configuration
+    package let storage: LMDBStorage
+    private let lock: ServerLock
+    private let group = Mutex<Stage>(.ready)
+
+    private enum Stage {
+        case ready
+        case running(ServiceGroup)
+        case ended
+    }
+
+    /// Opens the directory, which is made where there is none, with a space `default` and a token for it.
+    ///
+    /// Throws `ServerError`: `.usage` (an address that others can reach), `.busy` (another server serves
+    /// the directory), `.newerFormat`, `.damaged`, `.accessDenied`, `.diskFull`.
+    public init(_ configuration: Configuration) throws(ServerError) {
+        try SyncServer.check(configuration)
+        let directory = ServerDirectory(configuration.directory)
+        try directory.create()
+        lock = try ServerLock(directory)
+        storage = try LMDBStorage(
+            directory,
+            options: .init(refuses: RefusalPolicies.tooLarge(beyond: configuration.eventBytesMax)))
+        self.configuration = configuration
+        try storage.settleTokenFile()
+    }
+
+    private static func check(_ configuration: Configuration) throws(ServerError) {
+        guard isLoopback(configuration.host) || configuration.allowsPlaintextBeyondLoopback else {
+            throw ServerError(
+                .usage,
+                "\(configuration.host) can be reached from elsewhere, and the server speaks plaintext",
+                hint: "listen on 127.0.0.1 behind something that adds TLS, or allow plaintext")
+        }
+        guard (0...65_535).contains(configuration.port) else {
+            throw ServerError(.usage, "there is no port \(configuration.port)")
+        }
+    }
+
+    /// Whether only this machine can reach an address.
+    static func isLoopback(_ host: String) -> Bool {
+        if host == "localhost" { return true }
+        guard let address = try? SocketAddress(ipAddress: host, port: 0) else { return false }
+        switch address {
+        case .v4(let address):
+            return UInt32(bigEndian: address.address.sin_addr.s_addr) >> 24 == 127
+        case .v6:
+            return host == "::1"
+        case .unixDomainSocket:
+            return false
+        }
+    }
+
+    /// Serves until it is told to end; once only.
+    ///
+    /// Throws `ServerError` where it cannot listen.
+    public func run() async throws {
+        let gate = RequestGate()
+        let live = LiveConnections(gate)
+        storage.observeHeads { live.announce($0, $1) }
+        let application = application(gate, live)
+        // Services end in reverse order: live connections first, or the requests would never end.
+        var options = ServiceGroupConfiguration(
+            services: [application, live],
+            gracefulShutdownSignals: configuration.endsOnSignals ? [.sigterm, .sigint] : [],
+            logger: quietLogger)
+        options.maximumGracefulShutdownDuration = .seconds(ServerLimits.shutdownSecondsMax)
+        let services = ServiceGroup(configuration: options)
+        let begins = group.withLock { stage in
+            guard case .ready = stage else { return false }
+            stage = .running(services)
+            return true
+        }
+        guard begins else {
+            throw ServerError(.closed, "the server has run already", hint: "make another")
+        }
+        defer { end() }
+        do {
+            try await services.run()
+        } catch {
+            throw listeningError(error)
+        }
+    }
+
+    /// Ends `run`; may be called at any time, and more than once.
+    public func shutDown() async {
+        let services = group.withLock { stage -> ServiceGroup? in
+            switch stage {
+            case .running(let services): return services
+            case .ready, .ended:
+                stage = .ended
+                return nil
+            }
+        }
+        await services?.triggerGracefulShutdown()
+    }
+
+    private func end() {
+        group.withLock { $0 = .ended }
+        storage.close()
+    }
+
+    private func application(
+        _ gate: RequestGate, _ live: LiveConnections
+    ) -> Application<SyncResponder> {
+        let configuration = configuration
+        let tokenFile = storage.directory.tokenFile
+        let responder = SyncResponder(
+            storage: storage, live: live, metrics: ServerMetrics(), gate: gate,
+            logger: configuration.logger,
+            protectsMetrics: !SyncServer.isLoopback(configuration.host))
+        return Application(
+            responder: responder,
+            server: .http1(
+                configuration: .init(
+                    idleTimeout: .seconds(Int64(ServerLimits.idleSecondsMax)),
+                    httpDecoderConfiguration: .init(
+                        maxHeaderFieldSize: ServerLimits.headerBytesMax,
+                        maxHeaderListSize: ServerLimits.headerBytesMax, maxHeaderFieldCount: 100))),
+            configuration: .init(
+                address: .hostname(configuration.host, port: configuration.port),
+                backlog: 1_024,
+                availableConnectionsDelegate: MaximumAvailableConnections(
+                    ServerLimits.connectionsMax)),
+            onServerRunning: { channel in
+                let port = channel.localAddress?.port ?? configuration.port
+                configuration.onListening(
+                    Address(host: configuration.host, port: port, tokenFile: tokenFile))
+            },
+            logger: quietLogger)
+    }
+
+    /// What the libraries below have to say matters when something goes wrong.
+    private var quietLogger: Logger {
+        var logger = configuration.logger
+        logger.logLevel = max(logger.logLevel, .warning)
+        return logger
+    }
+
+    private func listeningError(_ error: any Error) -> ServerError {
+        let place = "\(configuration.host) port \(configuration.port)"
+        guard let error = error as? IOError else { return ServerError(wrapping: error) }
+        switch error.errnoCode {
+        case EADDRINUSE:
+            return ServerError(
+                .busy, "another program listens on \(place)", hint: "choose another port",
+                cause: error)
+        case EACCES, EPERM:
+            return ServerError(
+                .accessDenied, "the system does not let this program listen on \(place)",
+                hint: "choose a port above 1023", cause: error)
+        case EADDRNOTAVAIL:
+            return ServerError(
+                .notFound, "this machine has no address \(configuration.host)", cause: error)
+        default:
+            return ServerError(.unavailable, "cannot listen on \(place)", cause: error)
+        }
+    }
+}

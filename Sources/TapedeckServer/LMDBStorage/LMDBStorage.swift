@@ -1,0 +1,288 @@
+package import Foundation
+internal import Synchronization
+internal import TapedeckLMDB
+package import TapedeckModel
+package import TapedeckSyncProtocol
+
+/// The storage that `storectl serve` uses: one LMDB file for all spaces.
+///
+/// One server at a time serves a directory. Others may have the file open to look after tokens.
+package final class LMDBStorage: ServerStorage {
+    /// How a storage behaves.
+    package struct Options: Sendable {
+        package var refuses: RefusalPolicy
+        /// The first size of the file's map in bytes: address space, not disk. It doubles when full.
+        package var mapSizeBytes: Int
+        /// The clock, in Unix milliseconds.
+        package var now: @Sendable () -> UInt64
+        /// A name that no space has had.
+        package var randomLineage: @Sendable () -> LineageID
+
+        package init(
+            refuses: @escaping RefusalPolicy = RefusalPolicies.tooLarge(beyond: nil),
+            mapSizeBytes: Int = Environment.mapSizeBytesDefault,
+            now: @escaping @Sendable () -> UInt64 = Options.systemMilliseconds,
+            randomLineage: @escaping @Sendable () -> LineageID = { .random() }
+        ) {
+            self.refuses = refuses
+            self.mapSizeBytes = mapSizeBytes
+            self.now = now
+            self.randomLineage = randomLineage
+        }
+
+        package static let systemMilliseconds: @Sendable () -> UInt64 = {
+            UInt64(max(0, Date().timeIntervalSince1970 * 1_000))
+        }
+    }
+
+    package let directory: ServerDirectory
+    let environment: Environment
+    let tables: ServerTables
+    let options: Options
+    let readers = ReadPool()
+    private let queue = CommitQueue()
+    private let observers = HeadObservers()
+    private let figures = Mutex((commits: UInt64(0), seconds: 0.0))
+
+    /// Opens the server's file in a directory, which is made where there is none.
+    ///
+    /// Throws `ServerError`: `.newerFormat`, `.damaged`, `.accessDenied`, `.diskFull`; `.busy` where
+    /// this process has it open already.
+    package init(_ directory: ServerDirectory, options: Options = Options()) throws(ServerError) {
+        try directory.create()
+        try OpenDirectories.shared.enter(directory.path)
+        do {
+            let isNew = !directory.exists
+            environment = try Environment(
+                path: directory.store,
+                options: .init(
+                    mapSizeBytes: options.mapSizeBytes, tablesMax: ServerTables.count,
+                    creates: true))
+            tables = try ServerTables(environment)
+            try LMDBStorage.settleFormat(environment, tables, directory)
+            if isNew { try directory.synchronize() }
+        } catch {
+            OpenDirectories.shared.leave(directory.path)
+            throw ServerError(wrapping: error)
+        }
+        self.directory = directory
+        self.options = options
+    }
+
+    private static func settleFormat(
+        _ environment: Environment, _ tables: ServerTables, _ directory: ServerDirectory
+    ) throws {
+        let found = try environment.read { transaction -> UInt32? in
+            guard let row = try transaction.sealed(tables.meta, RowKey.format, named: "meta") else {
+                return nil
+            }
+            var reader = ByteReader(row)
+            return reader.littleEndian(UInt32.self)
+        }
+        if let found {
+            guard found <= ServerDirectory.format else {
+                throw ServerError(
+                    .newerFormat,
+                    "\(directory.path) has server format \(found); this program knows up to format"
+                        + " \(ServerDirectory.format)", hint: "upgrade this program")
+            }
+            return
+        }
+        var row: [UInt8] = []
+        row.appendLittleEndian(ServerDirectory.format)
+        try environment.write { try $0.seal(tables.meta, RowKey.format, row) }
+    }
+
+    /// Waits for what is being written, then closes the file; later calls throw `.unavailable`.
+    package func close() {
+        queue.close()
+        environment.close()
+        OpenDirectories.shared.leave(directory.path)
+    }
+
+    deinit {
+        environment.close()
+        OpenDirectories.shared.leave(directory.path)
+    }
+
+    // MARK: - Reading
+
+    /// Reads one space as of one commit.
+    private func reading<R: Sendable>(
+        _ space: SpaceID, _ body: @escaping @Sendable (LMDBSpaceRows) throws -> R
+    ) async throws(ServerError) -> R {
+        try await readers.run {
+            try self.environment.read { transaction in
+                try body(try LMDBSpaceRows(space, self.tables, transaction.alias))
+            }
+        }
+    }
+
+    package func handshake(_ space: SpaceID) async throws(ServerError) -> WireHandshakeResponse {
+        let now = options.now()
+        return try await reading(space) { try $0.handshake(now: now) }
+    }
+
+    package func pull(
+        _ space: SpaceID, after cursor: SyncCursor, bytesMax: Int, origin: OriginID?
+    ) async throws(ServerError) -> WirePullResponse {
+        try await reading(space) {
+            try $0.pull(after: cursor, bytesMax: bytesMax, origin: origin)
+        }
+    }
+
+    package func head(of space: SpaceID) async throws(ServerError) -> SpaceHead {
+        try await reading(space) { SpaceHead($0.state) }
+    }
+
+    package func observeHeads(_ body: @escaping @Sendable (SpaceID, SpaceHead) -> Void) {
+        observers.add(body)
+    }
+
+    package func checkHealth() throws(ServerError) { try queue.checkOpen() }
+
+    package func counts() async throws(ServerError) -> StorageCounts {
+        let figures = figures.withLock { $0 }
+        return try await readers.run {
+            var counts = StorageCounts()
+            counts.commits = figures.commits
+            counts.commitSeconds = figures.seconds
+            for (_, state) in try self.environment.read({ try self.states($0) }) {
+                counts.spaces += 1
+                counts.headsTotal += state.head
+            }
+            return counts
+        }
+    }
+
+    /// Every space.
+    func states(
+        _ transaction: borrowing some Readable & ~Copyable
+    ) throws -> [(SpaceID, SpaceState)] {
+        var found: [(SpaceID, SpaceState)] = []
+        let cursor = try transaction.cursor(tables.spaces)
+        var row = try cursor.first()
+        while let (key, sealed) = row {
+            var name = ByteReader(key)
+            guard let value = SealedRow.open(sealed, key: key), let state = SpaceState(value),
+                let number = name.bigEndian(UInt32.self)
+            else { throw ServerError.damagedRow("spaces") }
+            found.append((SpaceID(rawValue: number), state))
+            row = try cursor.next()
+        }
+        return found
+    }
+
+    // MARK: - Writing
+
+    package func push(
+        _ space: SpaceID, lineage: LineageID, entries: Data
+    ) async throws(ServerError) -> WirePushResponse {
+        try await changing(space, byteCount: entries.count) { rows in
+            try entries.withUnsafeBytes { bytes in
+                try rows.push(
+                    lineage, bytes, now: self.options.now(), refuses: self.options.refuses)
+            }
+        }
+    }
+
+    package func renewLineage(
+        _ space: SpaceID, cursor: SyncCursor
+    ) async throws(ServerError) -> WireHandshakeResponse {
+        try await changing(space, byteCount: 0) { rows in
+            _ = try rows.renewLineage(cursor, fresh: self.options.randomLineage)
+            return try rows.handshake(now: self.options.now())
+        }
+    }
+
+    /// Changes a space in the next group's transaction; returns when it is on disk.
+    private func changing<R: Sendable>(
+        _ space: SpaceID, byteCount: Int,
+        _ body: @escaping @Sendable (inout LMDBSpaceRows) throws -> R
+    ) async throws(ServerError) -> R {
+        let result: Result<R, ServerError> = await withCheckedContinuation { waiting in
+            let request = CommitRequest(
+                space: space, byteCount: byteCount,
+                apply: { rows in
+                    let answer = try body(&rows)
+                    return { waiting.resume(returning: .success(answer)) }
+                },
+                fail: { waiting.resume(returning: .failure($0)) })
+            do throws(ServerError) {
+                try queue.add(request, drain: { self.drain() })
+            } catch {
+                waiting.resume(returning: .failure(error))
+            }
+        }
+        return try result.get()
+    }
+
+    private func drain() {
+        while let requests = queue.take() {
+            let start = ContinuousClock.now
+            do throws(ServerError) {
+                try queue.checkNotLatched()
+                let (answers, heads) = try ServerError.wrapping { try self.commit(requests) }
+                let seconds = (ContinuousClock.now - start) / .seconds(1)
+                figures.withLock { $0 = ($0.commits + 1, $0.seconds + seconds) }
+                for answer in answers { answer() }
+                observers.announce(heads)
+            } catch {
+                if error.code == .inputOutput { queue.latch(error) }
+                for request in requests { request.fail(error) }
+            }
+        }
+    }
+
+    /// One transaction for all: gives the answers, and the heads that have changed.
+    private func commit(
+        _ requests: [CommitRequest]
+    ) throws -> ([@Sendable () -> Void], [SpaceID: SpaceHead]) {
+        try environment.write { transaction in
+            var open: [SpaceID: LMDBSpaceRows] = [:]
+            var answers: [@Sendable () -> Void] = []
+            for request in requests {
+                do {
+                    // Taken out, so that they are not copied; what a failing push has done stays.
+                    var rows =
+                        try open.removeValue(forKey: request.space)
+                        ?? LMDBSpaceRows(request.space, self.tables, transaction.alias)
+                    defer { open[request.space] = rows }
+                    answers.append(try request.apply(&rows))
+                } catch let error as ServerError {
+                    answers.append { request.fail(error) }
+                }
+            }
+            var heads: [SpaceID: SpaceHead] = [:]
+            for (space, rows) in open where rows.hasChanged {
+                try rows.flush()
+                heads[space] = SpaceHead(rows.state)
+            }
+            return (answers, heads)
+        }
+    }
+}
+
+/// The directories that this process has open: LMDB breaks when one file is opened twice in a process.
+private final class OpenDirectories: Sendable {
+    static let shared = OpenDirectories()
+    private let paths = Mutex<Set<String>>([])
+
+    private func canonical(_ path: String) -> String {
+        URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+    }
+
+    func enter(_ path: String) throws(ServerError) {
+        let name = canonical(path)
+        guard paths.withLock({ $0.insert(name).inserted }) else {
+            throw ServerError(
+                .busy, "the server's directory \(path) is already open in this process",
+                hint: "share the open storage instead of opening it again")
+        }
+    }
+
+    func leave(_ path: String) {
+        let name = canonical(path)
+        _ = paths.withLock { $0.remove(name) }
+    }
+}

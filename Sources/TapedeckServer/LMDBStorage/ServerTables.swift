@@ -1,0 +1,127 @@
+internal import TapedeckLMDB
+internal import TapedeckModel
+
+/// The tables of `server.mdb`. Integers in keys are big-endian, so that their order is the rows'.
+///
+/// | table | key | value |
+/// |---|---|---|
+/// | `meta` | a letter | `f`: the storage format |
+/// | `spaces` | space u32 | state, see `LMDBSpaceRows+Coding.swift` |
+/// | `tokens` | SHA-256 of the token | space, times, name |
+/// | `entries` | space u32, position u64 | time, digest, kind, refusal, body |
+/// | `origins` | space u32, origin | last sequence u64 |
+/// | `segments` | space u32, origin, first sequence u64 | first position u64, count u64 |
+/// | `receipts` | space u32, event, lineage | position u64 |
+///
+/// A segment is a run of an origin's sequences at neighbouring positions; it grows in place. Every
+/// value ends in a CRC-32C of its key and itself (`SealedRow`).
+struct ServerTables: Sendable {
+    let meta: Table
+    let spaces: Table
+    let tokens: Table
+    let entries: Table
+    let origins: Table
+    let segments: Table
+    let receipts: Table
+
+    static let count: UInt32 = 7
+
+    init(_ environment: Environment) throws {
+        meta = try environment.openTable("meta")
+        spaces = try environment.openTable("spaces")
+        tokens = try environment.openTable("tokens")
+        entries = try environment.openTable("entries")
+        origins = try environment.openTable("origins")
+        segments = try environment.openTable("segments")
+        receipts = try environment.openTable("receipts")
+    }
+}
+
+/// Keys of the tables.
+enum RowKey {
+    static let format: [UInt8] = Array("f".utf8)
+
+    static func space(_ space: SpaceID) -> [UInt8] {
+        var key: [UInt8] = []
+        key.reserveCapacity(44)
+        key.appendBigEndian(space.rawValue)
+        return key
+    }
+
+    static func entry(_ space: SpaceID, _ position: UInt64) -> [UInt8] {
+        var key = self.space(space)
+        key.appendBigEndian(position)
+        return key
+    }
+
+    static func origin(_ space: SpaceID, _ origin: OriginID) -> [UInt8] {
+        var key = self.space(space)
+        key.appendBigEndian(origin.high)
+        key.appendBigEndian(origin.low)
+        return key
+    }
+
+    static func segment(_ space: SpaceID, _ event: EventID) -> [UInt8] {
+        var key = origin(space, event.origin)
+        key.appendBigEndian(event.sequence)
+        return key
+    }
+
+    static func receipt(_ space: SpaceID, _ event: EventID, _ lineage: LineageID) -> [UInt8] {
+        var key = segment(space, event)
+        key.appendBigEndian(lineage.high)
+        key.appendBigEndian(lineage.low)
+        return key
+    }
+
+    static let entryCount = 12
+    static let originCount = 20
+    static let segmentCount = 28
+}
+
+/// Rows that end in a CRC-32C of their key and themselves: a flipped bit is an error and never a
+/// wrong answer.
+enum SealedRow {
+    static let checksumCount = 4
+
+    static func seal(_ value: inout [UInt8], key: [UInt8]) {
+        let seed = key.withUnsafeBytes { crc32c($0) }
+        let checksum = value.withUnsafeBytes { crc32c($0, seed: seed) }
+        value.appendLittleEndian(checksum)
+    }
+
+    /// The value without its checksum; nil where that does not fit.
+    static func open(
+        _ sealed: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer
+    ) -> UnsafeRawBufferPointer? {
+        guard sealed.count >= checksumCount else { return nil }
+        let value = UnsafeRawBufferPointer(rebasing: sealed.dropLast(checksumCount))
+        let stored = UInt32(
+            littleEndian: sealed.loadUnaligned(fromByteOffset: value.count, as: UInt32.self))
+        return stored == crc32c(value, seed: crc32c(key)) ? value : nil
+    }
+}
+
+extension Readable where Self: ~Copyable {
+    /// A row of a small table; throws `.damaged` where its checksum does not fit.
+    func sealed(_ table: Table, _ key: [UInt8], named name: String) throws
+        -> UnsafeRawBufferPointer?
+    {
+        try key.withUnsafeBytes { bytes in
+            guard let sealed = try get(table, bytes) else { return nil }
+            guard let value = SealedRow.open(sealed, key: bytes) else {
+                throw ServerError.damagedRow(name)
+            }
+            return value
+        }
+    }
+}
+
+extension Writable where Self: ~Copyable {
+    /// Adds or replaces a row of a small table.
+    func seal(_ table: Table, _ key: [UInt8], _ value: [UInt8]) throws(LMDBError) {
+        var sealed = value
+        SealedRow.seal(&sealed, key: key)
+        try put(table, key, sealed)
+    }
+}

@@ -1,0 +1,126 @@
+package import TapedeckLMDB
+public import TapedeckModel
+
+/// What the server could not do, and where.
+public struct ServerError: CodedError {
+    /// What went wrong, for programs.
+    public let code: ErrorCode
+    /// What went wrong and where.
+    public let message: String
+    /// What to do about it.
+    public let hint: String?
+    /// The error below this one.
+    public let cause: (any Error)?
+    /// The place in a space's log concerned, where there is one.
+    public let position: UInt64?
+    /// The space concerned.
+    package let space: SpaceID?
+    /// The lineage that the space is in; where the code is `.lineageChanged`.
+    package let lineage: LineageID?
+
+    /// Makes an error.
+    public init(
+        _ code: ErrorCode, _ message: String, hint: String? = nil, position: UInt64? = nil,
+        cause: (any Error)? = nil
+    ) {
+        self.init(
+            code, message, hint: hint, space: nil, position: position, lineage: nil, cause: cause)
+    }
+
+    package init(
+        _ code: ErrorCode, _ message: String, hint: String? = nil, space: SpaceID?,
+        position: UInt64? = nil, lineage: LineageID? = nil, cause: (any Error)? = nil
+    ) {
+        self.code = code
+        self.message = message
+        self.hint = hint
+        self.cause = cause
+        self.position = position
+        self.space = space
+        self.lineage = lineage
+    }
+
+    /// What an error of the room below means to callers of this one.
+    package init(_ error: LMDBError) {
+        switch error.kind {
+        case .diskFull:
+            self.init(
+                .diskFull, "the disk that holds \(error.path) is full; nothing was lost",
+                hint: "make room and try again", cause: error)
+        case .mapFull:
+            self.init(.diskFull, "\(error.path) has reached its largest size", cause: error)
+        case .readOnly:
+            self.init(
+                .readOnly, "\(error.path) cannot be written: \(error.detail)",
+                hint: "make it writable, or move it", cause: error)
+        case .accessDenied:
+            self.init(
+                .accessDenied, "permission denied on \(error.path)",
+                hint: "check who owns the file", cause: error)
+        case .damaged:
+            self.init(
+                .damaged, "\(error.path) is damaged: \(error.detail)", hint: "restore a backup",
+                cause: error)
+        case .incompatible:
+            self.init(
+                .damaged, "\(error.path) is not a file of this LMDB: \(error.detail)",
+                hint: "it was written by another version, or is no server's", cause: error)
+        case .busy:
+            self.init(
+                .busy, "\(error.path) is busy: \(error.detail)", hint: "try again", cause: error)
+        case .notFound:
+            self.init(
+                .notFound, "there is no \(error.path)", hint: "check the directory", cause: error)
+        case .inputOutput:
+            self.init(
+                .inputOutput, "input or output failed on \(error.path): \(error.detail)",
+                hint: "check the disk, then start the server again", cause: error)
+        case .unexpected:
+            self.init(.internalError, "\(error.path): \(error.detail)", cause: error)
+        }
+    }
+
+    /// Runs `body` and gives what it throws this room's name.
+    static func wrapping<R: ~Copyable>(_ body: () throws -> R) throws(ServerError) -> R {
+        do {
+            return try body()
+        } catch {
+            throw ServerError(wrapping: error)
+        }
+    }
+
+    init(wrapping error: any Error) {
+        switch error {
+        case let error as ServerError: self = error
+        case let error as LMDBError: self.init(error)
+        case let error as any CodedError:
+            self.init(error.code, error.message, hint: error.hint, cause: error.cause)
+        default: self.init(.internalError, String(describing: error), cause: error)
+        }
+    }
+}
+
+extension ServerError {
+    static func lineageChanged(_ lineage: LineageID, _ space: SpaceID) -> ServerError {
+        ServerError(
+            .lineageChanged, "the server is in the lineage \(lineage)", hint: "shake hands again",
+            space: space, lineage: lineage)
+    }
+
+    static func damaged(_ space: SpaceID, at position: UInt64, _ what: String) -> ServerError {
+        ServerError(
+            .damaged, "the entry at position \(position) of space \(space) is damaged: \(what)",
+            hint: "restore a backup; devices then seed what it lacks", space: space,
+            position: position)
+    }
+
+    static func damagedRow(_ table: String, _ space: SpaceID? = nil) -> ServerError {
+        ServerError(
+            .damaged, "a row of the server's table \(table) is damaged", hint: "restore a backup",
+            space: space)
+    }
+
+    static func noSpace(_ space: SpaceID) -> ServerError {
+        ServerError(.notFound, "there is no space \(space)", space: space)
+    }
+}

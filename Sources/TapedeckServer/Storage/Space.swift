@@ -1,0 +1,46 @@
+package import TapedeckModel
+internal import TapedeckSyncProtocol
+
+/// A space's number among the server's; a *space* is what has one log and one order.
+package struct SpaceID: RawRepresentable, Hashable, Comparable, Sendable, CustomStringConvertible {
+    package let rawValue: UInt32
+
+    package init(rawValue: UInt32) { self.rawValue = rawValue }
+
+    package var description: String { String(rawValue) }
+
+    package static func < (left: SpaceID, right: SpaceID) -> Bool {
+        left.rawValue < right.rawValue
+    }
+}
+
+/// Where a space's log stands.
+package struct SpaceHead: Hashable, Sendable {
+    package var lineage: LineageID
+    /// The last position that was given.
+    package var position: UInt64
+
+    package init(lineage: LineageID, position: UInt64) {
+        self.lineage = lineage
+        self.position = position
+    }
+}
+
+/// Names that people give to spaces and tokens.
+enum SpaceName {
+    static let usual = "default"
+
+    /// Refuses what would not stand well in a list or a log line.
+    static func check(_ name: String, of what: String) throws(ServerError) {
+        let isFine = name.utf8.allSatisfy {
+            (0x30...0x39).contains($0) || (0x41...0x5A).contains($0) || (0x61...0x7A).contains($0)
+                || [0x2D, 0x2E, 0x5F].contains($0)
+        }
+        guard isFine, (1...ServerLimits.nameCountMax).contains(name.utf8.count) else {
+            throw ServerError(
+                .usage, "\"\(name.prefix(80))\" cannot be the name of a \(what)",
+                hint: "use letters, digits, dots, dashes and underscores,"
+                    + " \(ServerLimits.nameCountMax) at the most")
+        }
+    }
+}

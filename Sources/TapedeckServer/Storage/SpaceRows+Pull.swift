@@ -1,0 +1,93 @@
+package import TapedeckModel
+package import TapedeckSyncProtocol
+internal import Foundation
+
+extension SpaceRows {
+    /// Which lineage the space is in, and what it knows of which origin.
+    package func handshake(now: UInt64) throws -> WireHandshakeResponse {
+        var answer = WireHandshakeResponse()
+        answer.protocol = SyncLimits.protocolVersion
+        answer.lineage = state.lineage.data
+        answer.head = state.head
+        answer.origins = try origins().map { known in
+            var origin = WireOriginState()
+            origin.origin = known.origin.data
+            origin.lastSequence = known.lastSequence
+            return origin
+        }
+        answer.timeMilliseconds = now
+        answer.pushBytesMax = UInt64(SyncLimits.pushBytesMax)
+        return answer
+    }
+
+    /// The entries behind a cursor; see `ServerStorage.pull`.
+    package func pull(
+        after cursor: SyncCursor, bytesMax: Int, origin: OriginID?
+    ) throws -> WirePullResponse {
+        guard cursor.lineage == state.lineage else {
+            throw ServerError.lineageChanged(state.lineage, space)
+        }
+        guard try holds(cursor) else {
+            throw ServerError(
+                .cursorMismatch,
+                "what was read up to position \(cursor.position) is not what the server has",
+                hint: "ask for a new lineage", space: space, position: cursor.position)
+        }
+        var answer = WirePullResponse()
+        answer.lineage = state.lineage.data
+        answer.firstPosition = cursor.position + 1
+        answer.head = state.head
+        guard cursor.position < state.head else { return answer }
+
+        let most = max(1, min(bytesMax, SyncLimits.pullBytesMax))
+        var entries: [UInt8] = []
+        try walk(from: cursor.position + 1) { stored in
+            let reference = reference(stored, to: origin)
+            let count = SyncEntryReader.headCount + (reference?.count ?? stored.body.count)
+            guard
+                entries.isEmpty
+                    || entries.count + count <= most
+                        && answer.receivedAt.count < SyncLimits.pullEntriesMax
+            else { return false }
+            if let reference {
+                reference.withUnsafeBytes { entries.appendEntry(.reference, $0) }
+            } else {
+                entries.appendEntry(stored.kind, stored.body)
+            }
+            answer.receivedAt.append(stored.receivedAt.rawValue)
+            if let refusal = stored.refusal {
+                answer.refusals.append(WireRefusal(position: stored.position, code: refusal))
+            }
+            return true
+        }
+        answer.entries = Data(entries)
+        return answer
+    }
+
+    /// The sequence of an event that the reader has itself; nil for every other entry.
+    private func reference(_ stored: StoredEntry, to origin: OriginID?) -> [UInt8]? {
+        guard let origin, stored.kind == .event, let id = CanonicalView.id(of: stored.body),
+            id.origin == origin
+        else { return nil }
+        var bytes: [UInt8] = []
+        bytes.appendLittleEndian(id.sequence)
+        return bytes
+    }
+
+    /// Whether what a cursor of this lineage has read is what stands here.
+    private func holds(_ cursor: SyncCursor) throws -> Bool {
+        if cursor.position == 0 { return cursor.digest == SyncDigest() }
+        guard cursor.position <= state.head else { return false }
+        if cursor.position == state.head { return cursor.digest == state.digest }
+        return try withEntry(at: cursor.position) { $0.digest == cursor.digest }
+    }
+
+    /// Begins a new lineage where the cursor proves a loss; says whether it did.
+    package mutating func renewLineage(
+        _ cursor: SyncCursor, fresh: () -> LineageID
+    ) throws -> Bool {
+        guard cursor.lineage == state.lineage, try !holds(cursor) else { return false }
+        state.lineage = fresh()
+        return true
+    }
+}

@@ -1,0 +1,231 @@
+package import TapedeckModel
+package import TapedeckSyncProtocol
+
+/// # Sequencing
+///
+/// | entry | what is known | what becomes of it |
+/// |---|---|---|
+/// | event, the origin's next | | the next position and time; refused or not |
+/// | event, not above the last | the same bytes | duplicate: its position, time and refusal again |
+/// | | other bytes | problem: fork |
+/// | event, beyond the next | | problem: gap |
+/// | receipt of an event that is here | the same, or one that counts before it | position 0 |
+/// | | none, or one that counts after it | the next position and time |
+/// | receipt of an event that is not | | problem: unknown event |
+///
+/// A problem ends the push. What stood before it stays: each entry counts for itself, and answers
+/// follow from what is stored, so a push whose answer was lost is repeated and says the same.
+extension SpaceRows {
+    /// Takes entries in order; they count when the caller has made the rows count.
+    ///
+    /// Throws `ServerError`: `.lineageChanged`; `.damaged`, after which the entries before it are
+    /// taken and may be made to count.
+    package mutating func push(
+        _ lineage: LineageID, _ entries: UnsafeRawBufferPointer, now: UInt64,
+        refuses policy: RefusalPolicy
+    ) throws -> WirePushResponse {
+        guard lineage == state.lineage else {
+            throw ServerError.lineageChanged(state.lineage, space)
+        }
+        var answer = WirePushResponse()
+        answer.lineage = lineage.data
+        var reader = SyncEntryReader(entries)
+        var index: UInt64 = 0
+        while !reader.isAtEnd {
+            guard let entry = reader.next() else {
+                answer.problem = WireProblem(.malformed, at: index, "it is cut off, or of no kind")
+                break
+            }
+            switch try take(entry, now: now, refuses: policy) {
+            case .placed(let place, let isFresh):
+                answer.positions.append(place.position)
+                answer.receivedAt.append(place.receivedAt.rawValue)
+                if let refusal = place.refusal {
+                    answer.refusals.append(WireRefusal(position: place.position, code: refusal))
+                }
+                if isFresh { answer.fresh += 1 }
+            case .problem(var problem):
+                problem.index = index
+                answer.problem = problem
+                return answer
+            }
+            index += 1
+        }
+        return answer
+    }
+
+    private mutating func take(
+        _ entry: SyncEntryReader.Entry, now: UInt64, refuses policy: RefusalPolicy
+    ) throws -> Taken {
+        switch entry.kind {
+        case .event:
+            let view: CanonicalView
+            do {
+                view = try CanonicalView(entry.body)
+            } catch {
+                return .problem(
+                    WireProblem(
+                        .malformed, of: CanonicalView.id(of: entry.body),
+                        "it is not an event: \(error.what)"))
+            }
+            return try take(view, now: now, refuses: policy)
+        case .receipt:
+            var reader = ByteReader(entry.body)
+            guard let receipt = reader.receipt(), reader.isAtEnd, receipt.event.sequence > 0 else {
+                return .problem(WireProblem(.malformed, "it is not a receipt"))
+            }
+            return try take(receipt, entry.body, now: now)
+        case .reference:
+            return .problem(WireProblem(.malformed, "a push holds no references"))
+        }
+    }
+
+    private mutating func take(
+        _ view: CanonicalView, now: UInt64, refuses policy: RefusalPolicy
+    ) throws -> Taken {
+        let id = view.id
+        let last = try lastSequence(of: id.origin)
+        if id.sequence <= last { return try compare(view) }
+        guard id.sequence == last + 1 else {
+            return .problem(
+                WireProblem(
+                    .gap, of: EventID(origin: id.origin, sequence: last + 1),
+                    "the server has \(last) events of \(id.origin)"))
+        }
+        let refusal = policy(view)?.rawValue
+        precondition(
+            refusal.map { (1...Receipt.codeLengthMax).contains($0.utf8.count) } ?? true,
+            "the code of a refusal is empty or too long")
+        let place = try append(.event, view.bytes, refusal: refusal, now: now)
+        try note(id, at: place.position)
+        return .placed(place, isFresh: true)
+    }
+
+    /// What to say of an event whose name is taken.
+    private mutating func compare(_ view: CanonicalView) throws -> Taken {
+        let position = try position(of: view.id)
+        return try withEntry(at: position) { stored in
+            guard CanonicalView.id(of: stored.body) == view.id, stored.kind == .event else {
+                throw ServerError.damaged(space, at: position, "it is not event \(view.id)")
+            }
+            guard stored.body.holdsSame(as: view.bytes) else {
+                return .problem(
+                    WireProblem(.fork, of: view.id, "the server has another event of this name"))
+            }
+            return .placed(Place(stored), isFresh: false)
+        }
+    }
+
+    private mutating func take(
+        _ receipt: Receipt, _ body: UnsafeRawBufferPointer, now: UInt64
+    ) throws -> Taken {
+        guard receipt.event.sequence <= (try lastSequence(of: receipt.event.origin)) else {
+            return .problem(
+                WireProblem(
+                    .unknownEvent, of: receipt.event, "a receipt of an event that is not here"))
+        }
+        if let known = try knownReceipt(of: receipt.event, from: receipt.lineage),
+            !receipt.counts(before: known)
+        {
+            return .placed(Place(position: 0, receivedAt: .zero), isFresh: false)
+        }
+        let place = try append(.receipt, body, refusal: nil, now: now)
+        try note(receipt, at: place.position)
+        return .placed(place, isFresh: true)
+    }
+
+    /// The receipt of an event from a lineage that counts, of those that are known here.
+    ///
+    /// Of the present lineage the log itself is one. It contradicts another of the same lineage only
+    /// where the server was set back without notice; then devices have to get both.
+    private mutating func knownReceipt(
+        of event: EventID, from lineage: LineageID
+    ) throws -> Receipt? {
+        if let position = try receiptPosition(of: event, from: lineage) {
+            return try withEntry(at: position) { stored in
+                var reader = ByteReader(stored.body)
+                guard let receipt = reader.receipt(), receipt.event == event else {
+                    throw ServerError.damaged(
+                        space, at: position, "it is not a receipt of event \(event)")
+                }
+                return receipt
+            }
+        }
+        guard lineage == state.lineage else { return nil }
+        let position = try position(of: event)
+        return try withEntry(at: position) { stored in
+            Receipt(
+                event: event, lineage: lineage, serverPosition: position,
+                receivedAt: stored.receivedAt,
+                outcome: stored.refusal.map { .refused(ErrorCode(rawValue: $0)) } ?? .accepted)
+        }
+    }
+
+    /// Puts an entry behind the head.
+    private mutating func append(
+        _ kind: SyncEntryKind, _ body: UnsafeRawBufferPointer, refusal: String?, now: UInt64
+    ) throws -> Place {
+        var clock = HybridClock(last: state.receivedAt)
+        let place = Place(
+            position: state.head + 1, receivedAt: clock.tick(milliseconds: now), refusal: refusal)
+        var next = state
+        next.head = place.position
+        next.receivedAt = place.receivedAt
+        next.digest.add(
+            position: place.position, receivedAt: place.receivedAt, refusal: refusal, kind: kind,
+            body)
+        try add(
+            StoredEntry(
+                position: place.position, receivedAt: place.receivedAt, refusal: refusal,
+                digest: next.digest, kind: kind, body: body))
+        state = next
+        return place
+    }
+}
+
+/// What became of an entry.
+private enum Taken {
+    case placed(Place, isFresh: Bool)
+    case problem(WireProblem)
+}
+
+/// Where an entry stands.
+private struct Place {
+    var position: UInt64
+    var receivedAt: Stamp
+    var refusal: String?
+
+    init(position: UInt64, receivedAt: Stamp, refusal: String? = nil) {
+        self.position = position
+        self.receivedAt = receivedAt
+        self.refusal = refusal
+    }
+
+    init(_ stored: StoredEntry) {
+        self.init(
+            position: stored.position, receivedAt: stored.receivedAt, refusal: stored.refusal)
+    }
+}
+
+extension WireRefusal {
+    init(position: UInt64, code: String) {
+        self.init()
+        self.position = position
+        self.code = code
+    }
+}
+
+extension WireProblem {
+    fileprivate init(
+        _ kind: Kind, of event: EventID? = nil, at index: UInt64 = 0, _ message: String
+    ) {
+        self.init()
+        self.kind = kind
+        self.index = index
+        if let event {
+            origin = event.origin.data
+            sequence = event.sequence
+        }
+        self.message = message
+    }
+}
