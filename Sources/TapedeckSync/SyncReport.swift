@@ -1,7 +1,7 @@
 public import TapedeckModel
 
 /// What a sync did, and what it could not do.
-public struct SyncReport: Hashable, Sendable {
+public struct SyncReport: Sendable {
     /// An event that counts nowhere, and why.
     public struct Refusal: Hashable, Sendable {
         /// Which event.
@@ -34,6 +34,9 @@ public struct SyncReport: Hashable, Sendable {
     public var renewedOrigins = 0
     /// Events that were written anew because two histories of one origin met.
     public var healed: UInt64 = 0
+
+    /// Why it ended before everything was delivered; nil where all was.
+    public var failure: SyncError?
 
     /// The most events that a report lists as waiting.
     public static let waitingMax = 1_000

@@ -29,6 +29,7 @@ extension SyncSession {
     /// What was done, and what waits and why.
     func finalReport(_ failure: SyncFailure?) throws(LogError) -> SyncReport {
         var report = report
+        report.failure = failure.map(SyncError.init)
         for (origin, from, count) in try lacking() {
             let parked = state.parked[origin]
             guard parked != nil || failure != nil else { continue }
