@@ -5,8 +5,9 @@ package import TapedeckModel
 ///
 /// A store that was put back to an earlier state and went on without anybody noticing writes events
 /// under names that it has used before. When the two histories meet, the one that others know stays.
-/// Here, the events that differ lose their names: they count nowhere, and are written anew under the
-/// store's origin, with `reissuedFrom`. What the user did is kept; no event changes.
+/// Here, the events that differ lose their names: they count nowhere, and are written anew under an
+/// origin that follows from the first of them, with `reissuedFrom`. What the user did is kept; no event
+/// changes; and two stores that hold the same history write the same events.
 extension EventLog {
     /// The most events that are written anew.
     package static let reissuedEventsMax = 1 << 20
@@ -65,11 +66,14 @@ extension EventLog {
         draft.chains.removeAll()
         var writer = RecordWriter(tables, draft)
         let cursor = try transaction.cursor(tables.events)
-        for loser in losers {
+        let heir = try writer.ordinal(of: EventLog.heir(of: first), transaction)
+        // Whatever another store has written of them under the same names is here already.
+        let known = Int(clamping: writer.state.origins[Int(heir)].lastSequence)
+        for (index, loser) in losers.enumerated().dropFirst(known) {
             try writer.add(
                 ProposedEvent(reissuing: loser), keyID: loser.keyID,
-                reissuedFrom: loser.reissuedFrom ?? loser.id, origin: draft.own,
-                stamp: loser.stamp, endsCommit: false, transaction, cursor)
+                reissuedFrom: loser.reissuedFrom ?? loser.id, origin: heir, stamp: loser.stamp,
+                endsCommit: index == losers.count - 1, transaction, cursor)
         }
         var clock = HybridClock(last: draft.ownRow.clock)
         let note = OriginForked(
@@ -79,6 +83,26 @@ extension EventLog {
             endsCommit: true, transaction, cursor)
         writer.setClock(clock.last)
         return (UInt64(losers.count), try writer.finish(transaction))
+    }
+
+    /// The origin under which a history is written anew: it follows from its first event, so that
+    /// every store that holds the history gives the events the same names, and none counts twice.
+    private static func heir(of first: EventEnvelope) -> OriginID {
+        var canonical = CanonicalEvent()
+        let proposed = ProposedEvent(reissuing: first)
+        let digest = canonical.withBytes(
+            of: proposed, id: first.id, stamp: first.stamp, keyID: first.keyID,
+            reissuedFrom: first.reissuedFrom
+        ) { bytes in
+            var chain = HashChain()
+            chain.add(bytes)
+            return chain.bytes
+        }
+        return digest.withUnsafeBytes { bytes in
+            OriginID(
+                high: UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)),
+                low: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self)))
+        }
     }
 
     /// The events of the history that is given up, in order.

@@ -33,7 +33,7 @@ extension SyncSession {
         for (origin, from, count) in try lacking() {
             let parked = state.parked[origin]
             guard parked != nil || failure != nil else { continue }
-            let reason = parked.map(SyncSession.code) ?? failure?.code ?? .offline
+            let reason = parked?.code ?? failure?.code ?? .offline
             report.waitingCount += count
             let room = UInt64(SyncReport.waitingMax - report.waiting.count)
             for sequence in (from + 1)..<(from + 1 + min(count, room)) {
@@ -44,15 +44,6 @@ extension SyncSession {
             }
         }
         return report
-    }
-
-    /// The code under which a server's problem with an event is told.
-    private static func code(of problem: SyncProblem) -> ErrorCode {
-        switch problem.kind {
-        case .fork: .fork
-        case .gap: .gap
-        default: .malformedRequest
-        }
     }
 
     /// What a sync would do, by a handshake's answer.

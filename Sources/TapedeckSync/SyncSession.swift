@@ -29,6 +29,8 @@ package struct SyncSession {
     /// What the last push holds, in its order.
     private var pushed = PushedBatch()
     private var forked: [OriginID] = []
+    /// A receipt of an event that the server does not have any more.
+    private var proofOfLoss: Receipt?
     private let now: @Sendable () -> UInt64
 
     /// - Parameters:
@@ -90,6 +92,11 @@ package struct SyncSession {
                 var request = WireLineageRequest()
                 request.cursor = cursor.wire
                 request.origin = log.origin.data
+                if let proofOfLoss {
+                    var bytes: [UInt8] = []
+                    bytes.append(proofOfLoss)
+                    request.receipt = .init(bytes)
+                }
                 return .send(.lineage(request))
             case .renewOrigin:
                 try log.renewOrigin()
@@ -148,7 +155,8 @@ package struct SyncSession {
         for row in try log.origins() where row.lastSequence > 0 { last[row.origin] = row.lastSequence }
         return SyncState.Local(
             own: log.origin, lastSequences: last, cursor: upstream.cursor,
-            hasReceiptsToSeed: try hasReceiptsToSeed(), forkedOrigins: forked)
+            hasReceiptsToSeed: try hasReceiptsToSeed(), forkedOrigins: forked,
+            hasProofOfLoss: proofOfLoss != nil)
     }
 
     /// Notes that everything was delivered, so that it can be told without the network.
@@ -198,11 +206,28 @@ extension SyncSession {
             upstream.seedPlace = []
             upstream.acknowledged = [:]
         }
-        for (origin, sequence) in known where upstream.acknowledged[origin] != nil {
-            upstream.acknowledged[origin] = sequence
+        proofOfLoss = try findLoss(lineage, known)
+        for (origin, sequence) in known where upstream.acknowledged[origin] ?? 0 < sequence {
+            // What others have pushed of an origin is of no interest until this device pushes, too.
+            if upstream.acknowledged[origin] != nil || origin == log.origin {
+                upstream.acknowledged[origin] = sequence
+            }
         }
-        if let own = known[log.origin] { upstream.acknowledged[log.origin] = own }
         return .shaken(lineage: lineage, head: answer.head, lastSequences: known)
+    }
+}
+
+extension SyncSession {
+    /// A receipt that the server has given and does not know of.
+    private func findLoss(
+        _ lineage: LineageID, _ known: [OriginID: UInt64]
+    ) throws(LogError) -> Receipt? {
+        for (origin, sequence) in upstream.acknowledged where sequence > known[origin] ?? 0 {
+            let event = EventID(origin: origin, sequence: sequence)
+            let receipts = try log.receipts(of: event)
+            if let proof = receipts.first(where: { $0.lineage == lineage }) { return proof }
+        }
+        return nil
     }
 }
 

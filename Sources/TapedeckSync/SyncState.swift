@@ -58,11 +58,15 @@ package struct SyncState: Sendable {
         package var hasReceiptsToSeed: Bool
         /// The origins whose chain differs from the server's; looked at after a handshake only.
         package var forkedOrigins: [OriginID]
+        /// Whether the server has lost an event that it has given a receipt for; the same.
+        package var hasProofOfLoss: Bool
 
         package init(
             own: OriginID, lastSequences: [OriginID: UInt64], cursor: SyncCursor?,
-            hasReceiptsToSeed: Bool = false, forkedOrigins: [OriginID] = []
+            hasReceiptsToSeed: Bool = false, forkedOrigins: [OriginID] = [],
+            hasProofOfLoss: Bool = false
         ) {
+            self.hasProofOfLoss = hasProofOfLoss
             self.own = own
             self.lastSequences = lastSequences
             self.cursor = cursor
@@ -122,6 +126,8 @@ package struct SyncState: Sendable {
     /// Origins whose events the server does not take, and why.
     package private(set) var parked: [OriginID: SyncProblem] = [:]
     private var backoff: Backoff
+    /// How long parked origins wait; it grows although everything else succeeds.
+    private var parking: Backoff
     private var pushBytes = SyncLimits.pushBytesUsual
     private var search: ForkSearch?
     /// Pushes in a row that brought nothing.
@@ -136,6 +142,7 @@ package struct SyncState: Sendable {
     package init(_ options: Options = Options()) {
         self.options = options
         backoff = Backoff(longest: options.backoffMax)
+        parking = Backoff(longest: options.backoffMax)
     }
 
     /// Takes an input; gives what to do.
@@ -151,17 +158,17 @@ package struct SyncState: Sendable {
             default: return .none
             }
         case .localChanged:
-            return phase == .settled ? next(local) : .none
+            return phase == .settled ? next(local, now, &random) : .none
         case .serverChanged(let head):
             self.head = max(self.head, head)
-            return phase == .settled ? next(local) : .none
+            return phase == .settled ? next(local, now, &random) : .none
         case .shaken(let lineage, let head, let lastSequences):
             return shaken(lineage, head, lastSequences, local, now, &random)
         case .pushed(let reached, let problem):
             return pushed(reached, problem, local, now, &random)
         case .seeded:
             succeeded()
-            return next(local)
+            return next(local, now, &random)
         case .pulled(let head, let reached):
             self.head = head
             // What came from the server need not be offered to it.
@@ -169,7 +176,7 @@ package struct SyncState: Sendable {
                 acknowledged[origin] = max(known(origin), sequence)
             }
             succeeded()
-            return next(local)
+            return next(local, now, &random)
         case .mended:
             // What the server knows of the fresh origin and the old one is to be asked again.
             search = nil
@@ -201,6 +208,15 @@ package struct SyncProblem: Hashable, Sendable {
     /// See `WireProblem`.
     package var sequence: UInt64
     package var message: String
+
+    /// The code under which it is told.
+    package var code: ErrorCode {
+        switch kind {
+        case .fork: .fork
+        case .gap: .gap
+        default: .malformedRequest
+        }
+    }
 
     package init(
         kind: WireProblem.Kind, origin: OriginID, sequence: UInt64, message: String
@@ -249,7 +265,10 @@ extension SyncState {
         self.head = head
         acknowledged = lastSequences
         idlePushes = 0
-        if let cursor = local.cursor, cursor.lineage == lineage, cursor.position > head {
+        search = nil
+        if let cursor = local.cursor, cursor.lineage == lineage,
+            cursor.position > head || local.hasProofOfLoss
+        {
             return renew(local, now, &random)
         }
         // An event of ours that we do not know: the store was put back to an earlier state.
@@ -260,7 +279,7 @@ extension SyncState {
         if let origin = local.forkedOrigins.first {
             return searchFork(origin, differs: min(known(origin), last(origin, local)))
         }
-        return next(local)
+        return next(local, now, &random)
     }
 
     private mutating func renew(
@@ -288,7 +307,9 @@ extension SyncState {
     }
 
     /// Decides what is to be done now; pushing and pulling take turns.
-    private mutating func next(_ local: Local) -> Action {
+    private mutating func next(
+        _ local: Local, _ now: UInt64, _ random: inout some RandomNumberGenerator
+    ) -> Action {
         if let search { return probe(search) }
         let pulls = local.cursor.map { $0.lineage != lineage || $0.position < head } ?? (head > 0)
         let pushes = lacksEvents(local)
@@ -308,6 +329,15 @@ extension SyncState {
             return .seed
         }
         guard options.isLive else { return end(nil) }
+        if let problem = parked.values.min(by: { $0.origin < $1.origin }) {
+            // Nobody else will tell when it can be tried again.
+            let wait = parking.fail(retryAfter: nil, &random)
+            let waiting = SyncWait(
+                reason: problem.code, message: problem.message, until: now + wait)
+            phase = .waiting(waiting)
+            return .wait(waiting)
+        }
+        parking.succeed()
         phase = .settled
         return .listen
     }
@@ -319,13 +349,13 @@ extension SyncState {
         _ random: inout some RandomNumberGenerator
     ) -> Action {
         succeeded()
-        if phase == .probing { return probed(problem, local) }
+        if phase == .probing { return probed(problem, local, now, &random) }
         let before = acknowledged
         for (origin, sequence) in reached {
             acknowledged[origin] = max(known(origin), sequence)
         }
         if acknowledged != before { idlePushes = 0 }
-        guard let problem else { return next(local) }
+        guard let problem else { return next(local, now, &random) }
         idlePushes += 1
         switch problem.kind {
         case .gap where idlePushes <= SyncState.idlePushesMax:
@@ -340,7 +370,7 @@ extension SyncState {
         default:
             parked[problem.origin] = problem
         }
-        return next(local)
+        return next(local, now, &random)
     }
 
     private mutating func searchFork(_ origin: OriginID, differs: UInt64) -> Action {
@@ -357,15 +387,18 @@ extension SyncState {
         return .heal(EventID(origin: search.origin, sequence: search.differs))
     }
 
-    private mutating func probed(_ problem: SyncProblem?, _ local: Local) -> Action {
-        guard var search else { return next(local) }
+    private mutating func probed(
+        _ problem: SyncProblem?, _ local: Local, _ now: UInt64,
+        _ random: inout some RandomNumberGenerator
+    ) -> Action {
+        guard var search else { return next(local, now, &random) }
         if problem?.kind == .fork {
             search.differs = search.middle
         } else if let problem {
             // It cannot be told: the origin waits for the next session.
             parked[search.origin] = problem
             self.search = nil
-            return next(local)
+            return next(local, now, &random)
         } else {
             search.agreed = search.middle
         }

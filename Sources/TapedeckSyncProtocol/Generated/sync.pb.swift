@@ -134,6 +134,10 @@ package nonisolated struct WireLineageRequest: Sendable {
 
   package var origin: Data = Data()
 
+  /// A receipt of this lineage, as an export holds it: proof of a loss, too, where the server does not
+  /// have the event at that position any more.
+  package var receipt: Data = Data()
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
@@ -565,7 +569,7 @@ nonisolated extension WireHandshakeResponse: SwiftProtobuf.Message, SwiftProtobu
 
 nonisolated extension WireLineageRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".LineageRequest"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}cursor\0\u{1}origin\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}cursor\0\u{1}origin\0\u{1}receipt\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -575,6 +579,7 @@ nonisolated extension WireLineageRequest: SwiftProtobuf.Message, SwiftProtobuf._
       switch fieldNumber {
       case 1: try { try decoder.decodeSingularMessageField(value: &self._cursor) }()
       case 2: try { try decoder.decodeSingularBytesField(value: &self.origin) }()
+      case 3: try { try decoder.decodeSingularBytesField(value: &self.receipt) }()
       default: break
       }
     }
@@ -591,12 +596,16 @@ nonisolated extension WireLineageRequest: SwiftProtobuf.Message, SwiftProtobuf._
     if !self.origin.isEmpty {
       try visitor.visitSingularBytesField(value: self.origin, fieldNumber: 2)
     }
+    if !self.receipt.isEmpty {
+      try visitor.visitSingularBytesField(value: self.receipt, fieldNumber: 3)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
   package static func ==(lhs: WireLineageRequest, rhs: WireLineageRequest) -> Bool {
     if lhs._cursor != rhs._cursor {return false}
     if lhs.origin != rhs.origin {return false}
+    if lhs.receipt != rhs.receipt {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
