@@ -219,7 +219,7 @@ final class Device: @unchecked Sendable {
         if world.options.planted == .sentCountsAsDelivered, case .push(let push) = message {
             world.schedule(after: 1) { [self] in
                 guard self.life == life, request == number else { return }
-                try receive(.success(.push(world.fabricate(push))))
+                try receive(.success(.push(world.fabricate(push))), shakenLife)
             }
             return
         }
@@ -234,10 +234,11 @@ final class Device: @unchecked Sendable {
             if isCutOff.up || isLost() { continue }
             world.schedule(after: delay()) { [self] in
                 let answer = world.answer(message)
+                let answeredLife = world.serverLife
                 if isCutOff.down || isLost() { return }
                 world.schedule(after: delay()) { [self] in
                     guard self.life == life, request == number else { return }
-                    try receive(answer)
+                    try receive(answer, answeredLife)
                 }
             }
         }
@@ -250,12 +251,14 @@ final class Device: @unchecked Sendable {
 
     private func delay() -> UInt64 { 1 + world.random.below(world.options.delayMax) }
 
-    private func receive(_ answer: Result<SyncResponse, SyncFailure>) throws {
+    private func receive(
+        _ answer: Result<SyncResponse, SyncFailure>, _ answeredLife: Int
+    ) throws {
         request += 1
         switch answer {
         case .success(let response):
             world.say(name, "gets \(response.summary)")
-            if case .handshake = response { shakenLife = world.serverLife }
+            if case .handshake = response { shakenLife = answeredLife }
             let planted = plant(response)
             try step { try $0.answered(planted) }
         case .failure(let failure):
