@@ -9,7 +9,8 @@ internal import Synchronization
 /// 2. The map grows only while no transaction of this process is open (`gate`).
 /// 3. A file that is cut off or whose pages make no sense is refused before LMDB touches it
 ///    (`PageCheck`): LMDB trusts its file, and following a wrong page number kills the process.
-/// 4. Never MDB_WRITEMAP: on a full disk it kills the process.
+/// 4. Never MDB_WRITEMAP: on a full disk it kills the process. The lock file is always written through
+///    its map, so its room is taken beforehand (`LockFileRoom`).
 package final class Environment: Sendable {
     package struct Options: Sendable {
         /// The first size of the map: address space, not disk.
@@ -60,6 +61,7 @@ package final class Environment: Sendable {
         if exists, try PageFile(path).byteCount > 0 || !options.creates {
             try Environment.checkPages(path)
         }
+        try LockFileRoom.reserve(for: path)
         var created: OpaquePointer?
         let code = mdb_env_create(&created)
         guard code == MDB_SUCCESS, let environment = created else {

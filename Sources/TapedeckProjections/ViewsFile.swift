@@ -45,8 +45,7 @@ package final class ViewsFile: Sendable {
                 hint: "a store keeps \(ViewsFile.projectionsMax) at the most")
         }
         let (environment, opened) = try OpenViews.shared.open(path) {
-            try LockFileRoom.reserve(for: path)
-            return try Environment(
+            try Environment(
                 path: path,
                 options: .init(
                     mapSizeBytes: mapSizeBytes,
