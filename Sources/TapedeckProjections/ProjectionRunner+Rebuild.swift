@@ -35,7 +35,7 @@ public struct RebuildProgress: Sendable {
 
 /// What a rebuild did.
 public struct RebuildReport: Sendable {
-    /// Events in the log that it read.
+    /// Events in the log that it read; with a time as its end, those that had happened by then.
     public var events: UInt64
     /// Wall time of each phase in seconds.
     public var phases: [(name: String, seconds: Double)]

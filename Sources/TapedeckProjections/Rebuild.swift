@@ -81,7 +81,7 @@ package final class Rebuild: @unchecked Sendable {
         let overrides = try OverrideTable(log)
         let routing = try Routing(drivers, log)
         var report = Report()
-        report.events = head
+        report.events = try Rebuild.eventCount(log, limit, head: head, overrides)
         report.checkpoint = ProjectionCheckpoint(position: head, overrides: overrides.last)
         let loader = RebuildLoader(file, drivers)
         let passes = try passCount(routing, head: head)

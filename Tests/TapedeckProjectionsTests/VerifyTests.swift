@@ -153,6 +153,7 @@ import Testing
             try kept.log.recordReceipts(history.receipts)
             let report = try store.runner.replay(untilMilliseconds: time)
             #expect(report.digests == (try kept.liveDigests()), "\(seed), until \(time)")
+            #expect(report.events == UInt64(times.count { $0 <= time }), "\(seed), until \(time)")
         }
     }
 
