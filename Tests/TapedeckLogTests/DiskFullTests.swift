@@ -138,6 +138,7 @@ struct ReadOnlyTests {
         defer { withExtendedLifetime(disk) {} }
         let refused = #expect(throws: LogError.self) { try EventLog(opening: disk.path) }
         #expect(refused?.code == .readOnly, "\(String(describing: refused))")
+        #expect(refused?.hint?.contains("make it writable") == true)
 
         let log = try EventLog(opening: disk.path, options: .init(isReadOnly: true))
         #expect(try log.allEvents() == events)
