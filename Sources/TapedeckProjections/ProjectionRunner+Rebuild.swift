@@ -80,6 +80,8 @@ extension ProjectionRunner {
     }
 
     /// Builds projections in scratch as of a place in the log and throws the result away.
+    ///
+    /// Receipts count as they are known today: the log does not keep when it learned of one.
     @available(*, noasync)
     public func replay(
         _ names: [String]? = nil, until position: LogPosition,

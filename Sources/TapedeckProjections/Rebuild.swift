@@ -24,7 +24,7 @@ package final class Rebuild: @unchecked Sendable {
     /// Where to stop.
     package enum Limit: Sendable {
         case none
-        /// What this store knew when its log ended here.
+        /// The events that this store had when its log ended here; receipts as known today.
         case position(LogPosition)
         /// Events whose effective stamp is not later, as known today.
         case time(Stamp)
