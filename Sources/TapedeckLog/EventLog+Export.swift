@@ -32,6 +32,7 @@ extension EventLog {
         to path: String, progress: LogProgress.Report? = nil
     ) throws(LogError) -> ExportSummary {
         try directory.checkIsOutside(path)
+        settleBuffered()
         let head = try currentHead().rawValue
         let (origins, types) = try dictionaries()
         var writer = ExportWriter(

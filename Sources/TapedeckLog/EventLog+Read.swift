@@ -111,6 +111,7 @@ extension EventLog {
     public func events(
         after: LogPosition, limit: Int = 1_000, type: EventType? = nil, tag: Tag? = nil
     ) throws(LogError) -> [EventEnvelope] {
+        settleBuffered()
         try refreshState()
         let limit = min(max(limit, 0), EventLog.eventsPerReadMax)
         return try read { transaction in
@@ -142,6 +143,7 @@ extension EventLog {
     /// The event of this identity, or nil.
     @available(*, noasync)
     public func event(_ id: EventID) throws(LogError) -> EventEnvelope? {
+        settleBuffered()
         try refreshState()
         return try read { transaction in
             guard let position = try self.position(of: id, transaction),
@@ -154,6 +156,7 @@ extension EventLog {
     /// The event at a position, or nil.
     @available(*, noasync)
     public func event(at position: LogPosition) throws(LogError) -> EventEnvelope? {
+        settleBuffered()
         try refreshState()
         return try read { transaction in
             guard let bytes = try transaction.get(self.tables.events, integer: position.rawValue)

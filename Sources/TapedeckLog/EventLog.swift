@@ -216,6 +216,10 @@ public final class EventLog: Sendable {
         observers.withLock { _ = $0.removeValue(forKey: number) }
     }
 
+    /// How many readers of processes that had died were let go of since the log was opened, then
+    /// included; such a reader keeps the file from using its free pages again.
+    public var staleReadersCleared: Int { environment.staleReadersCleared }
+
     /// Bytes of the log file in use.
     public var usedBytes: Int { environment.facts().usedBytes }
 }
