@@ -1,4 +1,4 @@
-internal import TapedeckModel
+@_spi(Core) internal import TapedeckModel
 
 /// An event's canonical bytes (`CanonicalEvent`) read in place: what an export holds of it.
 ///

@@ -1,4 +1,4 @@
-package import TapedeckModel
+@_spi(Core) package import TapedeckModel
 
 /// A recorded event on its way into a fold: its record in place, and what all devices agree on.
 package struct EventReference {

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import TapedeckLMDB
 internal import TapedeckLog
-internal import TapedeckModel
+@_spi(Core) internal import TapedeckModel
 
 /// What folding one partition gives, as bytes to be written in order.
 struct PartitionOutput: @unchecked Sendable {

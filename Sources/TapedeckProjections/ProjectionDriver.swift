@@ -1,4 +1,4 @@
-package import TapedeckModel
+@_spi(Core) package import TapedeckModel
 
 /// A projection without its type, as the runner and a rebuild handle it.
 ///

@@ -2,7 +2,7 @@ internal import Foundation
 internal import Synchronization
 internal import TapedeckLMDB
 package import TapedeckLog
-package import TapedeckModel
+@_spi(Core) package import TapedeckModel
 
 /// # Rebuilding projections from the log
 ///

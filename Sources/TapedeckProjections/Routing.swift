@@ -1,5 +1,5 @@
 package import TapedeckLog
-package import TapedeckModel
+@_spi(Core) package import TapedeckModel
 
 /// Which events go to which projections, in terms of one log's small numbers.
 package struct Routing {
