@@ -21,6 +21,8 @@ package struct LeafMap {
     private static let leafFlag: UInt16 = 0x02
     private static let overflowFlag: UInt16 = 0x04
     private static let bigDataFlag: UInt16 = 0x01
+    /// Bytes of an entry that are fetched ahead: most events are no longer.
+    private static let fetchedCount = 320
 
     /// Finds the map by a pointer into one of its leaf pages; nil where the file's pages are of another
     /// size than the system's, so that their beginnings cannot be told from a pointer.
@@ -72,7 +74,7 @@ package struct LeafMap {
     @inline(__always)
     package func prefetch(_ place: Int) {
         guard place > 0, place < Int(pageCount) * pageSize else { return }
-        tapedeck_prefetch(base + place, 192)
+        tapedeck_prefetch(base + place, LeafMap.fetchedCount)
     }
 
     /// How many entries of a table of integer keys may share the last page, which alone is written.

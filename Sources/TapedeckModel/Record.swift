@@ -278,6 +278,12 @@ extension RecordView {
     private static let fetchedAheadCount = 8_192
     private static let canCheckThree = tapedeck_crc32c_has_three() != 0
 
+    /// Asks the processor to fetch the record, or the beginning of a long one.
+    package func fetch() {
+        tapedeck_fetch(bytes.baseAddress, min(bytes.count, RecordView.fetchedCountMax))
+    }
+    private static let fetchedCountMax = 512
+
     /// Whether three values are records whose checksums fit; nil where they are better checked alone.
     package static func areIntact(
         _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer,
