@@ -30,7 +30,7 @@ package struct SyncSession {
     private var pushed = PushedBatch()
     private var forked: [OriginID] = []
     /// A receipt of which the server is to say whether it still holds the event.
-    private var unconfirmed: Receipt?
+    var unconfirmed: Receipt?
     private let now: @Sendable () -> UInt64
 
     /// - Parameters:
