@@ -31,6 +31,8 @@ package struct SyncSession {
     private var forked: [OriginID] = []
     /// A receipt of which the server is to say whether it still holds the event.
     var unconfirmed: Receipt?
+    /// Whether the server is back in a lineage that it had left: it was put back, whatever it holds.
+    private var hasReturned = false
     private let now: @Sendable () -> UInt64
 
     /// - Parameters:
@@ -92,6 +94,7 @@ package struct SyncSession {
                 var request = WireLineageRequest()
                 request.cursor = cursor.wire
                 request.origin = log.origin.data
+                request.hasReturned_p = hasReturned
                 if let unconfirmed {
                     var bytes: [UInt8] = []
                     bytes.append(unconfirmed)
@@ -156,7 +159,7 @@ package struct SyncSession {
         return SyncState.Local(
             own: log.origin, lastSequences: last, cursor: upstream.cursor,
             hasReceiptsToSeed: try hasReceiptsToSeed(), forkedOrigins: forked,
-            hasReceiptToConfirm: unconfirmed != nil)
+            hasReceiptToConfirm: unconfirmed != nil || hasReturned)
     }
 
     /// Notes that everything was delivered, so that it can be told without the network.
@@ -200,16 +203,11 @@ extension SyncSession {
             }
         }
         let isFirst = upstream.cursor?.lineage != lineage
+        hasReturned = isFirst && upstream.formerLineages.contains(lineage)
         if isFirst {
             // A new server, or a new life of it: its log is read from the beginning, and it is given
             // what it lacks.
-            upstream.cursor = SyncCursor(lineage)
-            upstream.seedPlace = []
-            upstream.acknowledged = [:]
-            upstream.lastReceipt = nil
-        }
-        if isFirst {
-            // A lineage that was left and is back may have lost what it gave receipts for.
+            upstream.adopt(lineage)
             unconfirmed = try lastReceipt(of: lineage)
         } else if state.phase != .renewing, let last = upstream.lastReceipt,
             last.serverPosition > upstream.cursor?.position ?? 0
@@ -327,6 +325,8 @@ extension SyncSession {
         else { return .failed(.malformed("a push")) }
         let isProbe = state.phase == .probing
         let isSeed = state.phase == .seeding
+        let read = upstream.cursor?.position ?? 0
+        var isContradiction = false
         var refusals: [UInt64: ErrorCode] = [:]
         for refusal in answer.refusals where !refusal.code.isEmpty {
             refusals[refusal.position] = ErrorCode(
@@ -338,6 +338,9 @@ extension SyncSession {
             let position = answer.positions[index]
             guard position > 0 else { return .failed(.malformed("a push")) }
             let code = refusals[position]
+            if position <= read, !isProbe, try !holds(event, lineage, position) {
+                isContradiction = true
+            }
             receipts.append(
                 Receipt(
                     event: event, lineage: lineage, serverPosition: position,
@@ -362,6 +365,11 @@ extension SyncSession {
         }
         // Where a problem was found, the event it is of is not among these: they agree.
         try log.record(receipts: receipts, rows: [upstream.row])
+        if isContradiction {
+            return .failed(
+                SyncFailure(
+                    .cursorMismatch, "the server put events where others have been read before"))
+        }
         let problem: SyncProblem? =
             answer.hasProblem
             ? SyncProblem(
@@ -370,6 +378,15 @@ extension SyncSession {
                     ?? pushed.events.dropFirst(answer.positions.count).first?.origin ?? log.origin,
                 sequence: answer.problem.sequence, message: answer.problem.message) : nil
         return .pushed(reached, problem)
+    }
+
+    /// Whether an event has been read at a position of the server's log.
+    private func holds(
+        _ event: EventID, _ lineage: LineageID, _ position: UInt64
+    ) throws(LogError) -> Bool {
+        try log.receipts(of: event).contains {
+            $0.lineage == lineage && $0.serverPosition == position
+        }
     }
 
     // MARK: - Seeding

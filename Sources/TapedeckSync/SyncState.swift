@@ -420,7 +420,8 @@ extension SyncState {
             // The handshake tells the new lineage. Twice in a row it would be a broken server.
             _ = backoff.fail(retryAfter: nil, &random)
             return shake()
-        case .cursorMismatch where phase == .pulling && renewals < SyncState.renewalsMax:
+        case .cursorMismatch
+        where (phase == .pulling || phase == .pushing) && renewals < SyncState.renewalsMax:
             return renew(local, now, &random)
         case .tooLarge where phase == .pushing && pushBytes > SyncState.pushBytesMin:
             pushBytes /= 2

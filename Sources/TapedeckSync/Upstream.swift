@@ -14,6 +14,8 @@ package struct Upstream: Hashable, Sendable {
     package var acknowledged: [OriginID: UInt64] = [:]
     /// The receipt with the greatest position, of the cursor's lineage, that a push has brought.
     package var lastReceipt: Receipt?
+    /// Lineages that the server has left, the latest last; see `SyncSession.shaken`.
+    package var formerLineages: [LineageID] = []
     /// How far the receipts of other lineages have been pushed; nil when all have.
     package var seedPlace: [UInt8]?
     /// Up to which round of receipts from elsewhere that holds; see `ReceiptRounds`.
@@ -26,6 +28,21 @@ package struct Upstream: Hashable, Sendable {
     package var wait: SyncWait?
 
     package init(name: String) { self.name = name }
+
+    /// The most lineages that are remembered.
+    private static let formerLineagesMax = 64
+
+    /// Begins to read a lineage from its beginning.
+    mutating func adopt(_ lineage: LineageID) {
+        if let former = cursor?.lineage {
+            formerLineages.removeAll { $0 == former || $0 == lineage }
+            formerLineages = formerLineages.suffix(Upstream.formerLineagesMax - 1) + [former]
+        }
+        cursor = SyncCursor(lineage)
+        seedPlace = []
+        acknowledged = [:]
+        lastReceipt = nil
+    }
 
     private static let version: UInt8 = 1
     static let prefix = "server/"
@@ -49,6 +66,11 @@ package struct Upstream: Hashable, Sendable {
         for value in [seedRound, contactedAt, settledAt] { bytes.appendLittleEndian(value) }
         bytes.append(lastReceipt == nil ? 0 : 1)
         if let lastReceipt { bytes.append(lastReceipt) }
+        bytes.appendVarint(UInt64(formerLineages.count))
+        for lineage in formerLineages {
+            bytes.appendBigEndian(lineage.high)
+            bytes.appendBigEndian(lineage.low)
+        }
         bytes.append(wait == nil ? 0 : 1)
         if let wait {
             bytes.appendPrefixed(wait.reason.rawValue)
@@ -95,6 +117,12 @@ package struct Upstream: Hashable, Sendable {
         if hasReceipt == 1 {
             guard let receipt = reader.receipt() else { return false }
             lastReceipt = receipt
+        }
+        guard let lineages = reader.varint() else { return false }
+        for _ in 0..<lineages {
+            guard let high = reader.bigEndian(UInt64.self), let low = reader.bigEndian(UInt64.self)
+            else { return false }
+            formerLineages.append(LineageID(high: high, low: low))
         }
         guard let hasWait = reader.littleEndian(UInt8.self) else { return false }
         seedPlace = hasSeed == 1 ? Array(place) : nil

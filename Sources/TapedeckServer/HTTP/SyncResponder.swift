@@ -132,7 +132,8 @@ struct SyncResponder: HTTPResponder {
             _ = try origin(message.origin)
             return try render(
                 try await storage.renewLineage(
-                    space, cursor: cursor, proof: try proof(message.receipt)), headers)
+                    space, cursor: cursor, proof: try proof(message.receipt),
+                    hasReturned: message.hasReturned_p), headers)
         case .push:
             let message = try WirePushRequest(decoding: bytes, as: headers.format)
             return try render(try await push(message, space), headers)

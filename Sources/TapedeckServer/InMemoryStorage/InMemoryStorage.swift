@@ -73,10 +73,11 @@ package final class InMemoryStorage: ServerStorage {
     }
 
     package func renewLineage(
-        _ space: SpaceID, cursor: SyncCursor, proof: Receipt?
+        _ space: SpaceID, cursor: SyncCursor, proof: Receipt?, hasReturned: Bool
     ) throws(ServerError) -> WireHandshakeResponse {
         try change(space) { rows in
-            _ = try rows.renewLineage(cursor, proof: proof, fresh: self.randomLineage)
+            _ = try rows.renewLineage(
+                cursor, proof: proof, hasReturned: hasReturned, fresh: self.randomLineage)
             return try rows.handshake(now: self.now())
         }
     }

@@ -188,10 +188,12 @@ package final class LMDBStorage: ServerStorage {
     }
 
     package func renewLineage(
-        _ space: SpaceID, cursor: SyncCursor, proof: Receipt?
+        _ space: SpaceID, cursor: SyncCursor, proof: Receipt?, hasReturned: Bool
     ) async throws(ServerError) -> WireHandshakeResponse {
         try await changing(space, byteCount: 0) { rows in
-            _ = try rows.renewLineage(cursor, proof: proof, fresh: self.options.randomLineage)
+            _ = try rows.renewLineage(
+                cursor, proof: proof, hasReturned: hasReturned,
+                fresh: self.options.randomLineage)
             return try rows.handshake(now: self.options.now())
         }
     }

@@ -32,7 +32,7 @@ package protocol ServerStorage: Sendable {
 
     /// Begins a new lineage, if the cursor or a receipt of this one proves a loss; the log stays.
     func renewLineage(
-        _ space: SpaceID, cursor: SyncCursor, proof: Receipt?
+        _ space: SpaceID, cursor: SyncCursor, proof: Receipt?, hasReturned: Bool
     ) async throws(ServerError) -> WireHandshakeResponse
 
     /// Where a space's log stands.
@@ -84,6 +84,6 @@ extension ServerStorage {
     package func renewLineage(
         _ space: SpaceID, cursor: SyncCursor
     ) async throws(ServerError) -> WireHandshakeResponse {
-        try await renewLineage(space, cursor: cursor, proof: nil)
+        try await renewLineage(space, cursor: cursor, proof: nil, hasReturned: false)
     }
 }

@@ -94,12 +94,13 @@ extension SpaceRows {
         }
     }
 
-    /// Begins a new lineage where the cursor or the receipt proves a loss; says whether it did.
+    /// Begins a new lineage where the cursor or the receipt proves a loss, or the device has known a
+    /// later lineage; says whether it did.
     package mutating func renewLineage(
-        _ cursor: SyncCursor, proof: Receipt?, fresh: () -> LineageID
+        _ cursor: SyncCursor, proof: Receipt?, hasReturned: Bool = false, fresh: () -> LineageID
     ) throws -> Bool {
         guard cursor.lineage == state.lineage else { return false }
-        var isLost = try !holds(cursor)
+        var isLost = try hasReturned || !holds(cursor)
         if !isLost, let proof, proof.lineage == state.lineage { isLost = try !holds(proof) }
         guard isLost else { return false }
         state.lineage = fresh()

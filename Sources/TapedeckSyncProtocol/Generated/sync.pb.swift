@@ -138,6 +138,9 @@ package nonisolated struct WireLineageRequest: Sendable {
   /// have the event at that position any more.
   package var receipt: Data = Data()
 
+  /// The device has known a later lineage of this server: it was put back to a time before that.
+  package var hasReturned_p: Bool = false
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
@@ -569,7 +572,7 @@ nonisolated extension WireHandshakeResponse: SwiftProtobuf.Message, SwiftProtobu
 
 nonisolated extension WireLineageRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".LineageRequest"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}cursor\0\u{1}origin\0\u{1}receipt\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}cursor\0\u{1}origin\0\u{1}receipt\0\u{3}has_returned\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -580,6 +583,7 @@ nonisolated extension WireLineageRequest: SwiftProtobuf.Message, SwiftProtobuf._
       case 1: try { try decoder.decodeSingularMessageField(value: &self._cursor) }()
       case 2: try { try decoder.decodeSingularBytesField(value: &self.origin) }()
       case 3: try { try decoder.decodeSingularBytesField(value: &self.receipt) }()
+      case 4: try { try decoder.decodeSingularBoolField(value: &self.hasReturned_p) }()
       default: break
       }
     }
@@ -599,6 +603,9 @@ nonisolated extension WireLineageRequest: SwiftProtobuf.Message, SwiftProtobuf._
     if !self.receipt.isEmpty {
       try visitor.visitSingularBytesField(value: self.receipt, fieldNumber: 3)
     }
+    if self.hasReturned_p != false {
+      try visitor.visitSingularBoolField(value: self.hasReturned_p, fieldNumber: 4)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -606,6 +613,7 @@ nonisolated extension WireLineageRequest: SwiftProtobuf.Message, SwiftProtobuf._
     if lhs._cursor != rhs._cursor {return false}
     if lhs.origin != rhs.origin {return false}
     if lhs.receipt != rhs.receipt {return false}
+    if lhs.hasReturned_p != rhs.hasReturned_p {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
