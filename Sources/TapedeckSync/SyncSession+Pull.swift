@@ -18,6 +18,11 @@ extension SyncSession {
         guard let cursor = upstream.cursor, let lineage = LineageID(answer.lineage),
             lineage == cursor.lineage
         else { return .failed(.malformed("a pull")) }
+        if let last = upstream.lastReceipt, answer.head < last.serverPosition {
+            unconfirmed = last
+            return .failed(
+                SyncFailure(.cursorMismatch, "the server has less than it gave receipts for"))
+        }
         guard !answer.receivedAt.isEmpty else {
             // Nothing behind the cursor, whatever the head was said to be.
             return .pulled(head: min(answer.head, cursor.position), [:])
