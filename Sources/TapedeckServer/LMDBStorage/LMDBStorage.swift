@@ -11,7 +11,9 @@ package final class LMDBStorage: ServerStorage {
     /// How a storage behaves.
     package struct Options: Sendable {
         package var refuses: RefusalPolicy
-        /// The first size of the file's map in bytes: address space, not disk. It doubles when full.
+        /// The first size of the file's map in bytes: address space, not disk.
+        ///
+        /// It doubles when full.
         package var mapSizeBytes: Int
         /// The clock, in Unix milliseconds.
         package var now: @Sendable () -> UInt64

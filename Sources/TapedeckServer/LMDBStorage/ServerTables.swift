@@ -1,7 +1,9 @@
 internal import TapedeckLMDB
 internal import TapedeckModel
 
-/// The tables of `server.mdb`. Integers in keys are big-endian, so that their order is the rows'.
+/// The tables of the server's file.
+///
+/// Integers in keys are big-endian, so that their order is the rows'.
 ///
 /// | table | key | value |
 /// |---|---|---|
