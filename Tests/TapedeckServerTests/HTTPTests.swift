@@ -265,13 +265,14 @@ import Testing
             let lineage = try await it.handshake().lineage
             _ = try await it.push(sampleEntries(1, 1...5), lineage)
             _ = try await it.push(sampleEntries(1, 4...6), lineage)
+            _ = try await it.push(sampleEntries(1, 1...6), lineage)
             _ = try await it.send("GET", "/nowhere")
             let text = try await it.send("GET", "/metrics").text
             for line in [
-                "tapedeck_requests_total{route=\"/v1/push\",status=\"200\"} 2",
+                "tapedeck_requests_total{route=\"/v1/push\",status=\"200\"} 3",
                 "tapedeck_requests_total{route=\"other\",status=\"404\"} 1",
                 "tapedeck_pushed_entries_total{outcome=\"accepted\"} 6",
-                "tapedeck_pushed_entries_total{outcome=\"duplicate\"} 2",
+                "tapedeck_pushed_entries_total{outcome=\"duplicate\"} 8",
                 "tapedeck_entries 6", "tapedeck_spaces 1", "tapedeck_live_connections 0",
                 "tapedeck_commits_total 2",
             ] {

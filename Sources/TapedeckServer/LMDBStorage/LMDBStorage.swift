@@ -226,7 +226,10 @@ package final class LMDBStorage: ServerStorage {
                 try queue.checkNotLatched()
                 let (answers, heads) = try ServerError.wrapping { try self.commit(requests) }
                 let seconds = (ContinuousClock.now - start) / .seconds(1)
-                figures.withLock { $0 = ($0.commits + 1, $0.seconds + seconds) }
+                // Where nothing has changed, LMDB writes nothing.
+                if !heads.isEmpty {
+                    figures.withLock { $0 = ($0.commits + 1, $0.seconds + seconds) }
+                }
                 for answer in answers { answer() }
                 observers.announce(heads)
             } catch {
