@@ -39,6 +39,20 @@ import Testing
         }
     }
 
+    @Test func aConnectionSaysThatItIsAliveUntilItsTokenIsRevoked() async throws {
+        try await RunningServer.with(keepAlive: .milliseconds(50)) { it in
+            let made = try await it.server.storage.createToken(space: "default", name: "phone")
+            let live = try await LiveReader.open(it, token: made.token)
+            _ = try await live.next()
+            #expect(try await live.next() == .alive)
+            #expect(try await live.next() == .alive)
+            try await it.server.storage.revokeToken(made.info.id)
+            var sign = try await live.next()
+            if sign == .alive { sign = try await live.next() }
+            #expect(sign == .end)
+        }
+    }
+
     @Test func theServerStartsAgainWhereItWas() async throws {
         let directory = try TemporaryDirectory().file("server")
         var token = ""
@@ -82,11 +96,12 @@ private struct LiveReader {
 
     private let connection: HTTPConnection
 
-    static func open(_ it: RunningServer) async throws -> LiveReader {
+    static func open(_ it: RunningServer, token: String? = nil) async throws -> LiveReader {
+        let token = token ?? it.token
         let connection = try await onThread {
             let connection = try it.connect()
             try connection.writeHead(
-                "GET", "/v1/live", ["Authorization": "Bearer \(it.token)"])
+                "GET", "/v1/live", ["Authorization": "Bearer \(token)"])
             let head = try connection.readHead()
             #expect(head.status == 200)
             #expect(head.headers["content-type"] == "text/event-stream")

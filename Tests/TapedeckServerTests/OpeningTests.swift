@@ -52,6 +52,33 @@ import Testing
         }
     }
 
+    @Test func aServerThatHasEndedLetsGoOfItsDirectory() async throws {
+        let directory = try TemporaryDirectory().file("server")
+        var ended: [SyncServer] = []
+        for _ in 1...3 {
+            try await RunningServer.with(directory: directory) { ended.append($0.server) }
+        }
+        let error = await #expect(throws: ServerError.self) { try await ended[0].run() }
+        #expect(error?.code == .closed)
+        // Those that are closed do not let go of what another has opened since.
+        let storage = try LMDBStorage(ServerDirectory(directory))
+        ended = []
+        let again = #expect(throws: ServerError.self) {
+            _ = try LMDBStorage(ServerDirectory(directory))
+        }
+        #expect(again?.code == .busy)
+        storage.close()
+    }
+
+    @Test func lookingAfterTokensMakesNoDirectory() throws {
+        let directory = ServerDirectory(try TemporaryDirectory().file("server"))
+        let error = #expect(throws: ServerError.self) {
+            _ = try LMDBStorage(directory, options: .init(creates: false))
+        }
+        #expect(error?.code == .notFound)
+        #expect(!FileManager.default.fileExists(atPath: directory.path))
+    }
+
     @Test func plaintextStaysOnThisMachine() throws {
         let directory = try TemporaryDirectory().file("server")
         for host in ["0.0.0.0", "::", "192.168.1.1", "example.org", ""] {

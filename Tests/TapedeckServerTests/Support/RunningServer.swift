@@ -14,16 +14,18 @@ struct RunningServer: Sendable {
     let log: RecordedLog
 
     static func with(
-        eventBytesMax: Int? = nil, directory: String? = nil, name: String = #function,
+        eventBytesMax: Int? = nil, directory: String? = nil, keepAlive: Duration = .seconds(15),
+        name: String = #function,
         _ body: (RunningServer) async throws -> Void
     ) async throws {
         let place = try directory ?? TemporaryDirectory(name).file("server")
         let (addresses, listening) = AsyncStream.makeStream(of: SyncServer.Address.self)
         let log = RecordedLog()
-        let server = try SyncServer(
-            .init(
-                directory: place, port: 0, eventBytesMax: eventBytesMax, endsOnSignals: false,
-                logger: log.logger, onListening: { listening.yield($0) }))
+        var configuration = SyncServer.Configuration(
+            directory: place, port: 0, eventBytesMax: eventBytesMax, endsOnSignals: false,
+            logger: log.logger, onListening: { listening.yield($0) })
+        configuration.keepAlive = keepAlive
+        let server = try SyncServer(configuration)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
                 defer { listening.finish() }
