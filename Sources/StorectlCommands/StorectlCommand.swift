@@ -21,7 +21,8 @@ struct StorectlCommand: ParsableCommand {
             InitCommand.self, IngestCommand.self, AppendCommand.self, LogCommand.self,
             ShowCommand.self, QueryCommand.self, ReplayCommand.self, StatusCommand.self,
             VerifyCommand.self, DoctorCommand.self, ExportCommand.self, ImportCommand.self,
-            BackupCommand.self, RestoreCommand.self, EraseCommand.self, CompletionsCommand.self,
+            BackupCommand.self, RestoreCommand.self, EraseCommand.self, SyncCommand.self,
+            ServeCommand.self, TokenCommand.self, CompletionsCommand.self,
         ])
 
     /// The version of the program.

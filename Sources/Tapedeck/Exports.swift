@@ -2,4 +2,5 @@
 @_exported public import TapedeckLog
 @_exported public import TapedeckModel
 @_exported public import TapedeckProjections
+@_exported public import TapedeckSync
 @_exported public import TapedeckVideo

@@ -9,7 +9,8 @@ internal import Synchronization
 /// 2. The map grows only while no transaction of this process is open (`gate`).
 /// 3. A file that is cut off or whose pages make no sense is refused before LMDB touches it
 ///    (`PageCheck`): LMDB trusts its file, and following a wrong page number kills the process.
-/// 4. Never MDB_WRITEMAP: on a full disk it kills the process.
+/// 4. Never MDB_WRITEMAP: on a full disk it kills the process. The lock file is always written through
+///    its map, so its room is taken beforehand (`LockFileRoom`).
 package final class Environment: Sendable {
     package struct Options: Sendable {
         /// The first size of the map: address space, not disk.
@@ -51,6 +52,7 @@ package final class Environment: Sendable {
     // Guarded by LMDB itself; it is freed only in `close`, when the gate has let everyone out.
     nonisolated(unsafe) let handle: OpaquePointer
     private let gate = Gate()
+    private let staleReaders = Atomic(0)
 
     package init(path: String, options: Options) throws(LMDBError) {
         let exists = FileManager.default.fileExists(atPath: path)
@@ -60,6 +62,7 @@ package final class Environment: Sendable {
         if exists, try PageFile(path).byteCount > 0 || !options.creates {
             try Environment.checkPages(path)
         }
+        try LockFileRoom.reserve(for: path)
         var created: OpaquePointer?
         let code = mdb_env_create(&created)
         guard code == MDB_SUCCESS, let environment = created else {
@@ -86,6 +89,7 @@ package final class Environment: Sendable {
         handle = environment
         isReadOnly = options.isReadOnly
         self.path = path
+        staleReaders.store(Int(stale), ordering: .relaxed)
     }
 
     /// Refuses a file that LMDB must not map.
@@ -158,8 +162,7 @@ package final class Environment: Sendable {
             if code == MDB_READERS_FULL, !hasCleared {
                 // Processes that died may still have their slots.
                 hasCleared = true
-                var stale: Int32 = 0
-                mdb_reader_check(handle, &stale)
+                checkReaders()
                 continue
             }
             guard code == MDB_SUCCESS, let begun else { throw LMDBError(code, path: path) }
@@ -277,10 +280,19 @@ package final class Environment: Sendable {
     package func clearStaleReaders() -> Int {
         guard gate.enter() else { return 0 }
         defer { gate.leave() }
+        return checkReaders()
+    }
+
+    @discardableResult
+    private func checkReaders() -> Int {
         var stale: Int32 = 0
         mdb_reader_check(handle, &stale)
+        staleReaders.add(Int(stale), ordering: .relaxed)
         return Int(stale)
     }
+
+    /// How many slots of dead readers were cleared since it was opened, then included.
+    package var staleReadersCleared: Int { staleReaders.load(ordering: .relaxed) }
 }
 
 /// Lets transactions in, and lets one caller be alone when all of them are out.

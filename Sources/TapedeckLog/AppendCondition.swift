@@ -54,6 +54,7 @@ public enum Durability: Sendable {
     /// When it is on disk; survives a power loss. Callers at the same time share one commit.
     case durable
     /// At once, in memory; on disk with the next commit or within 100 ms. For playback ticks: a
-    /// process that dies before that loses them.
+    /// process that dies before that loses them. Who reads in this process sees them: reading commits
+    /// first what waits. `EventLog.head` and other processes see them once they are on disk.
     case buffered
 }

@@ -114,6 +114,15 @@ extension EventLog {
         }
     }
 
+    /// Lets a reader see what this process has appended: commits what `.buffered` appends had left in
+    /// memory before the call.
+    ///
+    /// Costs nothing where there is none, else a commit. Whoever is told of a commit on the writer's own
+    /// queue does not wait for the next one and reads what is on disk.
+    package func settleBuffered() {
+        queue.settleBuffered { self.drain() }
+    }
+
     // MARK: - The writer
 
     func drain() {
@@ -129,7 +138,7 @@ extension EventLog {
                 results = requests.map { _ in .failure(error) }
             }
             for (request, result) in zip(requests, results) { request.completion(result) }
-            queue.finished(requests.count)
+            queue.finished(requests.count, buffered: requests.count(where: \.isBuffered))
             announce()
         }
     }
@@ -146,7 +155,9 @@ extension EventLog {
 
     /// Takes over the state after a commit, unless a later commit has been quicker.
     func adopt(_ after: LogState) {
-        state.withLock { if after.head >= $0.head { $0 = after } }
+        state.withLock {
+            if after.head >= $0.head, after.origins.count >= $0.origins.count { $0 = after }
+        }
     }
 
     private func commit(
@@ -183,7 +194,7 @@ extension EventLog {
                 .success(
                     AppendedEvents(
                         firstID: EventID(
-                            origin: origin, sequence: ownRow.lastSequence + recorded + 1),
+                            origin: ownRow.id, sequence: ownRow.lastSequence + recorded + 1),
                         firstPosition: LogPosition(rawValue: state.head + recorded + 1),
                         count: request.events.count)))
             accepted.append(contentsOf: request.events)
@@ -240,8 +251,17 @@ final class AppendQueue: @unchecked Sendable {
     private var latched: LogError?
     private var isIndexing = false
     private var hint: UInt64 = 0
+    /// Buffered requests that were ever added, and those of them that were answered; they keep their
+    /// order.
+    private var bufferedAdded: UInt64 = 0
+    private var bufferedDone: UInt64 = 0
     private let condition = NSCondition()
     private let writer = DispatchQueue(label: "tapedeck.log.writer", qos: .userInitiated)
+    private static let isWriter = DispatchSpecificKey<ObjectIdentifier>()
+
+    init() {
+        writer.setSpecific(key: AppendQueue.isWriter, value: ObjectIdentifier(self))
+    }
 
     private func locked<R>(_ body: () throws(LogError) -> R) throws(LogError) -> R {
         condition.lock()
@@ -255,6 +275,7 @@ final class AppendQueue: @unchecked Sendable {
         let wake = try locked { () throws(LogError) -> Wake in
             try checkOpen()
             waiting.append(request)
+            if request.isBuffered { bufferedAdded += 1 }
             if isDraining { return .none }
             if request.isBuffered {
                 if hasTimer { return .none }
@@ -331,10 +352,27 @@ final class AppendQueue: @unchecked Sendable {
         return taken
     }
 
-    func finished(_ count: Int) {
+    func finished(_ count: Int, buffered: Int = 0) {
         condition.lock()
         inFlight -= count
+        bufferedDone += UInt64(buffered)
         condition.broadcast()
+        condition.unlock()
+    }
+
+    /// Returns when the buffered requests that were added before have been answered.
+    func settleBuffered(_ drain: @escaping @Sendable () -> Void) {
+        guard DispatchQueue.getSpecific(key: AppendQueue.isWriter) != ObjectIdentifier(self) else {
+            return
+        }
+        condition.lock()
+        let target = bufferedAdded
+        let isSettled = bufferedDone >= target
+        condition.unlock()
+        guard !isSettled else { return }
+        flush(drain)
+        condition.lock()
+        while bufferedDone < target { condition.wait() }
         condition.unlock()
     }
 

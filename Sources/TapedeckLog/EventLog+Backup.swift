@@ -23,6 +23,7 @@ extension EventLog {
     public func backup(to path: String) throws(LogError) -> BackupSummary {
         if queue.isClosed { throw LogError.isClosed }
         try directory.checkIsOutside(path)
+        settleBuffered()
         let part = ReplacedFile.temporary(path)
         defer { unlink(part) }
         return try LogError.wrapping {

@@ -107,4 +107,24 @@ extension EventLog {
             }
         }
     }
+
+    /// Forgets files, whatever they serve.
+    package func removeViews(ofFiles numbers: Set<UInt64>) throws(LogError) {
+        try LogError.wrapping {
+            try environment.write { transaction in
+                var keys: [[UInt8]] = []
+                let cursor = try transaction.cursor(self.tables.meta)
+                var entry = try cursor.seek(MetaKey.catalogue(""))
+                while let found = entry, found.key.starts(with: MetaKey.catalogue("")) {
+                    if let value = SealedValue.open(found.value, key: found.key),
+                        let row = EventLog.entry(value), numbers.contains(row.number)
+                    {
+                        keys.append(Array(found.key))
+                    }
+                    entry = try cursor.next()
+                }
+                for key in keys { try transaction.delete(self.tables.meta, key) }
+            }
+        }
+    }
 }

@@ -32,6 +32,7 @@ extension EventLog {
         to path: String, progress: LogProgress.Report? = nil
     ) throws(LogError) -> ExportSummary {
         try directory.checkIsOutside(path)
+        settleBuffered()
         let head = try currentHead().rawValue
         let (origins, types) = try dictionaries()
         var writer = ExportWriter(
@@ -62,7 +63,8 @@ extension EventLog {
         while let found = entry, position < through, !writer.isFull {
             guard found.key.loadUnaligned(as: UInt64.self) == position + 1 else { break }
             position += 1
-            try writer.add(try record(found.value, at: position))
+            let record = try record(found.value, at: position)
+            if !isForked(record) { try writer.add(record) }
             entry = try cursor.next()
         }
         for (ordinal, sequences) in writer.stretches.sorted(by: { $0.key < $1.key }) {
@@ -70,6 +72,8 @@ extension EventLog {
         }
         return position
     }
+
+    func isForked(_ record: RecordView) -> Bool { state.withLock { $0.isForked(record) } }
 
     private func addReceipts(
         to writer: inout ExportWriter, _ ordinal: UInt32, _ sequences: ClosedRange<UInt64>,

@@ -53,7 +53,11 @@ extension EventLog {
         var reader = try ExportReader(path, isHashed: false)
         var done: UInt64 = 0
         while let group = try nextGroup(&reader, check.recorded) {
-            let outcome = try write { try group.record($0) }
+            let outcome = try write { transaction in
+                let outcome = try group.record(transaction)
+                if outcome.receipts > 0 { try ReceiptRounds.advance(transaction, self.tables) }
+                return outcome
+            }
             adopt(outcome.state)
             done += outcome.events
             summary.recorded += outcome.recorded
@@ -97,6 +101,6 @@ extension EventLog {
         {
             return held
         }
-        return try LogState(reading: transaction, tables, own: origin)
+        return try LogState(reading: transaction, tables)
     }
 }

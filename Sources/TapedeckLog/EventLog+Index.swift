@@ -61,6 +61,36 @@ extension EventLog {
     ) throws(LogError) {
         guard let lock = try IndexLock(directory.indexLock, waits: waits) else { return }
         defer { _ = lock }
+        try mergeIndexLocked(keeping: keeping, eventsPerRun: eventsPerRun)
+    }
+
+    /// Drops the index and makes it anew from the records, and returns when that is done.
+    ///
+    /// For an index that is damaged; what is recorded is not touched. Runs beside appends. Look-ups find
+    /// everything meanwhile, by reading the log. One that is cut off leaves an index that lags.
+    ///
+    /// Throws `LogError`: `.readOnly`, `.diskFull`, `.closed`, and `.damaged` with the position of the
+    /// first event that is not intact.
+    @available(*, noasync)
+    public func rebuildIndex() throws(LogError) {
+        guard let lock = try IndexLock(directory.indexLock, waits: true) else { return }
+        defer { _ = lock }
+        try write { transaction in
+            // Where the row cannot be read, numbers begin anew: every entry goes before a run is written.
+            var catalogue = IndexCatalogue()
+            if let row = try? transaction.meta(self.tables, MetaKey.runs),
+                let former = try? IndexCatalogue(decoding: row)
+            {
+                catalogue.nextNumber = former.nextNumber
+            }
+            try transaction.setMeta(self.tables, MetaKey.runs, catalogue.encoded())
+        }
+        try removeUnnamedRuns()
+        try mergeIndexLocked(keeping: 0, eventsPerRun: EventLog.eventsPerLargeRunMax)
+    }
+
+    /// Whoever calls holds the index lock.
+    private func mergeIndexLocked(keeping: UInt64, eventsPerRun: UInt64) throws(LogError) {
         while true {
             let (catalogue, head) = try read { transaction in
                 (
@@ -207,8 +237,8 @@ extension EventLog {
             let cursor = try transaction.cursor(self.tables.index)
             var removed = 0
             var entry = try cursor.first()
-            while let found = entry, let read = IndexEntry.read(found.key) {
-                if named.contains(read.run) {
+            while let found = entry {
+                if let read = IndexEntry.read(found.key), named.contains(read.run) {
                     guard read.run < .max else { break }
                     entry = try cursor.seek(IndexEntry.key(run: read.run + 1, term: 0))
                     continue

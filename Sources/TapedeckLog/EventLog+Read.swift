@@ -111,6 +111,7 @@ extension EventLog {
     public func events(
         after: LogPosition, limit: Int = 1_000, type: EventType? = nil, tag: Tag? = nil
     ) throws(LogError) -> [EventEnvelope] {
+        settleBuffered()
         try refreshState()
         let limit = min(max(limit, 0), EventLog.eventsPerReadMax)
         return try read { transaction in
@@ -142,6 +143,7 @@ extension EventLog {
     /// The event of this identity, or nil.
     @available(*, noasync)
     public func event(_ id: EventID) throws(LogError) -> EventEnvelope? {
+        settleBuffered()
         try refreshState()
         return try read { transaction in
             guard let position = try self.position(of: id, transaction),
@@ -154,6 +156,7 @@ extension EventLog {
     /// The event at a position, or nil.
     @available(*, noasync)
     public func event(at position: LogPosition) throws(LogError) -> EventEnvelope? {
+        settleBuffered()
         try refreshState()
         return try read { transaction in
             guard let bytes = try transaction.get(self.tables.events, integer: position.rawValue)
@@ -222,7 +225,8 @@ extension EventLog {
             id.sequence <= row.lastSequence
         else { return nil }
         var segment = row.segment
-        if id.sequence < segment.firstSequence {
+        // An origin whose history was cut off has no open segment.
+        if segment.firstSequence == 0 || id.sequence < segment.firstSequence {
             let cursor = try transaction.cursor(tables.meta)
             guard let entry = try cursor.lastBelow(MetaKey.segment(ordinal, id.sequence + 1)),
                 entry.key.starts(with: MetaKey.segments(ordinal)), entry.key.count == 13

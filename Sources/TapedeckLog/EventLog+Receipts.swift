@@ -28,29 +28,36 @@ extension EventLog {
         guard !receipts.isEmpty else { return 0 }
         try refreshState()
         let changed = try write { transaction in
-            var writer = ReceiptWriter(self.tables)
-            var changed = 0
-            for receipt in receipts {
-                guard let position = try self.position(of: receipt.event, transaction),
-                    let bytes = try transaction.get(self.tables.events, integer: position)
-                else {
-                    throw LogError(
-                        .notFound,
-                        "a receipt is of event \(receipt.event), which is not recorded here",
-                        hint: "record the event first")
-                }
-                let record = try self.record(bytes, at: position)
-                if try writer.add(
-                    receipt, ordinal: record.origin, position: position, stamp: record.stamp,
-                    transaction)
-                {
-                    changed += 1
-                }
-            }
-            try writer.finish(transaction)
-            return changed
+            try self.add(receipts, transaction)
         }
         if changed > 0 { announce() }
+        return Int(changed)
+    }
+
+    /// Records receipts inside a transaction; says how many changed anything.
+    func add(
+        _ receipts: [Receipt], _ transaction: borrowing WriteTransaction
+    ) throws -> UInt64 {
+        var writer = ReceiptWriter(tables)
+        var changed: UInt64 = 0
+        for receipt in receipts {
+            guard let position = try position(of: receipt.event, transaction),
+                let bytes = try transaction.get(tables.events, integer: position)
+            else {
+                throw LogError(
+                    .notFound,
+                    "a receipt is of event \(receipt.event), which is not recorded here",
+                    hint: "record the event first")
+            }
+            let record = try record(bytes, at: position)
+            if try writer.add(
+                receipt, ordinal: record.origin, position: position, stamp: record.stamp,
+                transaction)
+            {
+                changed += 1
+            }
+        }
+        try writer.finish(transaction)
         return changed
     }
 

@@ -46,6 +46,7 @@ extension EventLog {
     public func scan(
         after position: LogPosition = .start, _ body: (borrowing ScannedEvent) throws -> Void
     ) throws(LogError) {
+        settleBuffered()
         let head = try currentHead().rawValue
         let (origins, types) = try dictionaries()
         try scan(after: position.rawValue, through: head) { record in

@@ -4,8 +4,12 @@ internal import TapedeckModel
 /// # Verify
 ///
 /// In this order, since each step trusts what the one before has shown: the pages of the file, without
-/// LMDB; what the log keeps of itself, and the index tables, as of one commit; every event up to that
-/// commit; the index against the events; receipts and what follows from them.
+/// LMDB; what the log keeps of itself; the index tables; every event up to the commit that these were
+/// of; the index against the events; receipts and what follows from them.
+///
+/// A read transaction keeps the file from using free pages again, so none is held for longer than a
+/// slice takes. That is invisible: records never change, and a run of the index lives as it is until a
+/// merge replaces it, upon which the reading of the index begins again.
 ///
 /// Memory stays bounded: the index is compared by sums over buckets of terms, and only buckets that
 /// differ are looked at term by term.
@@ -14,13 +18,18 @@ extension EventLog {
     /// many events spread over all of it.
     static let verifyLookupsMax: UInt64 = 1 << 20
 
-    /// The most terms of the tail that are asked for.
+    /// The most terms of the tail that are asked for, and how many of them in one transaction.
     static let verifyTailTermsMax = 1 << 14
+    static let verifyTailTermsPerTransactionMax = 1 << 10
+
+    /// How often the index is read from its beginning when merges replace what is being read; the last
+    /// time in one transaction.
+    static let verifyIndexAttemptsMax = 3
 
     /// Checks the whole store: every event, hash chain, index entry and receipt, and the file itself.
     ///
-    /// Events recorded meanwhile are left out. One read transaction is held while the pages and the
-    /// index are read, which the file grows by under load.
+    /// Events recorded meanwhile are left out. One read transaction is held while the pages are read, a
+    /// gigabyte in about a second, which the file grows by under load; all else is read in many.
     ///
     /// What is damaged is in the report. Throws `LogError` only for what is no damage: `.closed`,
     /// `.accessDenied`, `.inputOutput`.
@@ -88,48 +97,95 @@ struct Verification {
     /// The rows of closed segments at that commit.
     var segmentRows: UInt64 = 0
 
-    init(_ log: EventLog, _ progress: LogProgress.Report?) {
+    /// Entries of the index that are read in one transaction.
+    private(set) var entriesPerTransaction: Int
+
+    init(
+        _ log: EventLog, _ progress: LogProgress.Report?, entriesPerTransaction: Int = 1 << 16
+    ) {
+        self.entriesPerTransaction = entriesPerTransaction
         self.log = log
         self.progress = progress
         state = log.state.withLock { $0 }
     }
 
     mutating func run() throws(LogError) {
-        let (current, isSound) = try log.read { transaction in
-            var current = self
-            let isSound = try current.beginSnapshot(transaction)
-            return (current, isSound)
+        guard try checkPages() else { return }
+        for attempt in 1...EventLog.verifyIndexAttemptsMax {
+            let before = self
+            let isLast = attempt == EventLog.verifyIndexAttemptsMax
+            switch try checkIndexTables(inOneTransaction: isLast) {
+            case .damaged: return
+            case .read:
+                try checkEvents()
+                try checkIndex()
+                try checkReceipts()
+                return
+            case .overtaken: self = before
+            }
         }
-        self = current
-        guard isSound else { return }
-        try checkEvents()
-        try checkIndex()
-        try checkReceipts()
     }
 
-    /// Looks at the pages, at what the log keeps of itself and at the index tables.
-    ///
-    /// False where there is no use in going on.
-    private mutating func beginSnapshot(_ transaction: borrowing ReadTransaction) throws -> Bool {
+    /// Looks at the pages, as of one commit; false where there is no use in going on.
+    private mutating func checkPages() throws(LogError) -> Bool {
         tell(.pages, 0, 1)
-        let pages = try PageCheck.run(log.directory.log, isPinned: true)
+        let path = log.directory.log
+        let pages = try log.read { _ in try PageCheck.run(path, isPinned: true) }
         report.pages = pages.usedPages
         report.add(pages)
         guard pages.problemCount == 0 else { return false }
         tell(.pages, 1, 1)
+        return true
+    }
 
+    private enum Outcome {
+        case read
+        /// There is no use in going on.
+        case damaged
+        /// A merge has replaced runs while they were read.
+        case overtaken
+    }
+
+    /// Takes in what the log keeps of itself, then the index tables, slice by slice.
+    private mutating func checkIndexTables(
+        inOneTransaction isWhole: Bool
+    ) throws(LogError) -> Outcome {
+        var walk = IndexWalk()
+        var outcome: Outcome?
+        while outcome == nil {
+            let (from, place) = (self, walk)
+            (self, walk, outcome) = try log.read { transaction in
+                var (current, place) = (from, place)
+                if place.isAtStart, try !current.beginSnapshot(transaction, &place) {
+                    return (current, place, .damaged)
+                }
+                let outcome = try current.addIndex(&place, isWhole: isWhole, transaction)
+                return (current, place, outcome.map { $0 ? .read : .overtaken })
+            }
+            tell(.checking, 0, head)
+        }
+        return outcome ?? .damaged
+    }
+
+    /// Looks at what the log keeps of itself.
+    ///
+    /// False where there is no use in going on.
+    private mutating func beginSnapshot(
+        _ transaction: borrowing ReadTransaction, _ walk: inout IndexWalk
+    ) throws -> Bool {
         do {
             head = try log.lastPosition(transaction)
-            state = try LogState(reading: transaction, log.tables, own: log.origin)
+            state = try LogState(reading: transaction, log.tables)
             typeTerms = state.types.map { Term(type: $0) }
             let catalogue = try IndexCatalogue(
                 decoding: try transaction.meta(log.tables, MetaKey.runs))
+            walk.runs = catalogue.runs
             indexed = catalogue.indexed
+            report.indexed = indexed
             if indexed > head {
                 report.add(
                     .index, "the index covers \(indexed) events, the log has \(head)")
             }
-            try addIndex(catalogue, transaction)
         } catch let error as LogError where error.code == .damaged {
             report.add(.meta, position: error.position?.rawValue, error.message)
             return false

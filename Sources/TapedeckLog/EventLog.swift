@@ -28,6 +28,8 @@ public final class EventLog: Sendable {
         public var unindexedEventsMax: UInt64
         /// The time of day, in Unix milliseconds; injected by tests and simulators.
         public var now: @Sendable () -> UInt64
+        /// Where fresh identities come from; injected by simulators.
+        package var randomID: @Sendable () -> OriginID = { .random() }
 
         /// Makes options; the defaults suit an app.
         public init(
@@ -53,8 +55,8 @@ public final class EventLog: Sendable {
     let options: Options
     /// The store's name, for ever; a copy keeps it and takes another origin.
     public let storeID: OriginID
-    /// The origin that this store writes as.
-    public let origin: OriginID
+    /// The origin that this store writes as; a store that was copied or restored takes a fresh one.
+    public var origin: OriginID { state.withLock(\.ownRow.id) }
     /// What is in memory of the log; replaced after each commit.
     ///
     /// See `LogState`.
@@ -91,7 +93,7 @@ public final class EventLog: Sendable {
         try place.create()
         let isLeftover = place.removeUnbegunLog()
         do throws(LogError) {
-            return try EventLog(place, options: options, creating: .random())
+            return try EventLog(place, options: options, creating: options.randomID())
         } catch {
             // So that making it can be tried again when the disk has room.
             if !isLeftover { place.removeLog() }
@@ -112,15 +114,12 @@ public final class EventLog: Sendable {
                     isReadOnly: options.isReadOnly, creates: created != nil))
             let tables = try LogTables(environment)
             let identity = try StoreIdentity.settle(
-                environment, tables, place, created: created, isReadOnly: options.isReadOnly)
-            let read = try environment.read {
-                try LogState(reading: $0, tables, own: identity.origin)
-            }
+                environment, tables, place, created: created, options)
+            let read = try environment.read { try LogState(reading: $0, tables) }
             if created != nil { try place.writeMarker(store: identity.store.description) }
             self.environment = environment
             self.tables = tables
             storeID = identity.store
-            origin = identity.origin
             state = Mutex(read)
             directory = place
             self.options = options
@@ -169,6 +168,9 @@ public final class EventLog: Sendable {
     /// The position of the last event that this process knows to be recorded.
     public var head: LogPosition { LogPosition(rawValue: state.withLock(\.head)) }
 
+    /// The time of day, in Unix milliseconds, as the store sees it.
+    package var now: @Sendable () -> UInt64 { options.now }
+
     /// Asks the file for the last position, events of other processes included.
     ///
     /// Costs a microsecond.
@@ -195,7 +197,7 @@ public final class EventLog: Sendable {
         let fresh = try read { transaction -> LogState? in
             let head = try self.lastPosition(transaction)
             guard head != self.state.withLock(\.head) else { return nil }
-            return try LogState(reading: transaction, self.tables, own: self.origin)
+            return try LogState(reading: transaction, self.tables)
         }
         guard let fresh else { return }
         state.withLock { if fresh.head >= $0.head { $0 = fresh } }
@@ -213,6 +215,10 @@ public final class EventLog: Sendable {
     package func stopObserving(_ number: Int) {
         observers.withLock { _ = $0.removeValue(forKey: number) }
     }
+
+    /// How many readers of processes that had died were let go of since the log was opened, then
+    /// included; such a reader keeps the file from using its free pages again.
+    public var staleReadersCleared: Int { environment.staleReadersCleared }
 
     /// Bytes of the log file in use.
     public var usedBytes: Int { environment.facts().usedBytes }
@@ -266,29 +272,58 @@ struct StoreIdentity {
     /// or restored: it takes a fresh origin, so that it cannot fork the store it was copied from.
     static func settle(
         _ environment: Environment, _ tables: LogTables, _ place: StoreDirectory,
-        created: OriginID?, isReadOnly: Bool
+        created: OriginID?, _ options: EventLog.Options
     ) throws -> StoreIdentity {
         let mark = try place.installMark()
         let read = try environment.read { try StoreIdentity.read($0, tables) }
-        if let (identity, formerMark) = read, formerMark == mark || isReadOnly { return identity }
+        if let (identity, formerMark) = read, formerMark == mark || options.isReadOnly {
+            return identity
+        }
         guard read != nil || created != nil else {
             throw LogError(
                 .damaged, "\(place.log) does not say which store it is", hint: "restore a backup")
         }
         let identity = StoreIdentity(
-            store: read?.identity.store ?? created ?? .random(), origin: .random())
+            store: read?.identity.store ?? created ?? options.randomID(), origin: options.randomID())
         try environment.write { transaction in
-            var ordinal: UInt32 = 0
-            while try transaction.meta(tables, MetaKey.origin(ordinal)) != nil { ordinal += 1 }
-            var row = OriginRow(id: identity.origin)
-            if let former = read?.identity.origin {
-                row.clock = try clock(of: former, transaction, tables)
-            }
-            try transaction.setMeta(tables, MetaKey.origin(ordinal), row.encoded())
-            try transaction.setMeta(tables, MetaKey.store, identity.encoded(mark))
-            try transaction.setMeta(tables, MetaKey.format, StoreIdentity.format)
+            try identity.become(transaction, tables, from: read?.identity.origin, mark: mark)
         }
         return identity
+    }
+
+    /// Makes the store write as this origin from the next event on; its clock goes on.
+    private func become(
+        _ transaction: borrowing WriteTransaction, _ tables: LogTables, from former: OriginID?,
+        mark: [UInt8]
+    ) throws {
+        var ordinal: UInt32 = 0
+        while try transaction.meta(tables, MetaKey.origin(ordinal)) != nil { ordinal += 1 }
+        var row = OriginRow(id: origin)
+        if let former { row.clock = try StoreIdentity.clock(of: former, transaction, tables) }
+        try transaction.setMeta(tables, MetaKey.origin(ordinal), row.encoded())
+        try transaction.setMeta(tables, MetaKey.store, encoded(mark))
+        try transaction.setMeta(tables, MetaKey.format, StoreIdentity.format)
+    }
+
+    /// Takes a fresh origin in a store that is open.
+    static func renew(
+        _ transaction: borrowing WriteTransaction, _ tables: LogTables, origin: OriginID
+    ) throws {
+        guard let row = try transaction.meta(tables, MetaKey.store),
+            let (identity, mark) = try StoreIdentity.read(row)
+        else { throw LogError(.damaged, "the log does not say which store it is") }
+        try StoreIdentity(store: identity.store, origin: origin)
+            .become(transaction, tables, from: identity.origin, mark: mark)
+    }
+
+    /// The origin that the store writes as.
+    static func origin(
+        _ transaction: borrowing some Readable & ~Copyable, _ tables: LogTables
+    ) throws -> OriginID {
+        guard let row = try transaction.meta(tables, MetaKey.store),
+            let (identity, _) = try StoreIdentity.read(row)
+        else { throw LogError(.damaged, "the log does not say which store it is") }
+        return identity.origin
     }
 
     private static var format: [UInt8] {

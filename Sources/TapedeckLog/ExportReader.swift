@@ -91,6 +91,18 @@ struct ExportBlock {
         self.path = path
     }
 
+    /// Events that came in another way than by a file.
+    init(_ events: [UInt8], count: Int, receipts: [EventID: [Receipt]]) {
+        body = events
+        offset = 0
+        path = "what was received"
+        marks = []
+        self.receipts = receipts
+        receiptCount = receipts.count
+        eventCount = count
+        eventsStart = 0
+    }
+
     private static func parse(
         _ bytes: UnsafeRawBufferPointer
     ) -> ([ChainMark], [EventID: [Receipt]], Int, Int, Int)? {

@@ -3,6 +3,13 @@ internal import TapedeckModel
 
 /// Some blocks of an export that are recorded in one transaction.
 struct ImportGroup {
+    /// How far ahead of this system's clock another's may be for ours to follow it.
+    ///
+    /// Following keeps what is recorded here next behind what was imported, whichever clock is a little
+    /// wrong. A clock that is wrong by more than a day (one that stands in 2040) must not carry ours along,
+    /// which never goes back: its events keep their stamps and count as they say.
+    static let driftMillisecondsMax: UInt64 = 86_400_000
+
     let log: EventLog
     let blocks: [ExportBlock]
     /// The last sequences of which the first reading has shown that they are the same here.
@@ -26,6 +33,9 @@ struct ImportGroup {
         var receipts = ReceiptWriter(log.tables)
         var known = KnownEvents(log)
         var clock = HybridClock(last: started.ownRow.clock)
+        let clockEnd = Stamp(
+            milliseconds: min(
+                log.options.now() &+ ImportGroup.driftMillisecondsMax, Stamp.millisecondsMax))
         let ends = try lastSequences()
         // By alias, since closures cannot hold a borrow; it ends with this call.
         let cursor = try transaction.alias.cursor(log.tables.events)
@@ -66,9 +76,8 @@ struct ImportGroup {
                     }
                     // A stamp that was given says nothing of any clock.
                     if !event.isStampGiven {
-                        clock.merge(
-                            said.isEmpty
-                                ? event.stamp : Standing(of: event.stamp, said).effectiveStamp)
+                        let stamp = Standing(of: event.stamp, said).effectiveStamp
+                        if stamp <= clockEnd { clock.merge(stamp) }
                     }
                 } else if id.sequence > compared[id.origin] ?? 0 {
                     // Recorded by somebody else since the first reading.

@@ -133,5 +133,6 @@ enum IndexEntry {
     }
 
     static let damaged = LogError(
-        .damaged, "an entry of the index is damaged", hint: "storectl doctor makes the index anew")
+        .damaged, "an entry of the index is damaged",
+        hint: "storectl doctor --rebuild-index makes the index anew")
 }

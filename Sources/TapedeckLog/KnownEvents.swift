@@ -47,7 +47,11 @@ struct KnownEvents {
             let bytes = try transaction.get(log.tables.events, integer: last.position + 1)
         {
             let record = try log.record(bytes, at: last.position + 1)
-            if record.origin == ordinal, record.sequence == id.sequence { return record }
+            if record.origin == ordinal, record.sequence == id.sequence,
+                !log.state.withLock({ $0.isForked(record) })
+            {
+                return record
+            }
         }
         guard let position = try log.position(of: id, transaction),
             let bytes = try transaction.get(log.tables.events, integer: position)

@@ -38,7 +38,10 @@ public struct LogError: CodedError {
         case .readOnly:
             self.init(
                 .readOnly, "\(error.path) cannot be written: \(error.detail)",
-                hint: "open the store for writing, or move it", cause: error)
+                hint: error.number == 0
+                    ? "open the store for writing"
+                    : "make it writable (permissions, mount), or copy the store to where it is; storectl"
+                        + " log, show, verify, export and backup read it as it is", cause: error)
         case .accessDenied:
             self.init(
                 .accessDenied, "permission denied on \(error.path)",

@@ -9,17 +9,20 @@ struct LogState {
     var chains: [UInt32: HashChain] = [:]
     var types: [EventType] = []
     var typeOrdinals: [EventType: UInt16] = [:]
+    /// Histories of origins that lost to others; mostly none.
+    var forks: [Fork] = []
     /// Which origin is this store's own.
     var own: UInt32 = 0
 
     var ownRow: OriginRow { origins[Int(own)] }
 
     /// Reads everything from the tables.
+    ///
+    /// - Parameter head: where it is not what the origins' rows say: in the middle of a change.
     init(
-        reading transaction: borrowing some Readable & ~Copyable, _ tables: LogTables, own: OriginID
-    )
-        throws
-    {
+        reading transaction: borrowing some Readable & ~Copyable, _ tables: LogTables,
+        head knownHead: UInt64? = nil
+    ) throws {
         while let row = try transaction.meta(tables, MetaKey.origin(UInt32(origins.count))) {
             guard let origin = OriginRow(decoding: row) else {
                 throw LogError(
@@ -33,7 +36,9 @@ struct LogState {
             typeOrdinals[type] = UInt16(types.count)
             types.append(type)
         }
-        head = origins.map(\.lastPosition).max() ?? 0
+        forks = try Fork.all(transaction, tables)
+        head = knownHead ?? origins.map(\.lastPosition).max() ?? 0
+        let own = try StoreIdentity.origin(transaction, tables)
         guard let ordinal = ordinals[own] else {
             throw LogError(.damaged, "the log does not know its own origin \(own)")
         }
@@ -54,14 +59,48 @@ struct LogState {
         if let known = chains[origin] { return known }
         let row = origins[Int(origin)]
         guard row.lastSequence > 0 else { return HashChain() }
-        guard let bytes = try transaction.get(tables.events, integer: row.lastPosition),
-            let record = RecordView(bytes), record.isIntact, let blocks = record.blocks,
-            let chain = HashChain(blocks.chain)
-        else {
-            throw LogError.damagedRecord(
-                row.lastPosition, "it should end a commit of \(row.id) and hold the chain's hash")
-        }
+        let chain = try readChain(of: origin, row, transaction, tables)
         chains[origin] = chain
         return chain
+    }
+
+    private func readChain(
+        of origin: UInt32, _ row: OriginRow, _ transaction: borrowing some Readable & ~Copyable,
+        _ tables: LogTables
+    ) throws -> HashChain {
+        var passed: [[UInt8]] = []
+        var position = row.lastPosition
+        var sequence = row.lastSequence
+        while sequence > 0, position > 0 {
+            guard let bytes = try transaction.get(tables.events, integer: position),
+                let record = RecordView(bytes), record.isIntact, let blocks = record.blocks
+            else { throw LogError.damagedRecord(position, "it should be an event of \(row.id)") }
+            guard record.origin == origin, record.sequence == sequence else {
+                position -= 1
+                continue
+            }
+            if var chain = HashChain(blocks.chain) {
+                for canonical in passed.reversed() { canonical.withUnsafeBytes { chain.add($0) } }
+                return chain
+            }
+            // Every commit ends in a mark; only a history that was cut off in the middle of one does not.
+            guard forks.contains(where: { $0.origin == origin }), Int(record.type) < types.count
+            else { break }
+            var canonical: [UInt8] = []
+            guard
+                canonical.appendCanonical(
+                    record, origin: row.id, type: Array(types[Int(record.type)].name.utf8))
+            else { throw LogError.damagedRecord(position, "its parts contradict its header") }
+            passed.append(canonical)
+            position -= 1
+            sequence -= 1
+        }
+        if sequence == 0 {
+            var chain = HashChain()
+            for canonical in passed.reversed() { canonical.withUnsafeBytes { chain.add($0) } }
+            return chain
+        }
+        throw LogError.damagedRecord(
+            row.lastPosition, "it should end a commit of \(row.id) and hold the chain's hash")
     }
 }

@@ -36,6 +36,15 @@ struct ReceiptWriter: ~Copyable {
         return true
     }
 
+    /// Makes the event at a position count nowhere, for good: it has lost its name.
+    mutating func void(
+        at position: UInt64, stamp: Stamp, _ transaction: borrowing WriteTransaction
+    ) throws {
+        var standing = Standing(of: stamp)
+        standing.isRefused = true
+        try settle(standing, of: stamp, at: position, transaction)
+    }
+
     /// Makes the override of an event say what its receipts say.
     ///
     /// A row that is there stays, even where it comes to say what the event itself says: whoever

@@ -64,6 +64,7 @@ extension Writable where Self: ~Copyable {
 
 extension LogError {
     static func damagedRow(_ key: [UInt8]) -> LogError {
+        if key == MetaKey.runs { return IndexCatalogue.damaged }
         let kind = key.first.map { String(UnicodeScalar($0)) } ?? ""
         return LogError(
             .damaged, "row \(kind)\(Array(key.dropFirst()).hex) of the log's meta table is damaged",

@@ -61,12 +61,11 @@ package struct StoreDirectory: Sendable {
 
     /// Whether a file of this name is one that a store makes, other than the marker.
     static func isOwn(_ name: String) -> Bool {
-        if ["log.mdb", "log.mdb-lock", "index.lock"].contains(name) { return true }
+        let locks = ["log.mdb-lock", "index.lock", "rebuild.lock", "scratch.lock"]
+        if name == "log.mdb" || locks.contains(name) { return true }
         if name.hasPrefix("log.mdb"), name.contains(ReplacedFile.temporarySuffix) { return true }
-        guard name.hasPrefix("views-") else { return false }
-        let digits = name.dropFirst("views-".count).prefix { $0.isNumber }
-        let rest = name.dropFirst("views-".count + digits.count)
-        return !digits.isEmpty && (rest == ".mdb" || rest == ".mdb-lock")
+        // Projections that serve or that are being built, their locks, and what was spilled.
+        return name.wholeMatch(of: /(views-\d+|scratch-[0-9A-F-]+)\.mdb(-lock|\.run\d+)?/) != nil
     }
 
     /// Refuses a place inside the store, where a copy could take the place of the store's own files.

@@ -12,7 +12,8 @@ extension LogError {
                 hint: "make room and try again")
         case EROFS:
             return LogError(
-                .readOnly, "\(path) cannot be written: \(text)", hint: "use another directory")
+                .readOnly, "\(path) cannot be written: \(text)",
+                hint: "make it writable (permissions, mount), or use another directory")
         case EACCES, EPERM:
             return LogError(
                 .accessDenied, "permission denied on \(path)", hint: "check who owns it")

@@ -21,6 +21,8 @@ extension Verification {
 
     /// Compares what the log keeps of its origins with what the events say.
     private mutating func finish(_ scan: EventScan) {
+        var scan = scan
+        scan.closeCutOrigins()
         for (index, row) in state.origins.enumerated() {
             let seen = scan.origins[index]
             if seen.row.lastSequence > 0 { report.origins += 1 }
@@ -37,7 +39,7 @@ extension Verification {
                     .origin, position: row.lastPosition, key: key,
                     "its last segment is not where its events stand")
             }
-            if seen.row.lastSequence > 0, !seen.endsInMark {
+            if seen.row.lastSequence > 0, !seen.endsInMark, !seen.isCut {
                 report.add(
                     .chain, position: seen.row.lastPosition, key: key,
                     "the origin's last event does not hold its hash chain")
@@ -60,6 +62,8 @@ private struct EventScan {
         /// Nil behind a gap or a damaged record, until the next mark.
         var chain: HashChain? = HashChain()
         var endsInMark = false
+        /// Whether a history that lost stands behind the last event.
+        var isCut = false
     }
 
     var position: UInt64 = 0
@@ -129,8 +133,13 @@ private struct EventScan {
         if let problem {
             return verification.report.add(.record, position: position, problem)
         }
-        follow(record, &verification)
         verification.addTerms(of: record)
+        if verification.state.isForked(record) {
+            // It has lost its name; the next event of its origin begins a segment.
+            origins[Int(record.origin)].isCut = true
+            return
+        }
+        follow(record, &verification)
         if position % lookupEvery == 0 {
             try lookUp(
                 EventID(origin: origin, sequence: record.sequence), transaction, &verification)
@@ -144,6 +153,14 @@ private struct EventScan {
             return nil
         } catch {
             return error.what
+        }
+    }
+
+    /// An origin that was cut off has no open segment.
+    mutating func closeCutOrigins() {
+        for index in origins.indices where origins[index].isCut {
+            if origins[index].row.segment.firstSequence > 0 { closedSegments += 1 }
+            origins[index].row.segment = Segment()
         }
     }
 
@@ -172,6 +189,8 @@ private struct EventScan {
             }
             seen.chain = mark
         }
+        if seen.isCut { close(&seen.row, record.origin) }
+        seen.isCut = false
         extend(&seen.row, record.origin, sequence)
         origins[Int(record.origin)] = seen
     }
@@ -180,6 +199,11 @@ private struct EventScan {
 
     /// Segments that the last record closed.
     private var closed: [(origin: UInt32, segment: Segment)] = []
+
+    private mutating func close(_ row: inout OriginRow, _ origin: UInt32) {
+        if row.segment.firstSequence > 0 { closed.append((origin, row.segment)) }
+        row.segment = Segment()
+    }
 
     private mutating func extend(_ row: inout OriginRow, _ origin: UInt32, _ sequence: UInt64) {
         if position <= row.lastPosition

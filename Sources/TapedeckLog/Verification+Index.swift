@@ -47,35 +47,70 @@ struct TermSum: Equatable {
     }
 }
 
+/// How far the reading of the index tables has come.
+struct IndexWalk {
+    /// What the index consists of.
+    var runs: [IndexCatalogue.Run] = []
+    /// Which of the runs is being read.
+    private(set) var run = 0
+    /// The key to go on from; nil at the beginning of a run.
+    var next: [UInt8]?
+    /// What the run has said last.
+    var former = (term: UInt64(0), position: UInt64(0))
+
+    var isAtStart: Bool { runs.isEmpty && next == nil }
+
+    mutating func beginNextRun() {
+        run += 1
+        next = nil
+        former = (0, 0)
+    }
+}
+
 extension Verification {
     /// The most differing buckets that are looked at term by term.
     private static let bucketsNamedMax = 64
 
     // MARK: - What the index holds
 
-    /// Takes in all entries of the runs that count.
+    /// Takes in entries of the runs that count, as many as one transaction may read.
+    ///
+    /// True when all are taken in, false when a merge has replaced a run of which some were; else nil.
     mutating func addIndex(
-        _ catalogue: IndexCatalogue, _ transaction: borrowing ReadTransaction
-    ) throws {
-        report.indexed = indexed
-        for run in catalogue.runs {
-            try forEachEntry(of: run, transaction) { current, term, position in
+        _ walk: inout IndexWalk, isWhole: Bool, _ transaction: borrowing ReadTransaction
+    ) throws -> Bool? {
+        let named = try IndexCatalogue(decoding: try transaction.meta(log.tables, MetaKey.runs))
+            .runs
+        guard named.starts(with: walk.runs) else { return false }
+        var left = isWhole ? Int.max : entriesPerTransaction
+        while walk.run < walk.runs.count {
+            try forEachEntry(&walk, atMost: &left, transaction) { current, term, position in
                 current.buckets.subtract(term, position)
                 current.report.entries += 1
             }
+            if left <= 0 { return nil }
         }
+        return true
     }
 
-    /// Calls `body` with each term and position of a run; what makes no sense is a problem.
+    /// Calls `body` with each term and position of a run, from where the walk is; what makes no sense is
+    /// a problem.
+    ///
+    /// The walk then stands at the run's end, or where `left` entries have been read.
     private mutating func forEachEntry(
-        of run: IndexCatalogue.Run, _ transaction: borrowing ReadTransaction,
+        _ walk: inout IndexWalk, atMost left: inout Int, _ transaction: borrowing ReadTransaction,
         _ body: (inout Verification, _ term: UInt64, _ position: UInt64) -> Void
     ) throws {
+        let run = walk.runs[walk.run]
         let cursor = try transaction.cursor(log.tables.index)
-        var entry = try cursor.seek(IndexEntry.key(run: run.number, term: 0))
-        var former = (term: UInt64(0), position: UInt64(0))
+        var entry = try cursor.seek(walk.next ?? IndexEntry.key(run: run.number, term: 0))
         while let found = entry, let key = IndexEntry.read(found.key), key.run == run.number {
-            if key.term != former.term { former = (key.term, run.lower) }
+            guard left > 0 else {
+                walk.next = Array(found.key)
+                return
+            }
+            left -= 1
+            if key.term != walk.former.term { walk.former = (key.term, run.lower) }
             guard let value = SealedValue.open(found.value, key: found.key) else {
                 report.add(
                     .index, position: key.first,
@@ -86,14 +121,14 @@ extension Verification {
             var reader = ByteReader(value)
             var position = key.first
             while true {
-                guard position > max(former.position, run.lower), position <= run.upper else {
+                guard position > max(walk.former.position, run.lower), position <= run.upper else {
                     report.add(
                         .index, position: position,
                         "run \(run.number) of the index names it, but covers \(run.lower + 1) to"
                             + " \(run.upper) in order")
                     break
                 }
-                former.position = position
+                walk.former.position = position
                 body(&self, key.term, position)
                 if reader.isAtEnd { break }
                 guard let distance = reader.varint() else {
@@ -104,6 +139,7 @@ extension Verification {
             }
             entry = try cursor.next()
         }
+        walk.beginNextRun()
     }
 
     // MARK: - What it should hold
@@ -137,29 +173,33 @@ extension Verification {
     mutating func checkIndex() throws(LogError) {
         let differing = buckets.differing
         if !differing.isEmpty { try nameTerms(in: differing) }
-        let (terms, after, through) = (tailTerms, indexed, head)
-        let wrong = try log.read { transaction in
-            var wrong: [(expected: UInt64, found: UInt64)] = []
-            for (term, expected) in terms {
-                var found = TermSum()
-                try self.log.forEachPosition(of: Term(hash: term), transaction, after: after) {
-                    guard $0 <= through else { return false }
-                    found.add(term, $0)
-                    return true
+        let (all, after, through) = (Array(tailTerms), indexed, head)
+        let count = EventLog.verifyTailTermsPerTransactionMax
+        for start in stride(from: 0, to: all.count, by: count) {
+            let wrong = try log.read { transaction in
+                var wrong: [(expected: UInt64, found: UInt64)] = []
+                for (term, expected) in all[start..<min(start + count, all.count)] {
+                    var found = TermSum()
+                    try self.log.forEachPosition(of: Term(hash: term), transaction, after: after) {
+                        guard $0 <= through else { return false }
+                        found.add(term, $0)
+                        return true
+                    }
+                    if found != expected { wrong.append((expected.count, found.count)) }
                 }
-                if found != expected { wrong.append((expected.count, found.count)) }
+                return wrong
             }
-            return wrong
-        }
-        for (expected, found) in wrong {
-            report.add(
-                .index,
-                "behind position \(after), \(found) events are found of a term that has \(expected)"
-            )
+            for (expected, found) in wrong {
+                report.add(
+                    .index,
+                    "behind position \(after), \(found) events are found of a term that has"
+                        + " \(expected)")
+            }
         }
     }
 
-    /// Says which terms differ, by reading the log and the index again.
+    /// Says which terms differ, by reading the log and the index again, the latter in one transaction:
+    /// it is known to be damaged.
     private mutating func nameTerms(in differing: Set<Int>) throws(LogError) {
         let named = Set(differing.sorted().prefix(Verification.bucketsNamedMax))
         var expected: [UInt64: TermSum] = [:]
@@ -195,10 +235,13 @@ extension Verification {
         let found = try log.read { transaction in
             var found: [UInt64: TermSum] = [:]
             var current = from
-            let catalogue = try IndexCatalogue(
-                decoding: try transaction.meta(self.log.tables, MetaKey.runs))
-            for run in catalogue.runs {
-                try current.forEachEntry(of: run, transaction) { _, term, position in
+            var walk = IndexWalk()
+            walk.runs = try IndexCatalogue(
+                decoding: try transaction.meta(self.log.tables, MetaKey.runs)
+            ).runs
+            while walk.run < walk.runs.count {
+                var left = Int.max
+                try current.forEachEntry(&walk, atMost: &left, transaction) { _, term, position in
                     guard named.contains(TermBuckets.bucket(term)), position <= indexed else {
                         return
                     }

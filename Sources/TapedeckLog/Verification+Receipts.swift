@@ -128,6 +128,12 @@ extension Verification {
             // A damaged event has been reported; one recorded meanwhile need not be looked at.
             return
         }
+        if state.isForked(record) {
+            if !row.isRefused {
+                report.add(.override, position: row.position, "it has lost its name and counts")
+            }
+            return
+        }
         let event = EventID(
             origin: state.origins[Int(record.origin)].id, sequence: record.sequence)
         let cursor = try transaction.cursor(log.tables.receipts)

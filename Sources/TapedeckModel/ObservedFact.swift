@@ -34,10 +34,15 @@ public struct ObservedFact: Hashable, Sendable {
         self.observedAt = observedAt
     }
 
-    /// The place of this sighting among those of its entity.
+    /// The place of this sighting among those of its key.
+    ///
+    /// By version, then time, then content. A key may have sightings of several entities; the entity is
+    /// mixed into the last word, so that two that are seen alike have a place each. The same sighting by
+    /// two origins has one.
     public var order: FoldOrder {
         FoldOrder(
-            version, UInt64(bitPattern: observedAt ?? .min) ^ (1 << 63), content.high, content.low)
+            version, UInt64(bitPattern: observedAt ?? .min) ^ (1 << 63), content.high,
+            content.low ^ entity.low)
     }
 }
 
@@ -70,7 +75,7 @@ public struct Digest16: Hashable, Comparable, Sendable {
 
 /// The place of an event among those of its key.
 ///
-/// Observations come first, by (version, observedAt, content); activity follows, by (effective
+/// Observations come first, by (version, observedAt, content, entity); activity follows, by (effective
 /// stamp, origin, sequence). The order is total and the same on every device.
 public struct FoldOrder: Hashable, Comparable, Sendable {
     /// 0 for observations, 1 for activity.

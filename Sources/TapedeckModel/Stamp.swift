@@ -53,7 +53,8 @@ public struct HybridClock: Hashable, Sendable {
     /// Learns the *effective* stamp of an event that came from elsewhere.
     ///
     /// Effective stamps never exceed the time at which a server received the event, so a device
-    /// whose clock stands in 2040 moves nobody's clock.
+    /// whose clock stands in 2040 moves nobody's clock. Where no server has said anything, callers leave
+    /// out stamps that are too far ahead of their own system's clock.
     public mutating func merge(_ stamp: Stamp) {
         last = max(last, stamp)
     }

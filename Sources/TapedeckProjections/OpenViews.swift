@@ -63,6 +63,24 @@ final class OpenViews: @unchecked Sendable {
         condition.unlock()
     }
 
+    /// Whether this or another process has a file open.
+    func isOpen(_ path: String) -> Bool {
+        condition.lock()
+        defer { condition.unlock() }
+        if let place = OpenViews.place(path), entries[place] != nil { return true }
+        // Only where this process has not: closing any descriptor of the lock file would drop its locks.
+        let file = Foundation.open(path + "-lock", O_RDWR | O_CLOEXEC)
+        guard file >= 0 else { return false }
+        defer { _ = Foundation.close(file) }
+        // LMDB holds a shared lock on the first byte for as long as a process has the file open.
+        var held = flock()
+        held.l_type = Int16(F_WRLCK)
+        held.l_whence = Int16(SEEK_SET)
+        held.l_len = 1
+        guard fcntl(file, F_GETLK, &held) == 0 else { return true }
+        return held.l_type != Int16(F_UNLCK)
+    }
+
     private static func place(_ path: String) -> Place? {
         var facts = stat()
         guard stat(path, &facts) == 0 else { return nil }

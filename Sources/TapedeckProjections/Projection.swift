@@ -53,8 +53,9 @@ public protocol Projection: Sendable {
 
     /// Lists the rows that a state yields, for look-up in other orders than by key.
     ///
-    /// A row's key must be unique in its table over all keys: end it with the key's own name. Called
-    /// once a key and batch; it must depend on the state and the key only.
+    /// A row's key must be unique in its table over all keys: end it with the key's own name. Of rows
+    /// that one key yields with the same key the last counts. Called once a key and batch; it must
+    /// depend on the state and the key only.
     func rows(of state: State, key: Tag, into rows: inout RowSink)
 }
 
@@ -126,6 +127,35 @@ public struct RowSink: ~Copyable {
         entries.append(
             Entry(
                 table: table, keyStart: start, keyCount: key.bytes.count, valueCount: value.count))
+    }
+
+    /// Rows up to which each is compared with each: below it nothing needs to be remembered.
+    private static let comparedMax = 16
+
+    /// Keeps the last of the rows that have one key in one table, as putting them in turn would.
+    package mutating func keepLast() {
+        guard entries.count > 1 else { return }
+        if entries.count <= RowSink.comparedMax {
+            for index in entries.indices.dropLast().reversed()
+            where entries[(index + 1)...].contains(where: { isSameRow($0, entries[index]) }) {
+                entries.remove(at: index)
+            }
+            return
+        }
+        var seen: Set<[UInt8]> = []
+        for index in entries.indices.reversed()
+        where !seen.insert([UInt8(entries[index].table)] + key(of: entries[index])).inserted {
+            entries.remove(at: index)
+        }
+    }
+
+    private func key(of entry: Entry) -> ArraySlice<UInt8> {
+        bytes[entry.keyStart..<entry.keyStart + entry.keyCount]
+    }
+
+    private func isSameRow(_ left: Entry, _ right: Entry) -> Bool {
+        left.table == right.table && left.keyCount == right.keyCount
+            && key(of: left).elementsEqual(key(of: right))
     }
 }
 

@@ -17,7 +17,7 @@ package class ProjectionDriver: @unchecked Sendable {
     package let fingerprint: Digest16
 
     /// The version of the layout of views files; raised when their bytes change meaning.
-    static let viewsFormat = 1
+    static let viewsFormat = 2
 
     init(_ projection: some Projection) {
         name = projection.name
@@ -186,6 +186,7 @@ package final class TypedDriver<P: Projection>: ProjectionDriver, @unchecked Sen
 
     package override func rows(key: Tag, stored: StoredKey, into rows: inout RowSink) throws {
         projection.rows(of: try decode(stored), key: key, into: &rows)
+        rows.keepLast()
     }
 
     // MARK: - Folding
@@ -286,6 +287,7 @@ package final class TypedDriver<P: Projection>: ProjectionDriver, @unchecked Sen
     ) {
         write(keyed.state, count: count, order: order, isFrozen: isFrozen, into: &output.stored)
         projection.rows(of: keyed.state, key: keyed.key, into: &output.rows)
+        output.rows.keepLast()
     }
 
     private func write(

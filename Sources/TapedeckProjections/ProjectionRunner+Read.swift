@@ -15,6 +15,7 @@ extension ProjectionRunner {
     public func read<R>(_ projections: [String]? = nil, _ body: (Views) throws -> R) throws -> R {
         let wanted = try drivers(named: projections)
         return try ProjectionError.naming {
+            log.settleBuffered()
             let due = try due()
             let scope = ViewsScope()
             while true {

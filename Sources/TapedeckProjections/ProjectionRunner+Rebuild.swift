@@ -35,7 +35,7 @@ public struct RebuildProgress: Sendable {
 
 /// What a rebuild did.
 public struct RebuildReport: Sendable {
-    /// Events in the log that it read.
+    /// Events in the log that it read; with a time as its end, those that had happened by then.
     public var events: UInt64
     /// Wall time of each phase in seconds.
     public var phases: [(name: String, seconds: Double)]
@@ -80,6 +80,8 @@ extension ProjectionRunner {
     }
 
     /// Builds projections in scratch as of a place in the log and throws the result away.
+    ///
+    /// Receipts count as they are known today: the log does not keep when it learned of one.
     @available(*, noasync)
     public func replay(
         _ names: [String]? = nil, until position: LogPosition,

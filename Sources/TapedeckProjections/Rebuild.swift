@@ -24,7 +24,7 @@ package final class Rebuild: @unchecked Sendable {
     /// Where to stop.
     package enum Limit: Sendable {
         case none
-        /// What this store knew when its log ended here.
+        /// The events that this store had when its log ended here; receipts as known today.
         case position(LogPosition)
         /// Events whose effective stamp is not later, as known today.
         case time(Stamp)
@@ -58,11 +58,13 @@ package final class Rebuild: @unchecked Sendable {
     private let drivers: [ProjectionDriver]
     private let workers: Int
     private let limit: Limit
+    private let budgets: Budgets
     private let progress: @Sendable (Progress) -> Void
     private let isCancelled: @Sendable () -> Bool
 
     package init(
         _ log: EventLog, _ drivers: [ProjectionDriver], workers: Int? = nil, limit: Limit = .none,
+        budgets: Budgets = Budgets(),
         isCancelled: @escaping @Sendable () -> Bool = { false },
         progress: @escaping @Sendable (Progress) -> Void = { _ in }
     ) {
@@ -70,6 +72,7 @@ package final class Rebuild: @unchecked Sendable {
         self.drivers = drivers
         self.workers = max(1, min(workers ?? ProcessInfo.processInfo.activeProcessorCount, 64))
         self.limit = limit
+        self.budgets = budgets
         self.isCancelled = isCancelled
         self.progress = progress
     }
@@ -81,9 +84,9 @@ package final class Rebuild: @unchecked Sendable {
         let overrides = try OverrideTable(log)
         let routing = try Routing(drivers, log)
         var report = Report()
-        report.events = head
+        report.events = try Rebuild.eventCount(log, limit, head: head, overrides)
         report.checkpoint = ProjectionCheckpoint(position: head, overrides: overrides.last)
-        let loader = RebuildLoader(file, drivers)
+        let loader = RebuildLoader(file, drivers, budgets)
         let passes = try passCount(routing, head: head)
         var scanned = Duration.zero
         var folded = Duration.zero
@@ -126,7 +129,7 @@ package final class Rebuild: @unchecked Sendable {
         }
         let estimate = Double(keys) / Double(blocks * block) * Double(head) * 1.1
         return max(
-            1, min(Rebuild.partitions, Int((estimate / Double(Rebuild.entriesMax)).rounded(.up))))
+            1, min(Rebuild.partitions, Int((estimate / Double(budgets.entriesMax)).rounded(.up))))
     }
 
     private func scan(

@@ -6,6 +6,7 @@ internal import TapedeckModel
 final class RebuildLoader: @unchecked Sendable {
     private let file: ViewsFile
     private let drivers: [ProjectionDriver]
+    private let bytesPerCommitMax: Int
     private var digests: [ViewsDigest]
     private var keys: [Int]
     private var rows: [Int]
@@ -13,13 +14,18 @@ final class RebuildLoader: @unchecked Sendable {
     private(set) var frozen: [FrozenKey] = []
     private var frozenRows: [(driver: Int, key: [UInt8], value: [UInt8])] = []
 
-    init(_ file: ViewsFile, _ drivers: [ProjectionDriver]) {
+    init(_ file: ViewsFile, _ drivers: [ProjectionDriver], _ budgets: Rebuild.Budgets) {
+        bytesPerCommitMax = budgets.bytesPerCommitMax
         self.file = file
         self.drivers = drivers
         digests = drivers.map { ViewsDigest($0.fingerprint) }
         keys = drivers.map { _ in 0 }
         rows = drivers.map { _ in 0 }
-        runs = drivers.indices.map { RowRuns(spillingTo: file.environment.path + ".run\($0)") }
+        runs = drivers.indices.map {
+            RowRuns(
+                spillingTo: file.environment.path + ".run\($0)",
+                memoryCountMax: budgets.rowBytesMax)
+        }
     }
 
     private func tables(_ index: Int) throws -> ViewsFile.Tables {
@@ -34,7 +40,7 @@ final class RebuildLoader: @unchecked Sendable {
         while start < outputs.count {
             var end = start
             var bytes = 0
-            while end < outputs.count, end == start || bytes < Rebuild.bytesPerCommitMax {
+            while end < outputs.count, end == start || bytes < bytesPerCommitMax {
                 for part in outputs[end].parts {
                     bytes += part.states.bytes.count + part.items.bytes.count
                 }
@@ -111,7 +117,7 @@ final class RebuildLoader: @unchecked Sendable {
         }
         try runs[index].merge { key, value in
             pending.add(key, value: value)
-            if pending.bytes.count >= Rebuild.bytesPerCommitMax { try flush() }
+            if pending.bytes.count >= bytesPerCommitMax { try flush() }
         }
         try flush()
     }

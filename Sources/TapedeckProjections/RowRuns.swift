@@ -154,9 +154,15 @@ final class RowRuns {
     private var fileCount = 0
     private var file: FileHandle?
     private let path: String
+    private let memoryCountMax: Int
 
-    /// - Parameter path: where to make the file, if one is needed.
-    init(spillingTo path: String) { self.path = path }
+    /// - Parameters:
+    ///   - path: where to make the file, if one is needed.
+    ///   - memoryCountMax: bytes that may wait in memory.
+    init(spillingTo path: String, memoryCountMax: Int = RowRuns.memoryCountMax) {
+        self.path = path
+        self.memoryCountMax = memoryCountMax
+    }
 
     deinit {
         try? file?.close()
@@ -167,7 +173,7 @@ final class RowRuns {
         guard batch.count > 0 else { return }
         inMemory.append(batch)
         inMemoryCount += batch.bytes.count
-        guard inMemoryCount > RowRuns.memoryCountMax else { return }
+        guard inMemoryCount > memoryCountMax else { return }
         if file == nil {
             _ = FileManager.default.createFile(atPath: path, contents: nil)
             file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))

@@ -45,8 +45,7 @@ package final class ViewsFile: Sendable {
                 hint: "a store keeps \(ViewsFile.projectionsMax) at the most")
         }
         let (environment, opened) = try OpenViews.shared.open(path) {
-            try LockFileRoom.reserve(for: path)
-            return try Environment(
+            try Environment(
                 path: path,
                 options: .init(
                     mapSizeBytes: mapSizeBytes,
@@ -64,7 +63,11 @@ package final class ViewsFile: Sendable {
         self.number = number
         self.environment = environment
         self.opened = opened
+        noteUse()
     }
+
+    /// Leaves the time at the lock file: `ProjectionRunner.viewsFiles` tells from it when it was last used.
+    private func noteUse() { utimes(environment.path + "-lock", nil) }
 
     private static func openTables(
         _ projections: [Digest16], _ environment: Environment
@@ -84,6 +87,7 @@ package final class ViewsFile: Sendable {
     /// Lets go of the file; it is closed when nobody else in this process has it.
     package func close() {
         guard !wasClosed.exchange(true, ordering: .sequentiallyConsistent) else { return }
+        noteUse()
         OpenViews.shared.close(opened)
     }
 

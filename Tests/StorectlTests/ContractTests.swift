@@ -37,7 +37,7 @@ struct ContractTests {
             mayBeEmpty: ["$.frozen", "$.differences"]),
         Case(command: "status", arguments: ["status"]),
         Case(command: "verify", arguments: ["verify"], mayBeEmpty: ["$.problems"]),
-        Case(command: "doctor", arguments: ["doctor"]),
+        Case(command: "doctor", arguments: ["doctor", "--prune", "--rebuild-index"]),
         Case(command: "export", arguments: ["export", "FILE"]),
         Case(command: "import", arguments: ["import", "EXPORT"]),
         Case(command: "backup", arguments: ["backup", "FILE"]),

@@ -126,6 +126,37 @@ struct KeepingTests {
         #expect(warnings.allSatisfy { $0["hint"]?.text?.isEmpty == false })
     }
 
+    @Test func doctorRebuildsTheIndexAndRemovesWhatOthersLeft() throws {
+        let storectl = try Storectl.demo()
+        try storectl.succeed("query", "videos")
+        try storectl.succeed("query", "videos", "--winner", "newest")
+        func views() throws -> [String] {
+            try FileManager.default.contentsOfDirectory(atPath: storectl.store)
+                .filter { $0.hasPrefix("views-") && $0.hasSuffix(".mdb") }.sorted()
+        }
+        func messages(_ arguments: String...) throws -> [String] {
+            let document = try storectl.run(["doctor", "--json"] + arguments).document
+            return (document["findings"]?.list ?? []).compactMap { finding in
+                guard let check = finding["check"]?.text, let message = finding["message"]?.text
+                else { return nil }
+                return "\(check): \(message)"
+            }
+        }
+        let files = try views()
+        #expect(files.count > 1)
+        let listed = try messages().filter { $0.contains("serves another version") }
+        #expect(!listed.isEmpty && listed.allSatisfy { $0.contains("last used 20") })
+        let done = try messages("--prune", "--rebuild-index")
+        #expect(done.first == "index: made anew of 12 events")
+        #expect(done.dropFirst().first?.hasPrefix("views files: ") == true)
+        #expect(try views().count == files.count - listed.count)
+        #expect(try messages().filter { $0.contains("serves another version") } == [])
+        #expect(try storectl.succeed("status", "--json").document["unindexed"]?.number == 0)
+        try storectl.succeed("replay", "--verify")
+        try storectl.succeed("verify")
+        try storectl.succeed("query", "videos", "--winner", "newest")
+    }
+
     @Test func statusTellsWhatThereIs() throws {
         let storectl = try Storectl.demo()
         let report = try storectl.succeed("status", "--json").document

@@ -155,7 +155,14 @@ struct EraseTests {
         let secret = Array("a sentence that must not stay".utf8)
         try log.appendBlocking([ProposedEvent(type: "NoteTaken", tags: [], payload: secret)])
         try log.mergeIndex()
-        try Data().write(to: URL(fileURLWithPath: directory.file("store/views-12.mdb")))
+        for name in [
+            "views-12.mdb", "views-12.mdb-lock", "views-12.mdb.run3", "rebuild.lock",
+            "scratch.lock",
+            "scratch-1B4E28BA-2FA1-11D2-883F-B9A761BDE3FB.mdb", "scratch-5E5.mdb-lock",
+            "scratch-5E5.mdb.run0",
+        ] {
+            try Data().write(to: URL(fileURLWithPath: directory.file("store/" + name)))
+        }
         let busy = #expect(throws: LogError.self) { try EventLog.erase(directory.file("store")) }
         #expect(busy?.code == .busy)
         log.close()
@@ -166,12 +173,12 @@ struct EraseTests {
     @Test func whatIsNotTheStoresStays() throws {
         let directory = try TemporaryDirectory()
         try directory.store().close()
-        for name in ["notes.txt", "views-x.mdb", "log.mdb.bak"] {
+        for name in ["notes.txt", "views-x.mdb", "log.mdb.bak", "scratch-notes.mdb"] {
             try Data().write(to: URL(fileURLWithPath: directory.file("store/" + name)))
         }
         try EventLog.erase(directory.file("store"))
         let left = try FileManager.default.contentsOfDirectory(atPath: directory.file("store"))
-        #expect(left.sorted() == ["log.mdb.bak", "notes.txt", "views-x.mdb"])
+        #expect(left.sorted() == ["log.mdb.bak", "notes.txt", "scratch-notes.mdb", "views-x.mdb"])
     }
 
     @Test func directoryThatIsNoStoreIsRefused() throws {

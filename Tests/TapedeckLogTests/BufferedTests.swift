@@ -26,6 +26,50 @@ struct BufferedTests {
         #expect(log.head.rawValue == 2)
     }
 
+    @Test func readerSeesWhatThisProcessHasBuffered() throws {
+        let log = try TemporaryDirectory().store()
+        let reads: [(String, (UInt64) throws -> Bool)] = [
+            ("all", { try log.allEvents().count == $0 }),
+            ("tag", { try log.events(after: .start, tag: Tag("note/1")).count == $0 }),
+            ("type", { try log.events(after: .start, type: "NoteTaken").count == $0 }),
+            ("position", { try log.event(at: LogPosition(rawValue: $0)) != nil }),
+            ("id", { try log.event(EventID(origin: log.origin, sequence: $0)) != nil }),
+            (
+                "scan",
+                { count in
+                    var seen: UInt64 = 0
+                    try log.scan { _ in seen += 1 }
+                    return seen == count
+                }
+            ),
+            ("export", { try log.export(to: log.directory.path + "-x").events == $0 }),
+        ]
+        for (number, (name, read)) in reads.enumerated() {
+            try log.appendBuffered([.sample(1)])
+            #expect(try read(UInt64(number + 1)), "\(name)")
+        }
+    }
+
+    /// Who is told of a commit may read, though other events wait for the next one.
+    @Test(.timeLimit(.minutes(1))) func observerOfCommitsMayRead() throws {
+        let log = try TemporaryDirectory().store()
+        let (told, done) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let number = log.observeCommits { _ in
+            told.signal()
+            done.wait()
+            #expect((try? log.allEvents().isEmpty) == false)
+            told.signal()
+        }
+        try log.appendBuffered([.sample(1)])
+        told.wait()
+        try log.appendBuffered([.sample(2)])
+        done.signal()
+        told.wait()
+        log.stopObserving(number)
+        done.signal()
+        #expect(try log.allEvents().count == 2)
+    }
+
     @Test func closingPutsThemOnDisk() throws {
         let directory = try TemporaryDirectory()
         let log = try directory.store()

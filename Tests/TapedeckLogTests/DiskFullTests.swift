@@ -89,6 +89,38 @@ struct DiskFullTests {
         try log.appendBlocking([.sample(1)])
         log.close()
     }
+
+    /// LMDB writes to its lock file through a map: where that has holes, a full disk kills the process.
+    @Test(arguments: [0, 4_096, 16_384]) func lockFileThatHasNoRoomIsAnError(
+        freeBytes: Int
+    ) throws {
+        let directory = try TemporaryDirectory()
+        guard let disk = MountedDirectory(megabytes: 1, at: directory.file("disk")) else { return }
+        defer { withExtendedLifetime(disk) {} }
+        let store = disk.path + "/store"
+        try EventLog.create(store).close()
+        try FileManager.default.removeItem(atPath: store + "/log.mdb-lock")
+        let ballast = disk.path + "/ballast"
+        try fill(disk.path, with: ballast, leaving: freeBytes)
+        for open in [
+            { _ = try EventLog(opening: store) }, { _ = try EventLog.create(disk.path + "/new") },
+        ] {
+            let error = #expect(throws: LogError.self) { try open() }
+            #expect(error?.code == .diskFull, "\(String(describing: error))")
+        }
+        try FileManager.default.removeItem(atPath: ballast)
+        let log = try EventLog(opening: store)
+        try log.appendBlocking([.sample(1)])
+        log.close()
+    }
+
+    private func fill(_ disk: String, with ballast: String, leaving freeBytes: Int) throws {
+        let attributes = try FileManager.default.attributesOfFileSystem(forPath: disk)
+        let free = try #require(attributes[.systemFreeSize] as? Int)
+        #expect(
+            FileManager.default.createFile(
+                atPath: ballast, contents: Data(count: free - freeBytes)))
+    }
 }
 
 struct ReadOnlyTests {
@@ -106,6 +138,7 @@ struct ReadOnlyTests {
         defer { withExtendedLifetime(disk) {} }
         let refused = #expect(throws: LogError.self) { try EventLog(opening: disk.path) }
         #expect(refused?.code == .readOnly, "\(String(describing: refused))")
+        #expect(refused?.hint?.contains("make it writable") == true)
 
         let log = try EventLog(opening: disk.path, options: .init(isReadOnly: true))
         #expect(try log.allEvents() == events)

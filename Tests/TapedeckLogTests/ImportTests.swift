@@ -249,6 +249,23 @@ struct ImportTests {
         #expect(try target.event(id)?.stamp == Stamp(milliseconds: 2_000_005, counter: 1))
     }
 
+    /// No server has said anything of these events, so their own stamps are all that is known.
+    @Test(arguments: [(ahead: 3_600_000 as UInt64, follows: true), (473_000_000_000, false)])
+    func clockThatIsFarAheadElsewhereMovesNobodys(ahead: UInt64, follows: Bool) throws {
+        let now: UInt64 = 1_735_689_600_000
+        let wrong = try directory.store("wrong", .init(now: { now + ahead }))
+        try wrong.appendBlocking([.sample(1), .sample(2)])
+        try wrong.export(to: directory.file("wrong.tdx"))
+        let target = try directory.store("target", .init(now: { now }))
+        try target.importEvents(from: directory.file("wrong.tdx"))
+        let id = try target.appendBlocking([.sample(1)]).firstID
+        let stamp = try #require(try target.event(id)?.stamp)
+        #expect(stamp.milliseconds == (follows ? now + ahead : now))
+        // What was recorded elsewhere stays as it is.
+        #expect(try target.event(at: LogPosition(rawValue: 1))?.stamp.milliseconds == now + ahead)
+        #expect(try target.verify().problems == [])
+    }
+
     @Test func emptyStoreCanBeExportedAndImported() throws {
         let empty = try directory.store("empty")
         #expect(try empty.export(to: directory.file("empty.tdx")).events == 0)

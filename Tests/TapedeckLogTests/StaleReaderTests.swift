@@ -14,5 +14,21 @@ struct StaleReaderTests {
         _ = try child.finish()
         #expect(log.environment.clearStaleReaders() == 1)
         #expect(log.environment.clearStaleReaders() == 0)
+        #expect(log.staleReadersCleared == 1)
+    }
+
+    @Test func slotsClearedAtOpeningAreCounted() throws {
+        let directory = try TemporaryDirectory()
+        try directory.store().close()
+        let child = try ChildProcess(directory.file("store"), seed: 1, "reading")
+        child.waitUntilOpen()
+        // LMDB makes the lock file anew for the first who opens it, so somebody else has it open.
+        let other = try ChildProcess(directory.file("store"), seed: 2, "reading")
+        other.waitUntilOpen()
+        child.kill()
+        _ = try child.finish()
+        let log = try EventLog(opening: directory.file("store"))
+        #expect(log.staleReadersCleared == 1)
+        log.close()
     }
 }

@@ -116,6 +116,33 @@ struct VerifyTests {
         #expect(!found.isEmpty, "\(report.problems)")
     }
 
+    /// Between any two slices the map may grow, which waits for every reader, and the runs that are being
+    /// read may be merged.
+    @Test(.timeLimit(.minutes(1))) func verificationHoldsNoTransactionBetweenSlices() throws {
+        let directory = try TemporaryDirectory()
+        let log = try directory.store("store", .init(mapSizeBytes: 1 << 17))
+        func grow(_ number: Int) throws {
+            try log.appendBlocking((0..<10).map { .sample($0 + number, payload: 2_000) })
+            try log.mergeIndex(eventsPerRun: 10)
+        }
+        for number in 0..<6 { try grow(number) }
+        var slices = 0
+        var verification = Verification(
+            log,
+            { _ in
+                slices += 1
+                guard slices < 6 else { return }
+                do { try grow(slices) } catch { Issue.record(error) }
+            }, entriesPerTransaction: 5)
+        try verification.run()
+        #expect(slices > 4)
+        #expect(verification.report.problems == [])
+        #expect(verification.report.events > 60)
+        #expect(verification.report.indexed == verification.report.events)
+        #expect(try log.verify().problems == [])
+        log.close()
+    }
+
     @Test func soundStoreIsCountedWhole() throws {
         let directory = try TemporaryDirectory()
         let log = try directory.store()

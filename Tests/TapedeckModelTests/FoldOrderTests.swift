@@ -33,6 +33,17 @@ struct FoldOrderTests {
         }
     }
 
+    /// They come under one key where a projection routes both there.
+    @Test func entitiesThatAreSeenAlikeHavePlacesOfTheirOwn() {
+        let orders = (0..<100).map { number in
+            ObservedFact(
+                entity: "broadcast/\(number)", content: [1, 2, 3], version: 7, observedAt: 5
+            ).order
+        }
+        #expect(Set(orders).count == 100)
+        #expect(Set(orders.map { [$0.rank] }).count == 1)
+    }
+
     @Test func bytesInATableAreInTheSameOrder() {
         let encoded = FoldOrderTests.ascending.map { order in
             var bytes: [UInt8] = []

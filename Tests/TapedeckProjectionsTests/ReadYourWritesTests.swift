@@ -32,6 +32,21 @@ import Testing
         try store.checkVerifies()
     }
 
+    @Test func aReadSeesWhatThisProcessHasBuffered() async throws {
+        let store = try TestStore()
+        for number in 1...5 {
+            try await store.log.append(
+                [try ProposedEvent(NoteAdded(isbn: "1", reader: "r", text: "\(number)"))],
+                durability: .buffered)
+            let book = try ReadYourWritesTests.book(store.runner)
+            #expect(book?.count == UInt64(number))
+        }
+    }
+
+    private static func book(_ runner: ProjectionRunner) throws -> ChainState? {
+        try runner.read { try $0.state(of: BookHistory(), key: Tag("book", "1")) }
+    }
+
     /// Two keys that an append changes together are seen together.
     @Test func aReadSeesAllOfAnAppendOrNothing() throws {
         let store = try TestStore()

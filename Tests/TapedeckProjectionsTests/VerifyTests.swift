@@ -127,6 +127,26 @@ import Testing
         #expect(try !store.viewsFiles().contains { $0.hasPrefix("scratch-") })
     }
 
+    /// The log does not tell when it learned of a receipt.
+    @Test func untilAPositionReceiptsCountAsKnownToday() throws {
+        let store = try TestStore([BookHistory()])
+        for number in 0..<4 {
+            try store.append(NoteAdded(isbn: "1", reader: "r", text: "\(number)"))
+        }
+        func digest(_ end: UInt64) throws -> [String: String] {
+            try store.runner.replay(until: LogPosition(rawValue: end)).digests
+        }
+        let before = try digest(2)
+        try store.log.recordReceipts([
+            Receipt(
+                event: EventID(origin: store.log.origin, sequence: 1),
+                lineage: LineageID(high: 1, low: 1), serverPosition: 1,
+                receivedAt: Stamp(milliseconds: 5), outcome: .refused(.fork))
+        ])
+        #expect(try digest(2) != before)
+        #expect(try store.runner.replay(until: LogPosition(rawValue: 2)).events == 2)
+    }
+
     @Test func untilATimeEqualsAStoreOfTheEventsUntilThen() throws {
         let seed = Seed()
         var random = seed.generator()
@@ -153,6 +173,7 @@ import Testing
             try kept.log.recordReceipts(history.receipts)
             let report = try store.runner.replay(untilMilliseconds: time)
             #expect(report.digests == (try kept.liveDigests()), "\(seed), until \(time)")
+            #expect(report.events == UInt64(times.count { $0 <= time }), "\(seed), until \(time)")
         }
     }
 

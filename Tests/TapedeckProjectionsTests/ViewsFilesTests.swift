@@ -80,4 +80,55 @@ import Testing
         let none = try store.runner.rebuild([])
         #expect(none.projections.isEmpty)
     }
+
+    // MARK: - Pruning
+
+    /// A store whose projections have been read by two versions of a program, now by the newer.
+    private func storeOfTwoVersions() throws -> TestStore {
+        let store = try TestStore([BookHistory(version: 1)])
+        try store.append(NoteAdded(isbn: "1", reader: "r", text: "a"))
+        try store.touch()
+        try store.reopen(projections: [BookHistory(version: 2)])
+        try store.touch()
+        return store
+    }
+
+    @Test func filesOfAnotherVersionAreListedAndRemovedWhenAsked() throws {
+        let before = UInt64(Date().timeIntervalSince1970 * 1_000) - 2_000
+        let store = try storeOfTwoVersions()
+        let digests = try store.liveDigests()
+        let files = try store.runner.viewsFiles()
+        #expect(files.map(\.name) == ["views-1.mdb", "views-2.mdb"])
+        #expect(files.map(\.isOwn) == [false, true])
+        #expect(files.map(\.isOpen) == [false, true])
+        #expect(files.allSatisfy { $0.bytes > 0 && $0.usedAtMilliseconds > before })
+        #expect(try store.runner.pruneViews().map(\.name) == ["views-1.mdb"])
+        #expect(try store.viewsFiles() == ["views-2.mdb", "views-2.mdb-lock"])
+        #expect(try store.liveDigests() == digests)
+        #expect(try store.runner.pruneViews() == [])
+        // The older version builds its own again.
+        try store.reopen(projections: [BookHistory(version: 1)])
+        try store.append(NoteAdded(isbn: "1", reader: "r", text: "b"))
+        try store.checkVerifies()
+    }
+
+    @Test func filesThatAreOpenStay() async throws {
+        let store = try storeOfTwoVersions()
+        let other = ProjectionRunner(store.log, projections: [BookHistory(version: 1)])
+        try onThread { try other.read { _ in } }
+        #expect(try onThread { try store.runner.pruneViews() } == [])
+        // Another process learns of it from the lock.
+        await #expect(processExitsWith: .success) { [directory = store.directory as String] in
+            try ViewsFilesTests.checkNothingIsPruned(directory)
+        }
+        other.close()
+        #expect(try onThread { try store.runner.pruneViews() }.map(\.name) == ["views-1.mdb"])
+    }
+
+    private static func checkNothingIsPruned(_ directory: String) throws {
+        let log = try EventLog(opening: directory)
+        let runner = ProjectionRunner(log, projections: [BookHistory(version: 2)])
+        guard try runner.viewsFiles().map(\.isOpen) == [true, true], try runner.pruneViews() == []
+        else { throw PoisonError(description: "what another process has open is pruned") }
+    }
 }

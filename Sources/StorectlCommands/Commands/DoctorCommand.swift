@@ -10,17 +10,30 @@ struct DoctorCommand: ParsableCommand {
             A problem makes the exit code 3; a warning does not. Whether the stored bytes are \
             intact is checked by storectl verify.
 
+            --rebuild-index drops the index and makes it anew from the events, which are not \
+            touched. --prune removes projections that another version of this program, or another \
+            choice of query --winner and --rule, has left and that no process has open; whoever \
+            needs them builds them again.
+
             EXAMPLE:
               storectl doctor
-              storectl doctor --json
+              storectl doctor --rebuild-index
+              storectl doctor --prune --json
             """)
+
+    @Flag(help: "Make the index anew from the events: for one that is damaged.")
+    var rebuildIndex = false
+
+    @Flag(help: "Remove projections that this program does not use and nobody has open.")
+    var prune = false
 
     @OptionGroup var options: StoreOptions
 
     func run() throws {
         let directory = try options.directory()
         let findings = try options.withStore { store in
-            try Examination(store: store, directory: directory).findings()
+            let done = try repair(store)
+            return try done + Examination(store: store, directory: directory).findings()
         }
         let problems = findings.filter { $0.level == .problem }
         let failure = problems.first.map { first in
@@ -38,6 +51,25 @@ struct DoctorCommand: ParsableCommand {
             }
         }
         if let failure { throw ReportedFailure(.checkFailed, failure) }
+    }
+
+    /// Does what was asked for, and says what that was.
+    private func repair(_ store: TapedeckStore) throws -> [Finding] {
+        var done: [Finding] = []
+        if rebuildIndex {
+            try store.log.rebuildIndex()
+            let events = try store.log.currentHead().rawValue
+            done.append(.ok("index", "made anew of \(Figures.count(events, "event"))"))
+        }
+        if prune {
+            let removed = try store.projections.pruneViews()
+            let bytes = removed.reduce(0) { $0 + $1.bytes }
+            done.append(
+                .ok(
+                    "views files",
+                    "\(Figures.count(removed.count, "file")) removed, \(Figures.bytes(bytes))"))
+        }
+        return done
     }
 
     private func json(_ findings: [Finding], _ failure: CommandError?) -> JSON {

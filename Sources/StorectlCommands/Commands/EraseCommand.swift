@@ -1,5 +1,4 @@
 internal import ArgumentParser
-internal import Foundation
 internal import Tapedeck
 
 /// `storectl erase`.
@@ -26,12 +25,7 @@ struct EraseCommand: ParsableCommand {
                 .usage, "this would delete the store in \(directory) for ever",
                 hint: "storectl backup FILE keeps a copy; storectl erase --yes deletes")
         }
-        let files = try? StoreFiles(directory)
         try EventLog.erase(directory)
-        // Lock files, and what a rebuild that was cut off has left.
-        let others = (files?.leftovers.map(\.name) ?? []) + ["rebuild.lock"]
-        for name in others { unlink("\(directory)/\(name)") }
-        rmdir(directory)
         try options.print(["path": .text(directory), "erased": .init(true)]) { text in
             text.line("erased the store in \(directory)")
         }

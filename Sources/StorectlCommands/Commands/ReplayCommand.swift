@@ -9,8 +9,8 @@ struct ReplayCommand: ParsableCommand {
         discussion: """
             The tables are built beside the live ones, which serve until they are replaced. \
             --verify builds them only to compare: a difference makes the exit code 3. --until \
-            builds what was known at a position, or what had happened by a time, reports it and \
-            throws it away.
+            builds what the log held up to a position, or what had happened by a time, reports it and \
+            throws it away; receipts count as they are known today in both cases.
 
             Projections: \(VideoProjections.standard.all.map(\.name).joined(separator: ", ")).
 

@@ -30,6 +30,11 @@ struct VerifyCommand: ParsableCommand {
         if inProcess { try check() } else { try runChild() }
     }
 
+    private static func hint(for report: VerifyReport) -> String {
+        report.problems.allSatisfy { $0.kind == .index }
+            ? "the events are whole; storectl doctor --rebuild-index makes the index anew" : hint
+    }
+
     private func check() throws {
         let directory = try options.directory()
         CrashGuard.install(directory, isJSON: options.json, hint: VerifyCommand.hint)
@@ -48,7 +53,7 @@ struct VerifyCommand: ParsableCommand {
                 .damaged,
                 "the store in \(directory) has \(Figures.count(report.problemCount, "problem"));"
                     + " the first: \(VerifyCommand.text(problem))",
-                hint: VerifyCommand.hint)
+                hint: VerifyCommand.hint(for: report))
         }
         try options.print(VerifyCommand.json(report, seconds: seconds, damage)) {
             VerifyCommand.write(report, seconds: seconds, &$0)

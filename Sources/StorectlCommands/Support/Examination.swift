@@ -36,6 +36,8 @@ struct Examination {
     static let freeBytesMin: UInt64 = 100_000_000
     /// How far the newest event may lie in the future.
     static let futureMillisecondsMax: UInt64 = 86_400_000
+    /// Files of other versions that were not used for so long are worth a word: thirty days.
+    static let unusedMillisecondsMax: UInt64 = 30 * 86_400_000
     /// Frozen keys that are told one by one.
     static let frozenListedMax = 20
 
@@ -77,7 +79,13 @@ struct Examination {
     }
 
     private func index() throws -> [Finding] {
-        let waiting = try store.log.unindexedCount()
+        let waiting: UInt64
+        do throws(LogError) {
+            waiting = try store.log.unindexedCount()
+        } catch {
+            guard error.code == .damaged else { throw error }
+            return [.problem("index", error.message, error.hint ?? "restore a backup")]
+        }
         guard waiting > Examination.behindMax else {
             return [.ok("index", "\(Figures.count(waiting, "event")) to be indexed")]
         }
@@ -135,17 +143,40 @@ struct Examination {
                     "\(Figures.count(left.count, "file")) left by what was cut off,"
                         + " \(Figures.bytes(bytes))", "storectl replay removes them"))
         }
-        guard findings.isEmpty else { return findings }
-        return [
-            .ok(
-                "views files",
-                "\(Figures.count(files.views.count, "file")), \(Figures.bytes(files.viewsBytes))")
-        ]
+        if findings.isEmpty {
+            findings.append(
+                .ok(
+                    "views files",
+                    "\(Figures.count(files.views.count, "file")), \(Figures.bytes(files.viewsBytes))"
+                ))
+        }
+        return try findings + foreignFiles()
+    }
+
+    /// The files that serve another version of this program, or another choice of parameters.
+    private func foreignFiles() throws -> [Finding] {
+        let now = EventLog.Options.systemMilliseconds()
+        return try store.projections.viewsFiles().filter { !$0.isOwn }.map { file in
+            let message =
+                "\(file.name), \(Figures.bytes(file.bytes)), serves another version or choice of"
+                + " projections; last used \(TimeArgument.text(Int64(clamping: file.usedAtMilliseconds)))"
+                + (file.isOpen ? ", open now" : "")
+            let isOld = now > file.usedAtMilliseconds + Examination.unusedMillisecondsMax
+            guard isOld, !file.isOpen else { return .ok("views files", message) }
+            return .warning("views files", message, "storectl doctor --prune removes it")
+        }
     }
 
     private func readers() -> [Finding] {
-        // Opening the files has already let go of readers whose processes have died.
-        [.ok("readers", "what processes that died had held is free again")]
+        // Opening the log has let go of them already.
+        let cleared = store.log.staleReadersCleared
+        guard cleared > 0 else { return [.ok("readers", "none that a dead process has left")] }
+        return [
+            .ok(
+                "readers",
+                "\(Figures.count(cleared, "reader")) of dead processes cleared; the log can use again"
+                    + " what they had kept")
+        ]
     }
 
     private func diskSpace(_ files: StoreFiles) -> [Finding] {

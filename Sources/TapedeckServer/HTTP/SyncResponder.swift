@@ -128,7 +128,9 @@ struct SyncResponder: HTTPResponder {
             let message = try WireLineageRequest(decoding: bytes, as: headers.format)
             let cursor = try cursor(message.hasCursor ? message.cursor : nil)
             _ = try origin(message.origin)
-            return try render(try await storage.renewLineage(space, cursor: cursor), headers)
+            return try render(
+                try await storage.renewLineage(
+                    space, cursor: cursor, proof: try proof(message.receipt)), headers)
         case .push:
             let message = try WirePushRequest(decoding: bytes, as: headers.format)
             return try render(try await push(message, space), headers)
@@ -142,6 +144,17 @@ struct SyncResponder: HTTPResponder {
         case .live, .health, .metrics:
             throw HTTPFailure.methodNotAllowed(route)
         }
+    }
+
+    private func proof(_ bytes: Data) throws -> Receipt? {
+        if bytes.isEmpty { return nil }
+        let receipt = bytes.withUnsafeBytes { bytes -> Receipt? in
+            var reader = ByteReader(bytes)
+            let receipt = reader.receipt()
+            return reader.isAtEnd ? receipt : nil
+        }
+        guard let receipt else { throw ServerError(.malformedRequest, "a receipt makes no sense") }
+        return receipt
     }
 
     private func handshake(
@@ -167,7 +180,8 @@ struct SyncResponder: HTTPResponder {
                 .tooLarge, "a push is larger than \(SyncLimits.pushBytesMax) bytes",
                 hint: "send less at a time")
         }
-        let answer = try await storage.push(space, lineage: lineage, entries: message.entries)
+        let answer = try await storage.push(
+            space, lineage: lineage, entries: message.entries, bases: message.bases)
         metrics.count(answer)
         return answer
     }

@@ -8,6 +8,7 @@ struct InMemorySpace: SpaceRows, Sendable {
     private var entries: [Entry] = []
     /// The positions of each origin's events, by their sequences from 1.
     private var positions: [OriginID: [UInt64]] = [:]
+    private var chains: [OriginID: HashChain] = [:]
     private var receipts: [ReceiptName: UInt64] = [:]
 
     private struct Entry {
@@ -30,8 +31,13 @@ struct InMemorySpace: SpaceRows, Sendable {
 
     func lastSequence(of origin: OriginID) -> UInt64 { UInt64(positions[origin]?.count ?? 0) }
 
-    func origins() -> [(origin: OriginID, lastSequence: UInt64)] {
-        positions.map { ($0.key, UInt64($0.value.count)) }.sorted { $0.0 < $1.0 }
+    func chain(of origin: OriginID) -> HashChain { chains[origin] ?? HashChain() }
+
+    func origins() -> [KnownOrigin] {
+        positions.map {
+            KnownOrigin(
+                origin: $0.key, lastSequence: UInt64($0.value.count), chain: chain(of: $0.key))
+        }.sorted { $0.origin < $1.origin }
     }
 
     func position(of event: EventID) throws -> UInt64 {
@@ -70,7 +76,8 @@ struct InMemorySpace: SpaceRows, Sendable {
                 kind: entry.kind, body: Array(entry.body)))
     }
 
-    mutating func note(_ event: EventID, at position: UInt64) {
+    mutating func note(_ event: EventID, chain: HashChain, at position: UInt64) {
+        chains[event.origin] = chain
         positions[event.origin, default: []].append(position)
     }
 

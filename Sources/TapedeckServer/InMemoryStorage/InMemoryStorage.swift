@@ -57,11 +57,12 @@ package final class InMemoryStorage: ServerStorage {
     }
 
     package func push(
-        _ space: SpaceID, lineage: LineageID, entries: Data
+        _ space: SpaceID, lineage: LineageID, entries: Data, bases: [WireOriginState]
     ) throws(ServerError) -> WirePushResponse {
         try change(space) { rows in
             try entries.withUnsafeBytes { bytes in
-                try rows.push(lineage, bytes, now: self.now(), refuses: self.policy)
+                try rows.push(
+                    lineage, bytes, bases: bases, now: self.now(), refuses: self.policy)
             }
         }
     }
@@ -73,10 +74,10 @@ package final class InMemoryStorage: ServerStorage {
     }
 
     package func renewLineage(
-        _ space: SpaceID, cursor: SyncCursor
+        _ space: SpaceID, cursor: SyncCursor, proof: Receipt?
     ) throws(ServerError) -> WireHandshakeResponse {
         try change(space) { rows in
-            _ = try rows.renewLineage(cursor, fresh: self.randomLineage)
+            _ = try rows.renewLineage(cursor, proof: proof, fresh: self.randomLineage)
             return try rows.handshake(now: self.now())
         }
     }

@@ -18,6 +18,7 @@ struct LMDBSpaceRows: SpaceRows {
     /// The end of an origin's events.
     private struct Tail {
         var lastSequence: UInt64
+        var chain = HashChain()
         var segment: Segment?
         var isChanged = false
     }
@@ -54,6 +55,7 @@ struct LMDBSpaceRows: SpaceRows {
         for (origin, tail) in tails where tail.isChanged {
             var last: [UInt8] = []
             last.appendLittleEndian(tail.lastSequence)
+            last.append(contentsOf: tail.chain.bytes)
             try transaction.seal(tables.origins, RowKey.origin(space, origin), last)
             if let segment = tail.segment { try write(segment, of: origin) }
         }
@@ -76,10 +78,11 @@ struct LMDBSpaceRows: SpaceRows {
             tables.origins, RowKey.origin(space, origin), named: "origins")
         {
             var reader = ByteReader(row)
-            guard let last = reader.littleEndian(UInt64.self) else {
-                throw ServerError.damagedRow("origins", space)
-            }
+            guard let last = reader.littleEndian(UInt64.self),
+                let chain = reader.slice(reader.remaining).flatMap({ HashChain(Array($0)) })
+            else { throw ServerError.damagedRow("origins", space) }
             tail.lastSequence = last
+            tail.chain = chain
             tail.segment = try segment(of: EventID(origin: origin, sequence: last))
         }
         tails[origin] = tail
@@ -109,6 +112,8 @@ struct LMDBSpaceRows: SpaceRows {
         try tail(of: origin).lastSequence
     }
 
+    mutating func chain(of origin: OriginID) throws -> HashChain { try tail(of: origin).chain }
+
     mutating func position(of event: EventID) throws -> UInt64 {
         let tail = try tail(of: event.origin)
         if let position = tail.segment?.position(of: event.sequence) { return position }
@@ -118,9 +123,10 @@ struct LMDBSpaceRows: SpaceRows {
         return position
     }
 
-    mutating func note(_ event: EventID, at position: UInt64) throws {
+    mutating func note(_ event: EventID, chain: HashChain, at position: UInt64) throws {
         var tail = try tail(of: event.origin)
         tail.lastSequence = event.sequence
+        tail.chain = chain
         tail.isChanged = true
         if var segment = tail.segment, segment.firstPosition + segment.count == position {
             segment.count += 1
@@ -133,8 +139,8 @@ struct LMDBSpaceRows: SpaceRows {
         tails[event.origin] = tail
     }
 
-    func origins() throws -> [(origin: OriginID, lastSequence: UInt64)] {
-        var found: [(origin: OriginID, lastSequence: UInt64)] = []
+    func origins() throws -> [KnownOrigin] {
+        var found: [KnownOrigin] = []
         let prefix = RowKey.space(space)
         let cursor = try transaction.cursor(tables.origins)
         var row = try cursor.seek(prefix)
@@ -144,8 +150,12 @@ struct LMDBSpaceRows: SpaceRows {
                 let high = name.bigEndian(UInt64.self), let low = name.bigEndian(UInt64.self)
             else { throw ServerError.damagedRow("origins", space) }
             var reader = ByteReader(value)
+            guard let last = reader.littleEndian(UInt64.self),
+                let chain = reader.slice(reader.remaining).flatMap({ HashChain(Array($0)) })
+            else { throw ServerError.damagedRow("origins", space) }
             found.append(
-                (OriginID(high: high, low: low), reader.littleEndian(UInt64.self) ?? 0))
+                KnownOrigin(
+                    origin: OriginID(high: high, low: low), lastSequence: last, chain: chain))
             row = try cursor.next()
         }
         return found

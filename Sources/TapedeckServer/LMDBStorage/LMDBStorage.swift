@@ -190,21 +190,22 @@ package final class LMDBStorage: ServerStorage {
     // MARK: - Writing
 
     package func push(
-        _ space: SpaceID, lineage: LineageID, entries: Data
+        _ space: SpaceID, lineage: LineageID, entries: Data, bases: [WireOriginState]
     ) async throws(ServerError) -> WirePushResponse {
         try await changing(space, byteCount: entries.count) { rows in
             try entries.withUnsafeBytes { bytes in
                 try rows.push(
-                    lineage, bytes, now: self.options.now(), refuses: self.options.refuses)
+                    lineage, bytes, bases: bases, now: self.options.now(),
+                    refuses: self.options.refuses)
             }
         }
     }
 
     package func renewLineage(
-        _ space: SpaceID, cursor: SyncCursor
+        _ space: SpaceID, cursor: SyncCursor, proof: Receipt?
     ) async throws(ServerError) -> WireHandshakeResponse {
         try await changing(space, byteCount: 0) { rows in
-            _ = try rows.renewLineage(cursor, fresh: self.options.randomLineage)
+            _ = try rows.renewLineage(cursor, proof: proof, fresh: self.options.randomLineage)
             return try rows.handshake(now: self.options.now())
         }
     }

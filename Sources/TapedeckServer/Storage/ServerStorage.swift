@@ -20,7 +20,7 @@ package protocol ServerStorage: Sendable {
     ///
     /// Throws `.lineageChanged`, `.damaged`, `.diskFull`, `.unavailable` (too many wait).
     func push(
-        _ space: SpaceID, lineage: LineageID, entries: Data
+        _ space: SpaceID, lineage: LineageID, entries: Data, bases: [WireOriginState]
     ) async throws(ServerError) -> WirePushResponse
 
     /// The entries behind a cursor: about `bytesMax` bytes, but one at least if there is one.
@@ -30,9 +30,9 @@ package protocol ServerStorage: Sendable {
         _ space: SpaceID, after cursor: SyncCursor, bytesMax: Int, origin: OriginID?
     ) async throws(ServerError) -> WirePullResponse
 
-    /// Begins a new lineage, if the cursor proves that this one has lost what was read; the log stays.
+    /// Begins a new lineage, if the cursor or a receipt of this one proves a loss; the log stays.
     func renewLineage(
-        _ space: SpaceID, cursor: SyncCursor
+        _ space: SpaceID, cursor: SyncCursor, proof: Receipt?
     ) async throws(ServerError) -> WireHandshakeResponse
 
     /// Where a space's log stands.
@@ -70,4 +70,20 @@ package struct StorageCounts: Hashable, Sendable {
     package var commitSeconds = 0.0
 
     package init() {}
+}
+
+extension ServerStorage {
+    /// `push` by a device that says nothing of the histories before.
+    package func push(
+        _ space: SpaceID, lineage: LineageID, entries: Data
+    ) async throws(ServerError) -> WirePushResponse {
+        try await push(space, lineage: lineage, entries: entries, bases: [])
+    }
+
+    /// `renewLineage` by what was read alone.
+    package func renewLineage(
+        _ space: SpaceID, cursor: SyncCursor
+    ) async throws(ServerError) -> WireHandshakeResponse {
+        try await renewLineage(space, cursor: cursor, proof: nil)
+    }
 }

@@ -13,6 +13,7 @@ extension SpaceRows {
             var origin = WireOriginState()
             origin.origin = known.origin.data
             origin.lastSequence = known.lastSequence
+            origin.chain = Data(known.chain.bytes)
             return origin
         }
         answer.timeMilliseconds = now
@@ -82,11 +83,25 @@ extension SpaceRows {
         return try withEntry(at: cursor.position) { $0.digest == cursor.digest }
     }
 
-    /// Begins a new lineage where the cursor proves a loss; says whether it did.
+    /// Whether an event stands where a receipt of this lineage says.
+    private func holds(_ receipt: Receipt) throws -> Bool {
+        guard (1...max(1, state.head)).contains(receipt.serverPosition), state.head > 0 else {
+            return false
+        }
+        return try withEntry(at: receipt.serverPosition) { stored in
+            stored.kind == .event && CanonicalView.id(of: stored.body) == receipt.event
+                && stored.receivedAt == receipt.receivedAt
+        }
+    }
+
+    /// Begins a new lineage where the cursor or the receipt proves a loss; says whether it did.
     package mutating func renewLineage(
-        _ cursor: SyncCursor, fresh: () -> LineageID
+        _ cursor: SyncCursor, proof: Receipt?, fresh: () -> LineageID
     ) throws -> Bool {
-        guard cursor.lineage == state.lineage, try !holds(cursor) else { return false }
+        guard cursor.lineage == state.lineage else { return false }
+        var isLost = try !holds(cursor)
+        if !isLost, let proof, proof.lineage == state.lineage { isLost = try !holds(proof) }
+        guard isLost else { return false }
         state.lineage = fresh()
         return true
     }

@@ -21,14 +21,18 @@ extension SpaceRows {
     /// Throws `ServerError`: `.lineageChanged`; `.damaged`, after which the entries before it are
     /// taken and may be made to count.
     package mutating func push(
-        _ lineage: LineageID, _ entries: UnsafeRawBufferPointer, now: UInt64,
-        refuses policy: RefusalPolicy
+        _ lineage: LineageID, _ entries: UnsafeRawBufferPointer,
+        bases: [WireOriginState] = [], now: UInt64, refuses policy: RefusalPolicy
     ) throws -> WirePushResponse {
         guard lineage == state.lineage else {
             throw ServerError.lineageChanged(state.lineage, space)
         }
         var answer = WirePushResponse()
         answer.lineage = lineage.data
+        if let problem = try forked(bases) {
+            answer.problem = problem
+            return answer
+        }
         var reader = SyncEntryReader(entries)
         var index: UInt64 = 0
         while !reader.isAtEnd {
@@ -52,6 +56,20 @@ extension SpaceRows {
             index += 1
         }
         return answer
+    }
+
+    /// An origin of which the device's history and ours differ before the events that are pushed.
+    private mutating func forked(_ bases: [WireOriginState]) throws -> WireProblem? {
+        for base in bases {
+            guard let origin = OriginID(base.origin), let chain = HashChain([UInt8](base.chain)),
+                base.lastSequence > 0, try lastSequence(of: origin) == base.lastSequence,
+                try self.chain(of: origin) != chain
+            else { continue }
+            return WireProblem(
+                .fork, of: EventID(origin: origin, sequence: 0),
+                "the server has another history of \(origin)")
+        }
+        return nil
     }
 
     private mutating func take(
@@ -97,7 +115,9 @@ extension SpaceRows {
             refusal.map { (1...Receipt.codeLengthMax).contains($0.utf8.count) } ?? true,
             "the code of a refusal is empty or too long")
         let place = try append(.event, view.bytes, refusal: refusal, now: now)
-        try note(id, at: place.position)
+        var chain = try chain(of: id.origin)
+        chain.add(view.bytes)
+        try note(id, chain: chain, at: place.position)
         return .placed(place, isFresh: true)
     }
 

@@ -29,6 +29,13 @@ package struct StoredEntry {
     package var body: UnsafeRawBufferPointer
 }
 
+/// What a space knows of an origin.
+package struct KnownOrigin: Hashable, Sendable {
+    package var origin: OriginID
+    package var lastSequence: UInt64
+    package var chain: HashChain
+}
+
 /// The rows of one space's log, as the sequencing logic sees them (`SpaceRows+Push.swift` and its
 /// neighbours): synchronous, so that a transaction can be around it, and a simulator.
 ///
@@ -39,8 +46,10 @@ package protocol SpaceRows {
 
     /// The last sequence of an origin that has a position; 0 where none has.
     mutating func lastSequence(of origin: OriginID) throws -> UInt64
-    /// Every origin with its last sequence, in byte order.
-    func origins() throws -> [(origin: OriginID, lastSequence: UInt64)]
+    /// The hash chain of an origin as of its last sequence.
+    mutating func chain(of origin: OriginID) throws -> HashChain
+    /// Every origin with its last sequence and its chain, in byte order.
+    func origins() throws -> [KnownOrigin]
     /// Where an event stands whose sequence is not above its origin's last.
     mutating func position(of event: EventID) throws -> UInt64
     /// Where the last receipt of an event from a lineage stands; nil where there is none.
@@ -52,8 +61,8 @@ package protocol SpaceRows {
 
     /// Adds the entry behind the head; the caller has set `state`.
     mutating func add(_ entry: StoredEntry) throws
-    /// Notes that an event stands at a position, as its origin's last.
-    mutating func note(_ event: EventID, at position: UInt64) throws
+    /// Notes that an event stands at a position, as its origin's last, and the origin's chain.
+    mutating func note(_ event: EventID, chain: HashChain, at position: UInt64) throws
     /// Notes that a receipt stands at a position.
     mutating func note(_ receipt: Receipt, at position: UInt64) throws
 }

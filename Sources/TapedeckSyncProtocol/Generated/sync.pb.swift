@@ -63,6 +63,9 @@ package nonisolated struct WireOriginState: Sendable {
   /// The last sequence that has a position.
   package var lastSequence: UInt64 = 0
 
+  /// The origin's hash chain as of that event: 32 bytes (schema/storage/v1.md).
+  package var chain: Data = Data()
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
@@ -131,6 +134,10 @@ package nonisolated struct WireLineageRequest: Sendable {
 
   package var origin: Data = Data()
 
+  /// A receipt of this lineage, as an export holds it: proof of a loss, too, where the server does not
+  /// have the event at that position any more.
+  package var receipt: Data = Data()
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
@@ -151,6 +158,10 @@ package nonisolated struct WirePushRequest: Sendable {
   ///   kind 1: an event's canonical bytes (schema/storage/v1.md)
   ///   kind 2: a receipt of an earlier lineage, as an export holds it; of an event that the server has
   package var entries: Data = Data()
+
+  /// For each origin of which events are pushed: the device's state before the first of them. Where the
+  /// server's last sequence is that one, its chain has to be the same, else the push ends in a fork.
+  package var bases: [WireOriginState] = []
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -235,7 +246,8 @@ package nonisolated struct WireProblem: Sendable {
     /// The event does not follow on its origin's last; `sequence` is the one that would.
     case gap // = 1
 
-    /// The server has another event under this name; `sequence` is the first such.
+    /// The server has another event under this name. `sequence` is the first such, or 0 where only the
+    /// chains differ: then it lies before the events that were pushed.
     case fork // = 2
 
     /// The entry is not one.
@@ -427,7 +439,7 @@ nonisolated extension WireCursor: SwiftProtobuf.Message, SwiftProtobuf._MessageI
 
 nonisolated extension WireOriginState: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".OriginState"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}origin\0\u{3}last_sequence\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}origin\0\u{3}last_sequence\0\u{1}chain\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -437,6 +449,7 @@ nonisolated extension WireOriginState: SwiftProtobuf.Message, SwiftProtobuf._Mes
       switch fieldNumber {
       case 1: try { try decoder.decodeSingularBytesField(value: &self.origin) }()
       case 2: try { try decoder.decodeSingularUInt64Field(value: &self.lastSequence) }()
+      case 3: try { try decoder.decodeSingularBytesField(value: &self.chain) }()
       default: break
       }
     }
@@ -449,12 +462,16 @@ nonisolated extension WireOriginState: SwiftProtobuf.Message, SwiftProtobuf._Mes
     if self.lastSequence != 0 {
       try visitor.visitSingularUInt64Field(value: self.lastSequence, fieldNumber: 2)
     }
+    if !self.chain.isEmpty {
+      try visitor.visitSingularBytesField(value: self.chain, fieldNumber: 3)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
   package static func ==(lhs: WireOriginState, rhs: WireOriginState) -> Bool {
     if lhs.origin != rhs.origin {return false}
     if lhs.lastSequence != rhs.lastSequence {return false}
+    if lhs.chain != rhs.chain {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -552,7 +569,7 @@ nonisolated extension WireHandshakeResponse: SwiftProtobuf.Message, SwiftProtobu
 
 nonisolated extension WireLineageRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".LineageRequest"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}cursor\0\u{1}origin\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}cursor\0\u{1}origin\0\u{1}receipt\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -562,6 +579,7 @@ nonisolated extension WireLineageRequest: SwiftProtobuf.Message, SwiftProtobuf._
       switch fieldNumber {
       case 1: try { try decoder.decodeSingularMessageField(value: &self._cursor) }()
       case 2: try { try decoder.decodeSingularBytesField(value: &self.origin) }()
+      case 3: try { try decoder.decodeSingularBytesField(value: &self.receipt) }()
       default: break
       }
     }
@@ -578,12 +596,16 @@ nonisolated extension WireLineageRequest: SwiftProtobuf.Message, SwiftProtobuf._
     if !self.origin.isEmpty {
       try visitor.visitSingularBytesField(value: self.origin, fieldNumber: 2)
     }
+    if !self.receipt.isEmpty {
+      try visitor.visitSingularBytesField(value: self.receipt, fieldNumber: 3)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
   package static func ==(lhs: WireLineageRequest, rhs: WireLineageRequest) -> Bool {
     if lhs._cursor != rhs._cursor {return false}
     if lhs.origin != rhs.origin {return false}
+    if lhs.receipt != rhs.receipt {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -591,7 +613,7 @@ nonisolated extension WireLineageRequest: SwiftProtobuf.Message, SwiftProtobuf._
 
 nonisolated extension WirePushRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".PushRequest"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}lineage\0\u{1}entries\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}lineage\0\u{1}entries\0\u{1}bases\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -601,6 +623,7 @@ nonisolated extension WirePushRequest: SwiftProtobuf.Message, SwiftProtobuf._Mes
       switch fieldNumber {
       case 1: try { try decoder.decodeSingularBytesField(value: &self.lineage) }()
       case 2: try { try decoder.decodeSingularBytesField(value: &self.entries) }()
+      case 3: try { try decoder.decodeRepeatedMessageField(value: &self.bases) }()
       default: break
       }
     }
@@ -613,12 +636,16 @@ nonisolated extension WirePushRequest: SwiftProtobuf.Message, SwiftProtobuf._Mes
     if !self.entries.isEmpty {
       try visitor.visitSingularBytesField(value: self.entries, fieldNumber: 2)
     }
+    if !self.bases.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.bases, fieldNumber: 3)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
   package static func ==(lhs: WirePushRequest, rhs: WirePushRequest) -> Bool {
     if lhs.lineage != rhs.lineage {return false}
     if lhs.entries != rhs.entries {return false}
+    if lhs.bases != rhs.bases {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

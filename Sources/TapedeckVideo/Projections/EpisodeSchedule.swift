@@ -67,40 +67,24 @@ public struct EpisodeSchedule: Projection {
     }
 }
 
-extension EpisodeScheduled {
-    /// Takes over what a newer sighting says.
-    mutating func merge(newer: EpisodeScheduled) {
-        episode = newer.episode
-        show = newer.show
-        for field in newer.cleared { clear(field) }
-        if newer.hasShowUpdated { showUpdated = newer.showUpdated }
-        if newer.hasName { name = newer.name }
-        if newer.hasSeason { season = newer.season }
-        if newer.hasNumber { number = newer.number }
-        if newer.hasType { type = newer.type }
-        if newer.hasAirdate { airdate = newer.airdate }
-        if newer.hasAirtime { airtime = newer.airtime }
-        if newer.hasAirstamp { airstamp = newer.airstamp }
-        if newer.hasRuntimeMinutes { runtimeMinutes = newer.runtimeMinutes }
-        if newer.hasImage { image = newer.image }
-        if newer.hasSummary { summary = newer.summary }
-    }
-
-    private mutating func clear(_ field: String) {
-        switch field {
-        case "name": clearName()
-        case "season": clearSeason()
-        case "number": clearNumber()
-        case "type": clearType()
-        case "airdate": clearAirdate()
-        case "airtime": clearAirtime()
-        case "airstamp": clearAirstamp()
-        case "runtimeMinutes": clearRuntimeMinutes()
-        case "image": clearImage()
-        case "summary": clearSummary()
-        default: break
-        }
-    }
+extension EpisodeScheduled: Sighting {
+    static let sightingFields: [SightingField<EpisodeScheduled>] = [
+        SightingField(\.episode),
+        SightingField(\.show),
+        SightingField(\.hasShowUpdated, \.showUpdated),
+        SightingField("name", \.hasName, \.name) { $0.clearName() },
+        SightingField("season", \.hasSeason, \.season) { $0.clearSeason() },
+        SightingField("number", \.hasNumber, \.number) { $0.clearNumber() },
+        SightingField("type", \.hasType, \.type) { $0.clearType() },
+        SightingField("airdate", \.hasAirdate, \.airdate) { $0.clearAirdate() },
+        SightingField("airtime", \.hasAirtime, \.airtime) { $0.clearAirtime() },
+        SightingField("airstamp", \.hasAirstamp, \.airstamp) { $0.clearAirstamp() },
+        SightingField("runtimeMinutes", \.hasRuntimeMinutes, \.runtimeMinutes) {
+            $0.clearRuntimeMinutes()
+        },
+        SightingField("image", \.hasImage, \.image) { $0.clearImage() },
+        SightingField("summary", \.hasSummary, \.summary) { $0.clearSummary() },
+    ]
 
     // Writing fails only for required fields, which proto3 does not have.
     fileprivate var plainBytes: [UInt8] { (try? serializedBytes()) ?? [] }

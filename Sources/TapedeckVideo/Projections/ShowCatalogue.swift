@@ -56,49 +56,30 @@ public struct ShowCatalogue: Projection {
     }
 }
 
-extension ShowObserved {
-    /// Takes over what a newer sighting says.
-    mutating func merge(newer: ShowObserved) {
-        show = newer.show
-        for field in newer.cleared { clear(field) }
-        if newer.hasUpdated { updated = newer.updated }
-        if newer.hasName { name = newer.name }
-        if newer.hasNetwork { network = newer.network }
-        if newer.hasWebChannel { webChannel = newer.webChannel }
-        if !newer.genres.isEmpty { genres = newer.genres }
-        if newer.hasSummary { summary = newer.summary }
-        if newer.hasImage { image = newer.image }
-        if newer.hasRuntimeMinutes { runtimeMinutes = newer.runtimeMinutes }
-        if newer.hasAverageRuntimeMinutes { averageRuntimeMinutes = newer.averageRuntimeMinutes }
-        if newer.hasType { type = newer.type }
-        if newer.hasLanguage { language = newer.language }
-        if newer.hasStatus { status = newer.status }
-        if newer.hasPremiered { premiered = newer.premiered }
-        if newer.hasEnded { ended = newer.ended }
-        if newer.hasOfficialSite { officialSite = newer.officialSite }
-        if newer.hasSchedule { schedule = newer.schedule }
-        if newer.hasExternals { externals = newer.externals }
-    }
+extension ShowObserved: Sighting {
+    private var hasGenres: Bool { !genres.isEmpty }
 
-    private mutating func clear(_ field: String) {
-        switch field {
-        case "name": clearName()
-        case "network": clearNetwork()
-        case "webChannel": clearWebChannel()
-        case "genres": genres = []
-        case "summary": clearSummary()
-        case "image": clearImage()
-        case "runtimeMinutes": clearRuntimeMinutes()
-        case "averageRuntimeMinutes": clearAverageRuntimeMinutes()
-        case "type": clearType()
-        case "language": clearLanguage()
-        case "status": clearStatus()
-        case "premiered": clearPremiered()
-        case "ended": clearEnded()
-        case "officialSite": clearOfficialSite()
-        case "schedule": clearSchedule()
-        case "externals": clearExternals()
-        default: break
-        }
-    }
+    static let sightingFields: [SightingField<ShowObserved>] = [
+        SightingField(\.show),
+        SightingField(\.hasUpdated, \.updated),
+        SightingField("name", \.hasName, \.name) { $0.clearName() },
+        SightingField("network", \.hasNetwork, \.network) { $0.clearNetwork() },
+        SightingField("webChannel", \.hasWebChannel, \.webChannel) { $0.clearWebChannel() },
+        SightingField("genres", \.hasGenres, \.genres) { $0.genres = [] },
+        SightingField("summary", \.hasSummary, \.summary) { $0.clearSummary() },
+        SightingField("image", \.hasImage, \.image) { $0.clearImage() },
+        SightingField("runtimeMinutes", \.hasRuntimeMinutes, \.runtimeMinutes) {
+            $0.clearRuntimeMinutes()
+        },
+        SightingField("averageRuntimeMinutes", \.hasAverageRuntimeMinutes, \.averageRuntimeMinutes)
+        { $0.clearAverageRuntimeMinutes() },
+        SightingField("type", \.hasType, \.type) { $0.clearType() },
+        SightingField("language", \.hasLanguage, \.language) { $0.clearLanguage() },
+        SightingField("status", \.hasStatus, \.status) { $0.clearStatus() },
+        SightingField("premiered", \.hasPremiered, \.premiered) { $0.clearPremiered() },
+        SightingField("ended", \.hasEnded, \.ended) { $0.clearEnded() },
+        SightingField("officialSite", \.hasOfficialSite, \.officialSite) { $0.clearOfficialSite() },
+        SightingField("schedule", \.hasSchedule, \.schedule) { $0.clearSchedule() },
+        SightingField("externals", \.hasExternals, \.externals) { $0.clearExternals() },
+    ]
 }

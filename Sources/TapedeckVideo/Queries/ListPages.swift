@@ -6,14 +6,7 @@ public struct DuplicatesPage: Codable, Hashable, Sendable {
     /// The videos, by their keys.
     public var videos: [DuplicateEntry]
     /// The cursor of the next page; nil on the last.
-    public var next: String?
-
-    /// Writes all fields, also those that are nil.
-    public func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(videos, forKey: .videos)
-        try container.encode(next, forKey: .next)
-    }
+    @NullWhenNil public var next: String?
 }
 
 /// A video that was shared more than once.
@@ -21,20 +14,11 @@ public struct DuplicateEntry: Codable, Hashable, Sendable {
     /// The video, as `provider:id`.
     public var key: String
     /// The id of the broadcast that stands for all.
-    public var winner: String?
+    @NullWhenNil public var winner: String?
     /// The ids of its broadcasts, oldest first.
     public var broadcasts: [String]
     /// How many broadcasts there are of it.
     public var broadcastCount: Int
-
-    /// Writes all fields, also those that are nil.
-    public func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(key, forKey: .key)
-        try container.encode(winner, forKey: .winner)
-        try container.encode(broadcasts, forKey: .broadcasts)
-        try container.encode(broadcastCount, forKey: .broadcastCount)
-    }
 }
 
 /// A page of the videos to be seen later.
@@ -42,14 +26,7 @@ public struct WatchLaterPage: Codable, Hashable, Sendable {
     /// The videos, the one marked first in front.
     public var videos: [WatchLaterEntry]
     /// The cursor of the next page; nil on the last.
-    public var next: String?
-
-    /// Writes all fields, also those that are nil.
-    public func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(videos, forKey: .videos)
-        try container.encode(next, forKey: .next)
-    }
+    @NullWhenNil public var next: String?
 }
 
 /// A video to be seen later.
@@ -65,14 +42,7 @@ public struct AnswersPage: Codable, Hashable, Sendable {
     /// The answers, the one handed in last first.
     public var answers: [AnswerEntry]
     /// The cursor of the next page; nil on the last.
-    public var next: String?
-
-    /// Writes all fields, also those that are nil.
-    public func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(answers, forKey: .answers)
-        try container.encode(next, forKey: .next)
-    }
+    @NullWhenNil public var next: String?
 }
 
 /// An answer that was handed in.
@@ -88,29 +58,17 @@ public struct AnswerEntry: Codable, Hashable, Sendable {
     /// The answer's id.
     public var id: String
     /// The question's id.
-    public var question: String?
+    @NullWhenNil public var question: String?
     /// Whether it can be watched.
     public var state: State
     /// How long it is.
-    public var durationSeconds: Double?
+    @NullWhenNil public var durationSeconds: Double?
     /// Where it can be watched.
-    public var videoUrl: String?
+    @NullWhenNil public var videoUrl: String?
     /// Where its still picture is.
-    public var thumbnailUrl: String?
+    @NullWhenNil public var thumbnailUrl: String?
     /// How many comments were posted about it here.
     public var commentCount: Int
-
-    /// Writes all fields, also those that are nil.
-    public func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(id, forKey: .id)
-        try container.encode(question, forKey: .question)
-        try container.encode(state, forKey: .state)
-        try container.encode(durationSeconds, forKey: .durationSeconds)
-        try container.encode(videoUrl, forKey: .videoUrl)
-        try container.encode(thumbnailUrl, forKey: .thumbnailUrl)
-        try container.encode(commentCount, forKey: .commentCount)
-    }
 }
 
 extension VideoQueries {

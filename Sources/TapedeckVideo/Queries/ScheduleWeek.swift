@@ -17,44 +17,27 @@ public struct ScheduleWeek: Codable, Hashable, Sendable {
         /// TVmaze's id.
         public var id: Int64
         /// The name of its show.
-        public var show: String?
+        @NullWhenNil public var show: String?
         /// TVmaze's id of its show.
         public var showId: Int64
         /// Its name.
-        public var name: String?
+        @NullWhenNil public var name: String?
         /// Its season.
-        public var season: Int64?
+        @NullWhenNil public var season: Int64?
         /// Its number in the season; nil for specials.
-        public var number: Int64?
+        @NullWhenNil public var number: Int64?
         /// When it begins.
         public var startsAt: UTCTime
         /// Whether the time of day is known; if not, `startsAt` is TVmaze's noon of that day.
         public var timeKnown: Bool
         /// How long it is.
-        public var runtimeMinutes: Int?
+        @NullWhenNil public var runtimeMinutes: Int?
         /// The name of the network or web channel for whose sake it is listed.
-        public var network: String?
+        @NullWhenNil public var network: String?
         /// The address of its picture, else of its show's.
-        public var image: String?
+        @NullWhenNil public var image: String?
         /// What it is about, as plain text.
-        public var summary: String?
-
-        /// Writes all fields, also those that are nil.
-        public func encode(to encoder: any Encoder) throws {
-            var container = encoder.container(keyedBy: CodingKeys.self)
-            try container.encode(id, forKey: .id)
-            try container.encode(show, forKey: .show)
-            try container.encode(showId, forKey: .showId)
-            try container.encode(name, forKey: .name)
-            try container.encode(season, forKey: .season)
-            try container.encode(number, forKey: .number)
-            try container.encode(startsAt, forKey: .startsAt)
-            try container.encode(timeKnown, forKey: .timeKnown)
-            try container.encode(runtimeMinutes, forKey: .runtimeMinutes)
-            try container.encode(network, forKey: .network)
-            try container.encode(image, forKey: .image)
-            try container.encode(summary, forKey: .summary)
-        }
+        @NullWhenNil public var summary: String?
     }
 
     /// Seven days, Monday to Sunday.

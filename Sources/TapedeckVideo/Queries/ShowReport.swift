@@ -8,75 +8,43 @@ public struct ShowReport: Codable, Hashable, Sendable {
         /// TVmaze's id.
         public var id: Int64
         /// Its season.
-        public var season: Int64?
+        @NullWhenNil public var season: Int64?
         /// Its number in the season; nil for specials.
-        public var number: Int64?
+        @NullWhenNil public var number: Int64?
         /// Its name.
-        public var name: String?
+        @NullWhenNil public var name: String?
         /// When it begins.
-        public var startsAt: UTCTime?
-
-        /// Writes all fields, also those that are nil.
-        public func encode(to encoder: any Encoder) throws {
-            var container = encoder.container(keyedBy: CodingKeys.self)
-            try container.encode(id, forKey: .id)
-            try container.encode(season, forKey: .season)
-            try container.encode(number, forKey: .number)
-            try container.encode(name, forKey: .name)
-            try container.encode(startsAt, forKey: .startsAt)
-        }
+        @NullWhenNil public var startsAt: UTCTime?
     }
 
     /// Somebody in the cast.
     public struct CastMember: Codable, Hashable, Sendable {
         /// The person's name.
-        public var person: String?
+        @NullWhenNil public var person: String?
         /// The character's name.
-        public var character: String?
+        @NullWhenNil public var character: String?
         /// The person's picture, else the character's.
-        public var image: String?
-
-        /// Writes all fields, also those that are nil.
-        public func encode(to encoder: any Encoder) throws {
-            var container = encoder.container(keyedBy: CodingKeys.self)
-            try container.encode(person, forKey: .person)
-            try container.encode(character, forKey: .character)
-            try container.encode(image, forKey: .image)
-        }
+        @NullWhenNil public var image: String?
     }
 
     /// TVmaze's id.
     public var id: Int64
     /// Its name.
-    public var name: String?
+    @NullWhenNil public var name: String?
     /// The name of its network, else of its web channel.
-    public var network: String?
+    @NullWhenNil public var network: String?
     /// Its genres.
     public var genres: [String]
     /// What it is about, as plain text.
-    public var summary: String?
+    @NullWhenNil public var summary: String?
     /// The address of its poster.
-    public var image: String?
+    @NullWhenNil public var image: String?
     /// How long an episode is.
-    public var runtimeMinutes: Int?
+    @NullWhenNil public var runtimeMinutes: Int?
     /// Its episodes by season and number.
     public var episodes: [Episode]
     /// Its cast in TVmaze's order.
     public var cast: [CastMember]
-
-    /// Writes all fields, also those that are nil.
-    public func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(id, forKey: .id)
-        try container.encode(name, forKey: .name)
-        try container.encode(network, forKey: .network)
-        try container.encode(genres, forKey: .genres)
-        try container.encode(summary, forKey: .summary)
-        try container.encode(image, forKey: .image)
-        try container.encode(runtimeMinutes, forKey: .runtimeMinutes)
-        try container.encode(episodes, forKey: .episodes)
-        try container.encode(cast, forKey: .cast)
-    }
 }
 
 extension VideoQueries {

@@ -6,14 +6,7 @@ public struct VideosPage: Codable, Hashable, Sendable {
     /// The videos, the one shared last first.
     public var videos: [VideoEntry]
     /// The cursor of the next page; nil on the last.
-    public var next: String?
-
-    /// Writes all fields, also those that are nil.
-    public func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(videos, forKey: .videos)
-        try container.encode(next, forKey: .next)
-    }
+    @NullWhenNil public var next: String?
 }
 
 /// A video that was shared.
@@ -21,9 +14,9 @@ public struct VideoEntry: Codable, Hashable, Sendable {
     /// The video, as `provider:id`.
     public var key: String
     /// Its title, as the winner among its broadcasts says.
-    public var title: String?
+    @NullWhenNil public var title: String?
     /// Who shared it, as the winner says.
-    public var sharer: String?
+    @NullWhenNil public var sharer: String?
     /// How many broadcasts there are of it.
     public var broadcasts: Int
     /// The first of what was said about it, oldest first.
@@ -31,22 +24,9 @@ public struct VideoEntry: Codable, Hashable, Sendable {
     /// How much was said about it in all.
     public var commentCount: Int
     /// When it was shared last.
-    public var newestAt: UTCTime?
+    @NullWhenNil public var newestAt: UTCTime?
     /// Whether it is on the list of videos to be seen later.
     public var watchLater: Bool
-
-    /// Writes all fields, also those that are nil.
-    public func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(key, forKey: .key)
-        try container.encode(title, forKey: .title)
-        try container.encode(sharer, forKey: .sharer)
-        try container.encode(broadcasts, forKey: .broadcasts)
-        try container.encode(comments, forKey: .comments)
-        try container.encode(commentCount, forKey: .commentCount)
-        try container.encode(newestAt, forKey: .newestAt)
-        try container.encode(watchLater, forKey: .watchLater)
-    }
 }
 
 /// A page of comments.
@@ -54,14 +34,7 @@ public struct CommentsPage: Codable, Hashable, Sendable {
     /// The comments, oldest first.
     public var comments: [CommentEntry]
     /// The cursor of the next page; nil on the last.
-    public var next: String?
-
-    /// Writes all fields, also those that are nil.
-    public func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(comments, forKey: .comments)
-        try container.encode(next, forKey: .next)
-    }
+    @NullWhenNil public var next: String?
 }
 
 /// What somebody said: with a broadcast, or in a comment posted here.
@@ -69,20 +42,11 @@ public struct CommentEntry: Codable, Hashable, Sendable {
     /// The broadcast's id, or that of the event.
     public var id: String
     /// Who said it.
-    public var author: String?
+    @NullWhenNil public var author: String?
     /// What was said; of a broadcast without a comment, the video's title.
-    public var text: String?
+    @NullWhenNil public var text: String?
     /// When it was said.
-    public var at: UTCTime?
-
-    /// Writes all fields, also those that are nil.
-    public func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(id, forKey: .id)
-        try container.encode(author, forKey: .author)
-        try container.encode(text, forKey: .text)
-        try container.encode(at, forKey: .at)
-    }
+    @NullWhenNil public var at: UTCTime?
 }
 
 extension VideoQueries {

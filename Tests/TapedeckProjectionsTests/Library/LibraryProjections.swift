@@ -9,6 +9,7 @@ enum LibraryProjections {
     static let all: [any Projection] = [
         BookHistory(), ReaderHistory(), ShelfHistory(), NewerNotes(), OpenLoans(), ReaderNotes(),
         ShelfCounts(), PoisonedNotes(), PoisonedItems(), CardCatalogue(),
+        LastNote(),
     ]
 }
 

@@ -12,7 +12,7 @@ extension EventLog {
         let after = try write { transaction -> LogState in
             var writer = RecordWriter(
                 self.tables,
-                try LogState(reading: transaction, self.tables, own: self.origin))
+                try LogState(reading: transaction, self.tables))
             let cursor = try transaction.cursor(self.tables.events)
             for (place, event) in events.enumerated() {
                 try writer.add(

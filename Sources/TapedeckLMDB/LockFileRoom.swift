@@ -1,5 +1,4 @@
 internal import Foundation
-internal import TapedeckLMDB
 
 /// Disk space for LMDB's lock file, taken before it is mapped.
 ///
@@ -8,6 +7,9 @@ internal import TapedeckLMDB
 enum LockFileRoom {
     /// A little more than LMDB takes for the readers that `Environment` allows.
     static let byteCount = 17 << 12
+
+    /// What `stat` counts in, whatever the file system's own blocks are.
+    private static let bytesPerBlock = 512
 
     /// Takes the room, and leaves what is in the file as it is; throws `.diskFull`.
     static func reserve(for path: String) throws(LMDBError) {
@@ -18,6 +20,8 @@ enum LockFileRoom {
             return
         }
         defer { _ = close(file) }
+        var facts = stat()
+        if fstat(file, &facts) == 0, Int(facts.st_blocks) * bytesPerBlock >= byteCount { return }
         #if canImport(Darwin)
             var request = fstore_t(
                 fst_flags: UInt32(F_ALLOCATEALL), fst_posmode: F_PEOFPOSMODE, fst_offset: 0,

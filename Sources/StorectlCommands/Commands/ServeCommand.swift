@@ -1,0 +1,91 @@
+internal import ArgumentParser
+internal import Foundation
+internal import Logging
+internal import Tapedeck
+internal import TapedeckServer
+
+/// `storectl serve`.
+struct ServeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "serve",
+        abstract: "Run a sync server on this machine.",
+        discussion: """
+            Devices push their events to it and pull those of the others. It listens on 127.0.0.1 \
+            only. The line that it prints is the command for a device on this machine; SIGTERM or \
+            SIGINT ends it.
+
+            EXAMPLE:
+              storectl serve
+              storectl serve --data /srv/tapedeck --port 0 --json
+            """)
+
+    @Option(
+        help: ArgumentHelp(
+            "The server's directory; else tapedeck-server in the XDG data directory.",
+            valueName: "dir"), completion: .directory)
+    var data: String?
+
+    @Option(help: ArgumentHelp("The port; 0 for any that is free.", valueName: "n"))
+    var port = SyncServer.Configuration.usualPort
+
+    @Option(
+        help: ArgumentHelp(
+            "Refuse events of more bytes than this; else none.", valueName: "n"))
+    var eventBytesMax: Int?
+
+    @Flag(help: "Log every request on stderr.")
+    var verbose = false
+
+    @Flag(help: "Print one JSON document instead of text.")
+    var json = false
+
+    func validate() throws {
+        if !(0...65_535).contains(port) { throw ValidationError("--port must be 0 to 65535") }
+        if let eventBytesMax, eventBytesMax < 1 {
+            throw ValidationError("--event-bytes-max must be 1 or more")
+        }
+    }
+
+    func run() async throws {
+        var logger = Logger(label: "storectl.serve", factory: { StreamLogHandler.standardError(label: $0) })
+        logger.logLevel = verbose ? .info : .warning
+        let json = json
+        let server = try SyncServer(
+            SyncServer.Configuration(
+                directory: try ServerPlace.directory(data), port: port,
+                eventBytesMax: eventBytesMax, logger: logger
+            ) { address in
+                let command = "storectl sync \(address.url) --token-file \(address.tokenFile)"
+                let document: JSON = [
+                    "url": .text(address.url), "tokenFile": .text(address.tokenFile),
+                    "command": .text(command),
+                ]
+                // Whoever started it reads this line to know that it listens; nobody need.
+                try? StandardOutput.line(json ? document.line : command)
+            })
+        try await server.run()
+    }
+}
+
+/// Where a server keeps its files.
+enum ServerPlace {
+    static func directory(_ option: String?) throws -> String {
+        if let option {
+            guard !option.isEmpty else {
+                throw CommandError(.usage, "--data is empty", hint: "name a directory")
+            }
+            return absolute(option)
+        }
+        let environment = ProcessInfo.processInfo.environment
+        if let data = environment["XDG_DATA_HOME"], data.hasPrefix("/") {
+            return data + "/tapedeck-server"
+        }
+        let home = environment["HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? NSHomeDirectory()
+        return home + "/.local/share/tapedeck-server"
+    }
+
+    /// The printed command has to work from any directory.
+    private static func absolute(_ path: String) -> String {
+        path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
+    }
+}

@@ -1,0 +1,186 @@
+internal import ArgumentParser
+internal import Foundation
+internal import Tapedeck
+
+/// `storectl sync`.
+struct SyncCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "sync",
+        abstract: "Reconcile a store with a server.",
+        discussion: """
+            Pushes what the server lacks and pulls what this store lacks; both may go on being used \
+            meanwhile. It can be cut off at any point and done again. --watch stays connected and \
+            follows changes on both sides until it is interrupted.
+
+            EXAMPLE:
+              storectl sync http://127.0.0.1:8737 --token-file ~/.local/share/tapedeck-server/token
+              storectl sync http://127.0.0.1:8737 --token-file token --watch
+              storectl sync http://127.0.0.1:8737 --token-file token --dry-run --json
+            """)
+
+    @Argument(help: "The server's address.")
+    var target: String
+
+    @Flag(help: "Stay connected and receive changes as they happen.")
+    var watch = false
+
+    @Flag(help: "Ask the server and say what there is to do, without doing it.")
+    var dryRun = false
+
+    @Option(
+        help: ArgumentHelp(
+            "The file that holds the token; else TAPEDECK_TOKEN_FILE names it.",
+            valueName: "path"), completion: .file())
+    var tokenFile: String?
+
+    @OptionGroup var options: StoreOptions
+
+    func validate() throws {
+        if watch, dryRun { throw ValidationError("--watch and --dry-run exclude each other") }
+    }
+
+    func run() async throws {
+        guard target.contains("://") else {
+            throw CommandError(
+                .notFound, "there is no remote \"\(target.prefix(80))\"",
+                hint: "give a server's address, such as http://127.0.0.1:8737")
+        }
+        let log = try EventLog(opening: try options.directory())
+        defer { log.close() }
+        guard try !DemoStore.isMarked(log) else {
+            throw CommandError(
+                .usage, "a store with sample activity never syncs",
+                hint: "storectl init without --demo makes one that does")
+        }
+        let engine = try SyncEngine(
+            log, server: target, token: try token(),
+            options: SyncEngine.Options(
+                isLive: watch, failuresMax: watch ? 0 : 3,
+                // Somebody is looking: a server that is back is noticed soon.
+                backoffMax: watch ? 4_000 : 30_000))
+        if dryRun { return try report(try await engine.preview(), isPreview: true) }
+        let interruption = Interruption.stopping(engine)
+        defer { interruption.cancel() }
+        let printer = SyncPrinter(isLive: watch, isJSON: options.json)
+        let done = try await engine.run { printer.update($0) }
+        printer.finish()
+        try report(done, isPreview: false)
+    }
+
+    private func token() throws -> String {
+        let named = tokenFile ?? ProcessInfo.processInfo.environment["TAPEDECK_TOKEN_FILE"]
+        guard let named, !named.isEmpty else {
+            throw CommandError(
+                .unauthorized, "no token was given",
+                hint: "--token-file names the file that holds it; storectl serve prints where that is")
+        }
+        return try TokenFile.read(named)
+    }
+
+    private func report(_ done: SyncReport, isPreview: Bool) throws {
+        let error = done.failure.map { CommandError($0) }
+        try options.print(done.json(error: error)) { done.write(&$0, isPreview: isPreview) }
+        if let error { throw ReportedFailure(error.code.exit, error) }
+        if !done.refused.isEmpty || done.waitingCount > 0 { throw ReportedFailure(.someRefused) }
+    }
+}
+
+extension Interruption {
+    /// Ends an engine in an orderly way at the first signal.
+    fileprivate static func stopping(_ engine: SyncEngine) -> Task<Void, Never> {
+        remember()
+        return Task {
+            while !Task.isCancelled, !isRequested {
+                try? await Task.sleep(for: .milliseconds(50))
+            }
+            engine.stop()
+        }
+    }
+}
+
+extension SyncReport {
+    fileprivate func json(error: CommandError?) -> JSON {
+        var document: JSON = [
+            "pushed": .init(pushed), "pulled": .init(pulled),
+            "refused": .list(
+                refused.map {
+                    ["event": .text($0.event.description), "code": .text($0.code.rawValue)]
+                }),
+            "waiting": .list(
+                waiting.map {
+                    [
+                        "event": .text($0.event.description), "reason": .text($0.reason.rawValue),
+                        "until": .init($0.until.map { TimeArgument.text(Int64($0)) }),
+                    ]
+                }),
+            "waitingCount": .init(waitingCount), "renewedOrigins": .init(renewedOrigins),
+            "healed": .init(healed),
+        ]
+        if let error { document = document.adding("error", error.json) }
+        return document
+    }
+
+    fileprivate func write(_ text: inout TextReport, isPreview: Bool) {
+        let verb = isPreview ? "would have " : ""
+        text.line(
+            "\(verb)pushed \(Figures.count(pushed, "event")),"
+                + " pulled \(Figures.count(pulled, "event"))")
+        if renewedOrigins > 0 {
+            text.line("this store had been put back to an earlier state: it writes as a new origin")
+        }
+        if healed > 0 {
+            text.line(
+                "two histories of one origin met:"
+                    + " \(Figures.count(healed, "event")) written anew")
+        }
+        for refusal in refused {
+            text.line("refused \(refusal.event): \(refusal.code)")
+        }
+        if waitingCount > 0 {
+            let reasons = Set(waiting.map(\.reason.rawValue)).sorted().joined(separator: ", ")
+            text.line("\(Figures.count(waitingCount, "event")) waiting: \(reasons)")
+        }
+    }
+}
+
+/// Says how a sync goes: a bar for a backlog, and in a live one a line each time all is done.
+private final class SyncPrinter: Sendable {
+    private let isLive: Bool
+    private let isJSON: Bool
+    private let meter: ProgressMeter
+
+    init(isLive: Bool, isJSON: Bool) {
+        self.isLive = isLive
+        self.isJSON = isJSON
+        meter = ProgressMeter("events")
+    }
+
+    func update(_ progress: SyncProgress) {
+        if progress.toPush > 0 {
+            meter.update(
+                "pushing", done: progress.pushed, total: progress.pushed + progress.toPush)
+        } else if progress.toPull > 0 {
+            meter.update(
+                "pulling", done: progress.pulled, total: progress.pulled + progress.toPull)
+        }
+        guard isLive else { return }
+        if progress.isSettled {
+            say(
+                "up to date: pushed \(progress.pushed), pulled \(progress.pulled)",
+                ["state": "upToDate", "pushed": .init(progress.pushed),
+                    "pulled": .init(progress.pulled)])
+        } else if let wait = progress.wait {
+            let until = TimeArgument.text(Int64(wait.until))
+            say(
+                "waiting until \(until): \(wait.message)",
+                ["state": "waiting", "reason": .text(wait.reason.rawValue), "until": .text(until)])
+        }
+    }
+
+    private func say(_ text: String, _ document: JSON) {
+        // A reader that has gone away is noticed at the report in the end.
+        try? StandardOutput.line(isJSON ? document.line : text)
+    }
+
+    func finish() { meter.finish() }
+}

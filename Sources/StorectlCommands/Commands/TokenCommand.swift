@@ -1,0 +1,148 @@
+internal import ArgumentParser
+internal import Foundation
+internal import Tapedeck
+internal import TapedeckServer
+
+/// `storectl token`.
+struct TokenCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "token",
+        abstract: "Make, list and revoke the tokens of a sync server.",
+        discussion: """
+            A token opens one space of the server in the same directory, which may be running. \
+            Only its hash is kept: a token is seen once, when it is made.
+
+            EXAMPLE:
+              storectl token create phone --to phone.token
+              storectl token list
+              storectl token revoke 3f9a1c20
+            """,
+        subcommands: [
+            TokenCreateCommand.self, TokenListCommand.self, TokenRevokeCommand.self,
+        ])
+}
+
+/// What the commands on tokens take.
+struct ServerOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "The server's directory; else tapedeck-server in the XDG data directory.",
+            valueName: "dir"), completion: .directory)
+    var data: String?
+
+    @Flag(help: "Print one JSON document instead of text.")
+    var json = false
+
+    func withStorage<R>(_ body: (TokenStorage) throws -> R) throws -> R {
+        let storage = try TokenStorage(try ServerPlace.directory(data))
+        defer { storage.close() }
+        return try body(storage)
+    }
+
+    func print(_ document: JSON, _ text: (inout TextReport) -> Void) throws {
+        if json { return try StandardOutput.line(document.line) }
+        var report = TextReport()
+        text(&report)
+        try StandardOutput.write(report.text)
+    }
+}
+
+/// `storectl token create`.
+struct TokenCreateCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "create",
+        abstract: "Make a token.",
+        discussion: """
+            EXAMPLE:
+              storectl token create phone --to phone.token
+              storectl token create laptop --space family
+            """)
+
+    @Argument(help: "What the token is for: a name for the list.")
+    var name: String
+
+    @Option(help: "The space that it opens; made where there is none of that name.")
+    var space = "default"
+
+    @Option(
+        help: ArgumentHelp(
+            "Write the token into a new file that only you can read, instead of printing it.",
+            valueName: "file"), completion: .file())
+    var to: String?
+
+    @OptionGroup var options: ServerOptions
+
+    func run() throws {
+        let made = try options.withStorage { storage in
+            if let to { try TokenFile.checkIsNew(to) }
+            let made = try storage.create(space: space, name: name)
+            if let to { try TokenFile.write(made.token, to: to) }
+            return made
+        }
+        let document: JSON = [
+            "id": .text(made.id), "name": .text(name), "space": .text(space),
+            "token": to == nil ? .text(made.token) : .null, "file": .init(to),
+        ]
+        try options.print(document) { text in text.line(to ?? made.token) }
+    }
+}
+
+/// `storectl token list`.
+struct TokenListCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "Print the tokens of a server.",
+        discussion: """
+            EXAMPLE:
+              storectl token list --json
+            """)
+
+    @OptionGroup var options: ServerOptions
+
+    func run() throws {
+        let tokens = try options.withStorage { try $0.list() }
+        let documents: [JSON] = tokens.map { token in
+            [
+                "id": .text(token.id), "name": .text(token.name), "space": .text(token.space),
+                "createdAt": .text(TimeArgument.text(Int64(token.createdAt))),
+                "revokedAt": .init(token.revokedAt.map { TimeArgument.text(Int64($0)) }),
+            ]
+        }
+        try options.print(["tokens": .list(documents)]) { text in
+            var table = TextTable([
+                .text("id"), .text("name"), .text("space"), .text("created"), .text("revoked"),
+            ])
+            for token in tokens {
+                table.add([
+                    token.id, token.name, token.space,
+                    TimeArgument.text(Int64(token.createdAt)),
+                    token.revokedAt.map { TimeArgument.text(Int64($0)) } ?? "-",
+                ])
+            }
+            text.table(table)
+        }
+    }
+}
+
+/// `storectl token revoke`.
+struct TokenRevokeCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "revoke",
+        abstract: "End a token; requests with it are refused from now on.",
+        discussion: """
+            EXAMPLE:
+              storectl token revoke 3f9a1c20
+            """)
+
+    @Argument(help: "The token's id, which storectl token list prints.")
+    var id: String
+
+    @OptionGroup var options: ServerOptions
+
+    func run() throws {
+        try options.withStorage { try $0.revoke(id) }
+        try options.print(["id": .text(id), "revoked": .init(true)]) { text in
+            text.line("revoked \(id)")
+        }
+    }
+}

@@ -1,0 +1,78 @@
+internal import TapedeckLMDB
+import TapedeckModel
+
+/// A stretch of one origin's events that lost to another history of that origin: a row of `meta`.
+///
+/// The records stay where they are and count nowhere; the sequences are free for the history that
+/// won, whose events stand behind `lastPosition`.
+struct Fork: Hashable {
+    /// The store's small number of the origin.
+    var origin: UInt32
+    /// The first event in which the two histories differ.
+    var firstSequence: UInt64
+    /// Where the last event of the history that lost stands.
+    var lastPosition: UInt64
+
+    /// Whether a record is of the history that lost.
+    func holds(origin: UInt32, sequence: UInt64, position: UInt64) -> Bool {
+        origin == self.origin && sequence >= firstSequence && position <= lastPosition
+    }
+
+    var key: [UInt8] {
+        var key = Fork.allKeys
+        key.appendBigEndian(origin)
+        key.appendBigEndian(lastPosition)
+        return key
+    }
+
+    var value: [UInt8] {
+        var value: [UInt8] = []
+        value.appendLittleEndian(firstSequence)
+        return value
+    }
+
+    static let allKeys: [UInt8] = Array("k".utf8)
+
+    init(origin: UInt32, firstSequence: UInt64, lastPosition: UInt64) {
+        self.origin = origin
+        self.firstSequence = firstSequence
+        self.lastPosition = lastPosition
+    }
+
+    init?(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {
+        var name = ByteReader(UnsafeRawBufferPointer(rebasing: key.dropFirst()))
+        var reader = ByteReader(value)
+        guard let origin = name.bigEndian(UInt32.self), let last = name.bigEndian(UInt64.self),
+            name.isAtEnd, let first = reader.littleEndian(UInt64.self)
+        else { return nil }
+        self.init(origin: origin, firstSequence: first, lastPosition: last)
+    }
+
+    /// All of them; mostly none.
+    static func all(
+        _ transaction: borrowing some Readable & ~Copyable, _ tables: LogTables
+    ) throws -> [Fork] {
+        var forks: [Fork] = []
+        let cursor = try transaction.cursor(tables.meta)
+        var entry = try cursor.seek(allKeys)
+        while let row = entry, row.key.starts(with: allKeys) {
+            guard let value = SealedValue.open(row.value, key: row.key),
+                let fork = Fork(row.key, value)
+            else { throw LogError.damagedRow(Array(row.key)) }
+            forks.append(fork)
+            entry = try cursor.next()
+        }
+        return forks
+    }
+}
+
+extension LogState {
+    /// Whether a record is of a history that lost; see `Fork`.
+    func isForked(_ record: RecordView) -> Bool {
+        !forks.isEmpty
+            && forks.contains {
+                $0.holds(
+                    origin: record.origin, sequence: record.sequence, position: record.position)
+            }
+    }
+}

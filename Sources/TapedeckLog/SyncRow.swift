@@ -1,0 +1,110 @@
+internal import TapedeckLMDB
+internal import TapedeckModel
+
+/// A small row that a sync engine keeps in the log, so that it commits together with events.
+///
+/// The log neither reads nor exports it: a copy of a store has to find out anew what others know.
+package struct SyncRow: Hashable, Sendable {
+    /// Which row; at most `nameCountMax` bytes of UTF-8.
+    package var name: String
+    /// What it holds; nil removes it.
+    package var value: [UInt8]?
+
+    package static let nameCountMax = 400
+
+    package init(_ name: String, _ value: [UInt8]?) {
+        self.name = name
+        self.value = value
+    }
+}
+
+extension EventLog {
+    /// The value of a row, or nil.
+    @available(*, noasync)
+    package func syncRow(_ name: String) throws(LogError) -> [UInt8]? {
+        try read { transaction in
+            try transaction.meta(self.tables, MetaKey.sync(name)).map { Array($0) }
+        }
+    }
+
+    /// The rows whose names begin with `prefix`, in the order of their names.
+    @available(*, noasync)
+    package func syncRows(prefix: String) throws(LogError) -> [SyncRow] {
+        try read { transaction in
+            var rows: [SyncRow] = []
+            let start = MetaKey.sync(prefix)
+            let cursor = try transaction.cursor(self.tables.meta)
+            var entry = try cursor.seek(start)
+            while let row = entry, row.key.starts(with: start) {
+                guard let value = SealedValue.open(row.value, key: row.key) else {
+                    throw LogError.damagedRow(Array(row.key))
+                }
+                let name = String(decoding: row.key.dropFirst(), as: UTF8.self)
+                rows.append(SyncRow(name, Array(value)))
+                entry = try cursor.next()
+            }
+            return rows
+        }
+    }
+
+    /// Writes rows, all or none; on disk when it returns.
+    @available(*, noasync)
+    package func setSyncRows(_ rows: [SyncRow]) throws(LogError) {
+        try write { transaction in
+            for row in rows { try transaction.setRow(self.tables, row) }
+        }
+    }
+}
+
+/// Counts the times at which receipts came in from elsewhere than the server that made them: by an
+/// import, or from another server.
+///
+/// A server that has not been given them since lacks some.
+package enum ReceiptRounds {
+    private static let name = "receipts"
+
+    @available(*, noasync)
+    package static func current(_ log: EventLog) throws(LogError) -> UInt64 {
+        guard let value = try log.syncRow(name) else { return 0 }
+        return read(value)
+    }
+
+    /// The row that says which round is the current one.
+    package static func row(_ round: UInt64) -> SyncRow {
+        var bytes: [UInt8] = []
+        bytes.appendLittleEndian(round)
+        return SyncRow(name, bytes)
+    }
+
+    /// Begins the next round.
+    static func advance(
+        _ transaction: borrowing WriteTransaction, _ tables: LogTables
+    ) throws {
+        let held = try transaction.meta(tables, MetaKey.sync(name)).map { Array($0) } ?? []
+        try transaction.setRow(tables, row(read(held) + 1))
+    }
+
+    private static func read(_ value: [UInt8]) -> UInt64 {
+        value.withUnsafeBytes { bytes in
+            var reader = ByteReader(bytes)
+            return reader.littleEndian(UInt64.self) ?? 0
+        }
+    }
+}
+
+extension MetaKey {
+    static func sync(_ name: String) -> [UInt8] { Array("y".utf8) + Array(name.utf8) }
+}
+
+extension WriteTransaction {
+    func setRow(_ tables: LogTables, _ row: SyncRow) throws {
+        precondition(
+            row.name.utf8.count <= SyncRow.nameCountMax, "the name of a sync row is too long")
+        let key = MetaKey.sync(row.name)
+        if let value = row.value {
+            try setMeta(tables, key, value)
+        } else {
+            try delete(tables.meta, key)
+        }
+    }
+}

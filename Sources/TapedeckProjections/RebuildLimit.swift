@@ -1,0 +1,20 @@
+internal import TapedeckLog
+internal import TapedeckModel
+
+extension Rebuild {
+    /// How many events up to `head` a rebuild takes in.
+    ///
+    /// Reads the log once more where it ends at a time: which events those are is known of none without
+    /// looking at it.
+    static func eventCount(
+        _ log: EventLog, _ limit: Limit, head: UInt64, _ overrides: OverrideTable
+    ) throws -> UInt64 {
+        guard case .time(let end) = limit else { return head }
+        var count: UInt64 = 0
+        try log.scan(after: 0, through: head, checked: false) { record in
+            let row = overrides.row(record.position)
+            if row?.isRefused != true, (row?.stamp ?? record.stamp) <= end { count += 1 }
+        }
+        return count
+    }
+}

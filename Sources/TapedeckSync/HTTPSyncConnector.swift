@@ -1,0 +1,218 @@
+internal import AsyncHTTPClient
+internal import Foundation
+internal import NIOCore
+internal import SwiftProtobuf
+internal import TapedeckModel
+internal import TapedeckSyncProtocol
+
+/// The way to a server over HTTP.
+package struct HTTPSyncConnector: SyncConnector {
+    /// How long to wait for a connection.
+    private static let connectTimeout = TimeAmount.seconds(5)
+    /// How long to wait for an answer: beyond it the other side is taken to be gone.
+    private static let requestTimeout = TimeAmount.seconds(60)
+    /// Live connections carry a comment every 15 s; silence for longer means that they are dead.
+    private static let silenceMax = TimeAmount.seconds(40)
+    private static let errorBytesMax = 64 << 10
+    /// Answers are never longer: the greatest page, and what frames it.
+    private static let answerBytesMax = SyncLimits.pullBytesMax * 2 + (4 << 20)
+
+    private let base: String
+    private let token: String
+    private let client: HTTPClient
+
+    /// - Parameters:
+    ///   - address: such as `http://127.0.0.1:8080`; plain `http` to this machine only, because a token
+    ///     goes along.
+    ///
+    /// Throws `SyncError` with `.usage`.
+    package init(address: String, token: String) throws(SyncError) {
+        base = try HTTPSyncConnector.checked(address)
+        self.token = token
+        var configuration = HTTPClient.Configuration()
+        configuration.timeout = .init(
+            connect: HTTPSyncConnector.connectTimeout, read: HTTPSyncConnector.silenceMax)
+        configuration.redirectConfiguration = .disallow
+        client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+    }
+
+    private static func checked(_ address: String) throws(SyncError) -> String {
+        guard let url = URLComponents(string: address), let scheme = url.scheme?.lowercased(),
+            let host = url.host, !host.isEmpty, scheme == "http" || scheme == "https",
+            url.query == nil, url.fragment == nil, url.user == nil, url.password == nil
+        else {
+            throw SyncError(
+                .usage, "\"\(address.prefix(100))\" is not the address of a server",
+                hint: "write it like http://127.0.0.1:8080")
+        }
+        let isLocal = ["127.0.0.1", "::1", "[::1]", "localhost"].contains(host)
+        guard scheme == "https" || isLocal else {
+            throw SyncError(
+                .usage, "\(address) would carry the token unencrypted over the network",
+                hint: "use https, or a tunnel that ends on this machine")
+        }
+        return address.hasSuffix("/") ? String(address.dropLast()) : address
+    }
+
+    package func close() async { try? await client.shutdown() }
+
+    // MARK: - Requests
+
+    package func send(_ request: SyncRequest) async throws(SyncFailure) -> SyncResponse {
+        switch request {
+        case .handshake(let body): .handshake(try await post("/v1/handshake", body))
+        case .lineage(let body): .handshake(try await post("/v1/lineage", body))
+        case .push(let body): .push(try await post("/v1/push", body))
+        case .pull(let body): .pull(try await post("/v1/pull", body))
+        }
+    }
+
+    private func post<Answer: Message>(
+        _ path: String, _ message: some Message
+    ) async throws(SyncFailure) -> Answer {
+        do {
+            var request = self.request(path)
+            request.method = .POST
+            request.headers.add(name: "Content-Type", value: "application/x-protobuf")
+            request.headers.add(name: "Accept", value: "application/x-protobuf")
+            request.headers.add(name: "Accept-Encoding", value: SyncCompression.coding)
+            var bytes: [UInt8] = try message.serializedBytes()
+            if bytes.count >= SyncLimits.compressedBytesMin {
+                bytes = SyncCompression.compress(bytes)
+                request.headers.add(name: "Content-Encoding", value: SyncCompression.coding)
+            }
+            request.body = .bytes(ByteBuffer(bytes: bytes))
+            let response = try await client.execute(
+                request, timeout: HTTPSyncConnector.requestTimeout)
+            guard response.status == .ok else { throw try await failure(response) }
+            return try Answer(serializedBytes: try await body(of: response))
+        } catch {
+            throw SyncFailure(wrapping: error)
+        }
+    }
+
+    private func request(_ path: String) -> HTTPClientRequest {
+        var request = HTTPClientRequest(url: base + path)
+        request.headers.add(name: "Authorization", value: "Bearer \(token)")
+        return request
+    }
+
+    private func body(of response: HTTPClientResponse) async throws -> [UInt8] {
+        let buffer = try await response.body.collect(upTo: HTTPSyncConnector.answerBytesMax)
+        let bytes = [UInt8](buffer.readableBytesView)
+        guard response.headers.first(name: "Content-Encoding") == SyncCompression.coding else {
+            return bytes
+        }
+        return try bytes.withUnsafeBytes {
+            try SyncCompression.decompress($0, countMax: HTTPSyncConnector.answerBytesMax)
+        }
+    }
+
+    private func failure(_ response: HTTPClientResponse) async throws -> SyncFailure {
+        let retryAfter = response.headers.first(name: "Retry-After").flatMap { UInt64($0) }
+        var read: WireErrorResponse?
+        if let buffer = try? await response.body.collect(upTo: HTTPSyncConnector.errorBytesMax) {
+            var bytes = [UInt8](buffer.readableBytesView)
+            if response.headers.first(name: "Content-Encoding") == SyncCompression.coding {
+                bytes = try bytes.withUnsafeBytes {
+                    try SyncCompression.decompress($0, countMax: HTTPSyncConnector.answerBytesMax)
+                }
+            }
+            read = try? WireErrorResponse(serializedBytes: bytes)
+        }
+        if let error = read?.error, !error.code.isEmpty {
+            return SyncFailure(
+                ErrorCode(rawValue: String(error.code.prefix(64))), error.message,
+                hint: error.hint.isEmpty ? nil : error.hint,
+                retryAfter: retryAfter.map { $0 * 1_000 })
+        }
+        let code: ErrorCode =
+            switch response.status.code {
+            case 401, 403: .unauthorized
+            case 413: .tooLarge
+            case 429: .throttled
+            case 500...: .unavailable
+            default: .malformedRequest
+            }
+        return SyncFailure(
+            code, "\(base) answered \(response.status.code), and not as a Tapedeck server does",
+            hint: "check the address", retryAfter: retryAfter.map { $0 * 1_000 })
+    }
+
+    // MARK: - Live
+
+    package func heads() async throws(SyncFailure) -> AsyncStream<UInt64> {
+        do {
+            var request = self.request("/v1/live")
+            request.headers.add(name: "Accept", value: "text/event-stream")
+            // A live connection has no end to wait for; silence ends it.
+            let response = try await client.execute(request, deadline: .distantFuture)
+            guard response.status == .ok else { throw try await failure(response) }
+            let body = response.body
+            return AsyncStream(bufferingPolicy: .bufferingNewest(1)) { heads in
+                let task = Task {
+                    var lines = LineSplitter()
+                    do {
+                        for try await chunk in body {
+                            for line in lines.add(chunk.readableBytesView) {
+                                if let head = HTTPSyncConnector.head(line) { heads.yield(head) }
+                            }
+                        }
+                    } catch {
+                        // However it ended: the stream ends, and a handshake says where we are.
+                    }
+                    heads.finish()
+                }
+                heads.onTermination = { _ in task.cancel() }
+            }
+        } catch {
+            throw SyncFailure(wrapping: error)
+        }
+    }
+
+    /// Reads `data: {"lineage":"…","head":7}`.
+    private static func head(_ line: String) -> UInt64? {
+        struct Data: Decodable { var head: UInt64 }
+        guard line.hasPrefix("data:") else { return nil }
+        let text = line.dropFirst("data:".count)
+        return (try? JSONDecoder().decode(Data.self, from: .init(text.utf8)))?.head
+    }
+}
+
+/// Cuts a stream of bytes into lines.
+private struct LineSplitter {
+    private var rest: [UInt8] = []
+    private static let lineBytesMax = 16 << 10
+
+    mutating func add(_ bytes: some Sequence<UInt8>) -> [String] {
+        var lines: [String] = []
+        for byte in bytes {
+            if byte == UInt8(ascii: "\n") {
+                lines.append(String(decoding: rest, as: UTF8.self))
+                rest.removeAll(keepingCapacity: true)
+            } else if rest.count < LineSplitter.lineBytesMax {
+                rest.append(byte)
+            }
+        }
+        return lines
+    }
+}
+
+extension SyncFailure {
+    /// Names what a request ended with.
+    fileprivate init(wrapping error: any Error) {
+        switch error {
+        case let failure as SyncFailure: self = failure
+        case let error as ModelError:
+            self.init(error.code, error.message, hint: error.hint)
+        case is SwiftProtobuf.BinaryDecodingError:
+            self.init(
+                .malformedRequest, "the answer is not one of the protocol",
+                hint: "check that the address is a Tapedeck server's")
+        case is CancellationError: self.init(.offline, "the request was cancelled")
+        default:
+            // Timeouts, refused and broken connections, names that do not resolve: all pass.
+            self.init(.offline, "the server cannot be reached: \(error)")
+        }
+    }
+}

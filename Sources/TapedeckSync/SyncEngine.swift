@@ -1,0 +1,261 @@
+internal import Foundation
+public import TapedeckLog
+public import TapedeckModel
+internal import TapedeckSyncProtocol
+
+/// How far a sync is.
+public struct SyncProgress: Hashable, Sendable {
+    /// Events pushed so far.
+    public var pushed: UInt64
+    /// Events pulled so far.
+    public var pulled: UInt64
+    /// Entries that the server has and this store has not read.
+    public var toPull: UInt64
+    /// Events that this store has and the server lacks.
+    public var toPush: UInt64
+    /// Why it waits, and until when in Unix milliseconds; nil while it works.
+    public var wait: (reason: ErrorCode, message: String, until: UInt64)?
+    /// Whether there is nothing to do just now.
+    public var isSettled: Bool
+
+    public static func == (left: SyncProgress, right: SyncProgress) -> Bool {
+        left.pushed == right.pushed && left.pulled == right.pulled && left.toPull == right.toPull
+            && left.toPush == right.toPush && left.wait?.reason == right.wait?.reason
+            && left.wait?.until == right.wait?.until && left.isSettled == right.isSettled
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(pushed)
+        hasher.combine(pulled)
+    }
+}
+
+/// Drives one `SyncSession`: does the input and output, the waiting and the listening.
+///
+/// The log is only touched on a queue of its own, never on the tasks' threads.
+public final class SyncEngine: Sendable {
+    /// How an engine behaves.
+    public struct Options: Sendable {
+        /// Whether to stay connected and follow changes on both sides.
+        public var isLive: Bool
+        /// Failures in a row after which it gives up; 0 for never.
+        public var failuresMax: UInt32
+        /// The longest wait between two attempts, in milliseconds.
+        public var backoffMax: UInt64
+
+        /// Makes options; the defaults suit a single sync by hand.
+        public init(isLive: Bool = false, failuresMax: UInt32 = 3, backoffMax: UInt64 = 30_000) {
+            self.isLive = isLive
+            self.failuresMax = failuresMax
+            self.backoffMax = backoffMax
+        }
+    }
+
+    private enum Signal: Sendable {
+        case local
+        case head(UInt64)
+        case streamEnded
+        case timer(UInt64)
+        case wake
+        case stop
+    }
+
+    /// How often the log is asked whether another process has appended to it.
+    private static let pollInterval = Duration.milliseconds(20)
+
+    private let box: SessionBox
+    private let connector: any SyncConnector
+    private let options: Options
+    private let signals: AsyncStream<Signal>
+    private let send: AsyncStream<Signal>.Continuation
+
+    /// Makes an engine for one store and one server.
+    ///
+    /// - Parameters:
+    ///   - address: such as `http://127.0.0.1:8080`; also the name under which the store remembers it.
+    ///   - token: what the server knows the user by; never logged or stored.
+    ///
+    /// Throws `SyncError`: `.usage` for an address that is none.
+    public convenience init(
+        _ log: EventLog, server address: String, token: String, options: Options = Options()
+    ) throws {
+        let connector = try HTTPSyncConnector(address: address, token: token)
+        try self.init(log, upstream: address, connector, options: options)
+    }
+
+    package init(
+        _ log: EventLog, upstream name: String, _ connector: any SyncConnector,
+        options: Options = Options()
+    ) throws {
+        let session = try SyncSession(
+            log, upstream: name,
+            options: SyncState.Options(
+                isLive: options.isLive, failuresMax: options.failuresMax,
+                backoffMax: options.backoffMax))
+        box = SessionBox(session)
+        self.connector = connector
+        self.options = options
+        (signals, send) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(256))
+    }
+
+    /// Ends `run` soon; what was delivered stays delivered.
+    public func stop() { send.yield(.stop) }
+
+    /// Tries again at once instead of waiting on: the network came back, or the user asked.
+    public func wake() { send.yield(.wake) }
+
+    /// Syncs until everything is delivered both ways; a live engine until it is stopped.
+    ///
+    /// What the server's side made impossible is in the report's `failure`: `.offline`,
+    /// `.unauthorized`, `.protocolMismatch` and the other codes of a server's answers, after as many
+    /// attempts as the options say. Throws `LogError` where the store fails.
+    public func run(
+        progress: (@Sendable (SyncProgress) -> Void)? = nil
+    ) async throws -> SyncReport {
+        do {
+            let report = try await drive(progress)
+            await connector.close()
+            return report
+        } catch {
+            await connector.close()
+            throw error
+        }
+    }
+
+    /// What a sync would do, without doing it: one handshake.
+    public func preview() async throws -> SyncReport {
+        do {
+            _ = try await box.perform { try $0.begin() }
+            var request = WireHandshakeRequest()
+            request.protocol = SyncLimits.protocolVersion
+            let response = try await connector.send(.handshake(request))
+            await connector.close()
+            return try await box.read { try $0.preview(response) }
+        } catch let failure as SyncFailure {
+            await connector.close()
+            throw SyncError(failure)
+        } catch {
+            await connector.close()
+            throw error
+        }
+    }
+
+    private func drive(
+        _ progress: (@Sendable (SyncProgress) -> Void)?
+    ) async throws -> SyncReport {
+        var live: Task<Void, Never>?
+        var watch: Task<Void, Never>?
+        defer {
+            live?.cancel()
+            watch?.cancel()
+        }
+        var hasStream = false
+        var timer: UInt64 = 0
+        var iterator = signals.makeAsyncIterator()
+        var step = try await box.perform { try $0.begin() }
+        while true {
+            if let progress { progress(try await box.read { try $0.progress() }) }
+            switch step {
+            case .send(let request):
+                do {
+                    let response = try await connector.send(request)
+                    step = try await box.perform { try $0.answered(response) }
+                } catch let failure as SyncFailure {
+                    step = try await box.perform { try $0.failed(failure) }
+                }
+                continue
+            case .end(let failure):
+                return try await box.read { try $0.finalReport(failure) }
+            case .wait(let wait):
+                timer += 1
+                let number = timer
+                let send = send
+                let now = box.now()
+                Task {
+                    try? await Task.sleep(
+                        for: .milliseconds(wait.until > now ? wait.until - now : 0))
+                    send.yield(.timer(number))
+                }
+            case .listen:
+                if !hasStream {
+                    hasStream = true
+                    live = listen()
+                }
+                if watch == nil { watch = watchLog() }
+            case .none: break
+            }
+            guard let signal = await iterator.next(), !Task.isCancelled else {
+                step = .end(nil)
+                continue
+            }
+            switch signal {
+            case .stop: step = try await box.perform { try $0.stop() }
+            case .wake: step = try await box.perform { try $0.woken() }
+            case .timer(let number) where number == timer:
+                step = try await box.perform { try $0.woken() }
+            case .timer: step = .none
+            case .local: step = try await box.perform { try $0.localChanged() }
+            case .head(let head):
+                step = try await box.perform { try $0.serverChanged(head: head) }
+            case .streamEnded:
+                hasStream = false
+                step = try await box.perform {
+                    try $0.failed(SyncFailure(.offline, "the live connection ended"))
+                }
+            }
+        }
+    }
+
+    private func listen() -> Task<Void, Never> {
+        let (connector, send) = (connector, send)
+        return Task {
+            if let heads = try? await connector.heads() {
+                for await head in heads { send.yield(.head(head)) }
+            }
+            send.yield(.streamEnded)
+        }
+    }
+
+    /// Tells of appends by this and other processes.
+    private func watchLog() -> Task<Void, Never> {
+        let (box, send) = (box, send)
+        return Task {
+            var seen = try? await box.read { try $0.log.currentHead() }
+            while !Task.isCancelled {
+                try? await Task.sleep(for: SyncEngine.pollInterval)
+                let head = try? await box.read { try $0.log.currentHead() }
+                if let head, head != seen { send.yield(.local) }
+                seen = head
+            }
+        }
+    }
+}
+
+/// Keeps a session on one queue.
+private final class SessionBox: @unchecked Sendable {
+    // Touched on `queue` only.
+    private var session: SyncSession
+    private let queue = DispatchQueue(label: "tapedeck.sync")
+    let now: @Sendable () -> UInt64
+
+    init(_ session: SyncSession) {
+        self.session = session
+        now = session.log.now
+    }
+
+    func perform(
+        _ body: @escaping @Sendable (inout SyncSession) throws -> SyncSession.Step
+    ) async throws -> SyncSession.Step {
+        try await withCheckedThrowingContinuation { waiting in
+            queue.async { waiting.resume(with: Result { try body(&self.session) }) }
+        }
+    }
+
+    func read<R: Sendable>(
+        _ body: @escaping @Sendable (SyncSession) throws -> R
+    ) async throws -> R {
+        try await withCheckedThrowingContinuation { waiting in
+            queue.async { waiting.resume(with: Result { try body(self.session) }) }
+        }
+    }
+}

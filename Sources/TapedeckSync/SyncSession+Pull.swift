@@ -1,0 +1,149 @@
+internal import TapedeckLog
+internal import TapedeckModel
+internal import TapedeckSyncProtocol
+
+/// A page of a server's log, read and checked, ready to be recorded.
+private struct PulledPage {
+    var foreign = ForeignEvents()
+    var cursor: SyncCursor
+    /// The last sequence of each origin in it.
+    var reached: [OriginID: UInt64] = [:]
+}
+
+extension SyncSession {
+    /// Records a page, the receipts in it and the cursor behind it, all or none.
+    mutating func apply(_ answer: WirePullResponse) throws(LogError) -> SyncState.Input {
+        guard let cursor = upstream.cursor, let lineage = LineageID(answer.lineage),
+            lineage == cursor.lineage
+        else { return .failed(.malformed("a pull")) }
+        guard !answer.receivedAt.isEmpty else {
+            // Nothing behind the cursor, whatever the head was said to be.
+            return .pulled(head: min(answer.head, cursor.position), [:])
+        }
+        guard answer.firstPosition == cursor.position + 1,
+            let page = try read(answer, from: cursor)
+        else { return .failed(.malformed("a pull")) }
+
+        var next = upstream
+        next.cursor = page.cursor
+        var rows = [next.row]
+        // Another server may lack what this one said.
+        if page.foreign.eventCount + page.foreign.otherReceipts.count > 0, try hasOtherServer() {
+            rows.append(ReceiptRounds.row(try ReceiptRounds.current(log) + 1))
+        }
+        do throws(LogError) {
+            report.pulled += try log.record(page.foreign, rows: rows).recorded
+        } catch {
+            return try mend(error)
+        }
+        upstream = next
+        return .pulled(head: answer.head, page.reached)
+    }
+
+    /// Gives up the own version of an event of which the server has another.
+    private mutating func mend(_ error: LogError) throws(LogError) -> SyncState.Input {
+        guard error.code == .fork, let position = error.position,
+            let event = try log.event(at: position)
+        else { throw error }
+        report.healed += try log.heal(from: event.id)
+        upstream = Upstream(name: upstream.name)
+        return .mended
+    }
+
+    private func hasOtherServer() throws(LogError) -> Bool {
+        try Upstream.all(in: log).contains {
+            $0.name != upstream.name && $0.cursor != nil
+                && $0.cursor?.lineage != upstream.cursor?.lineage
+        }
+    }
+
+    /// Reads a page; nil where it is not one.
+    private func read(
+        _ answer: WirePullResponse, from cursor: SyncCursor
+    ) throws(LogError) -> PulledPage? {
+        var refusals: [UInt64: ErrorCode] = [:]
+        for refusal in answer.refusals where !refusal.code.isEmpty {
+            guard refusal.code.utf8.count <= Receipt.codeLengthMax else { return nil }
+            refusals[refusal.position] = ErrorCode(rawValue: refusal.code)
+        }
+        let entries = [UInt8](answer.entries)
+        let own = log.origin
+        let references = try ownEvents(in: entries, own)
+        return entries.withUnsafeBytes { bytes -> PulledPage? in
+            var page = PulledPage(cursor: cursor)
+            var reader = SyncEntryReader(bytes)
+            for receivedAt in answer.receivedAt {
+                guard let entry = reader.next() else { return nil }
+                page.cursor.position += 1
+                let position = page.cursor.position
+                let stamp = Stamp(rawValue: receivedAt)
+                let refusal = refusals[position]
+                func receipt(_ id: EventID) -> Receipt {
+                    Receipt(
+                        event: id, lineage: cursor.lineage, serverPosition: position,
+                        receivedAt: stamp, outcome: refusal.map { .refused($0) } ?? .accepted)
+                }
+                func digest(_ kind: SyncEntryKind, _ body: UnsafeRawBufferPointer) {
+                    page.cursor.digest.add(
+                        position: position, receivedAt: stamp, refusal: refusal?.rawValue,
+                        kind: kind, body)
+                }
+                switch entry.kind {
+                case .event:
+                    guard let id = CanonicalView.id(of: entry.body) else { return nil }
+                    digest(.event, entry.body)
+                    page.foreign.add(entry.body, id, receipt(id))
+                    page.reached[id.origin] = max(page.reached[id.origin] ?? 0, id.sequence)
+                case .receipt:
+                    var body = ByteReader(entry.body)
+                    guard let former = body.receipt(), body.isAtEnd else { return nil }
+                    digest(.receipt, entry.body)
+                    page.foreign.add(former)
+                case .reference:
+                    var body = ByteReader(entry.body)
+                    guard let sequence = body.littleEndian(UInt64.self), body.isAtEnd,
+                        let canonical = references[sequence]
+                    else { return nil }
+                    canonical.withUnsafeBytes { digest(.event, $0) }
+                    page.foreign.otherReceipts.append(
+                        receipt(EventID(origin: own, sequence: sequence)))
+                }
+            }
+            return reader.isAtEnd ? page : nil
+        }
+    }
+
+    /// The own events that a page names by their sequences alone: the digest is over their bytes.
+    private func ownEvents(
+        in entries: [UInt8], _ own: OriginID
+    ) throws(LogError) -> [UInt64: [UInt8]] {
+        let sequences = entries.withUnsafeBytes { bytes -> Set<UInt64> in
+            var sequences: Set<UInt64> = []
+            var reader = SyncEntryReader(bytes)
+            while let entry = reader.next() {
+                guard entry.kind == .reference else { continue }
+                var body = ByteReader(entry.body)
+                if let sequence = body.littleEndian(UInt64.self) { sequences.insert(sequence) }
+            }
+            return sequences
+        }
+        guard let first = sequences.min(), let last = sequences.max(), first > 0 else { return [:] }
+        var found: [UInt64: [UInt8]] = [:]
+        try log.forEachCanonical(of: own, after: first - 1) { id, canonical in
+            if sequences.contains(id.sequence) { found[id.sequence] = Array(canonical) }
+            return id.sequence < last
+        }
+        return found
+    }
+}
+
+extension ForeignEvents {
+    /// Adds a receipt of an event that is recorded already, or stands before it.
+    fileprivate mutating func add(_ receipt: Receipt) {
+        if receipts[receipt.event] != nil {
+            receipts[receipt.event]?.append(receipt)
+        } else {
+            otherReceipts.append(receipt)
+        }
+    }
+}

@@ -1,0 +1,395 @@
+package import TapedeckLog
+internal import TapedeckModel
+internal import TapedeckSyncProtocol
+
+/// One stretch of work with one server: does on the log what `SyncState` decides, and says what to
+/// send or to wait for.
+///
+/// It blocks on the log and never on the network, holds no transaction between two calls, and may be
+/// dropped after any of them: all that it remembers beyond is in the log.
+package struct SyncSession {
+    /// What is to be done outside.
+    package enum Step: Hashable, Sendable {
+        /// Nothing: what was asked for before still goes on.
+        case none
+        /// Send it, and give `answered` or `failed`.
+        case send(SyncRequest)
+        /// Call `woken` then, or earlier when there is a reason.
+        case wait(SyncWait)
+        /// All is done for now; tell of changes here and there.
+        case listen
+        case end(SyncFailure?)
+    }
+
+    package let log: EventLog
+    package private(set) var state: SyncState
+    package internal(set) var upstream: Upstream
+    package internal(set) var report = SyncReport()
+    private var random: any RandomNumberGenerator & Sendable
+    /// What the last push holds, in its order.
+    private var pushed = PushedBatch()
+    private var forked: [OriginID] = []
+    /// A receipt of an event that the server does not have any more.
+    private var proofOfLoss: Receipt?
+    private let now: @Sendable () -> UInt64
+
+    /// - Parameters:
+    ///   - name: how the user calls the server.
+    ///   - random: jitter only.
+    package init(
+        _ log: EventLog, upstream name: String, options: SyncState.Options = .init(),
+        random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
+    ) throws(LogError) {
+        self.log = log
+        self.random = random
+        state = SyncState(options)
+        upstream = try Upstream.named(name, in: log)
+        now = log.now
+    }
+
+    // MARK: - Inputs
+
+    package mutating func begin() throws(LogError) -> Step { try handle(.begin) }
+    package mutating func woken() throws(LogError) -> Step { try handle(.woken) }
+    package mutating func localChanged() throws(LogError) -> Step { try handle(.localChanged) }
+    package mutating func stop() throws(LogError) -> Step { try handle(.stop) }
+
+    package mutating func serverChanged(head: UInt64) throws(LogError) -> Step {
+        try handle(.serverChanged(head: head))
+    }
+
+    package mutating func failed(_ failure: SyncFailure) throws(LogError) -> Step {
+        try handle(.failed(failure))
+    }
+
+    package mutating func answered(_ response: SyncResponse) throws(LogError) -> Step {
+        upstream.contactedAt = now()
+        upstream.wait = nil
+        let input: SyncState.Input
+        switch response {
+        case .handshake(let answer): input = try shaken(answer)
+        case .push(let answer): input = try took(answer)
+        case .pull(let answer): input = try apply(answer)
+        }
+        return try handle(input)
+    }
+
+    // MARK: - Actions
+
+    private mutating func handle(_ first: SyncState.Input) throws(LogError) -> Step {
+        var input = first
+        while true {
+            let action = state.handle(input, try local(), now: now(), &random)
+            switch action {
+            case .none: return .none
+            case .shake:
+                var request = WireHandshakeRequest()
+                request.protocol = SyncLimits.protocolVersion
+                request.origin = log.origin.data
+                return .send(.handshake(request))
+            case .renewLineage:
+                guard let cursor = upstream.cursor else { return .none }
+                var request = WireLineageRequest()
+                request.cursor = cursor.wire
+                request.origin = log.origin.data
+                if let proofOfLoss {
+                    var bytes: [UInt8] = []
+                    bytes.append(proofOfLoss)
+                    request.receipt = .init(bytes)
+                }
+                return .send(.lineage(request))
+            case .renewOrigin:
+                try log.renewOrigin()
+                report.renewedOrigins += 1
+                input = .mended
+            case .heal(let event):
+                report.healed += try log.heal(from: event)
+                upstream = Upstream(name: upstream.name)
+                input = .mended
+            case .push(let bytesMax):
+                guard let request = try nextPush(bytesMax) else {
+                    // What seemed to be lacking is parked or gone: look again.
+                    input = .pushed([:], nil)
+                    continue
+                }
+                return .send(.push(request))
+            case .probe(let event): return .send(.push(try probe(event)))
+            case .seed:
+                guard let request = try nextSeed() else {
+                    input = .seeded
+                    continue
+                }
+                return .send(.push(request))
+            case .pull(let bytesMax):
+                var request = WirePullRequest()
+                request.cursor = (upstream.cursor ?? cursorAtStart).wire
+                request.bytesMax = UInt64(bytesMax)
+                request.origin = log.origin.data
+                return .send(.pull(request))
+            case .wait(let wait):
+                upstream.wait = wait
+                try log.setSyncRows([upstream.row])
+                return .wait(wait)
+            case .listen:
+                try settle()
+                return .listen
+            case .end(let failure):
+                if let failure {
+                    upstream.wait = SyncWait(
+                        reason: failure.code, message: failure.message, until: 0)
+                    try log.setSyncRows([upstream.row])
+                } else {
+                    try settle()
+                }
+                return .end(failure)
+            }
+        }
+    }
+
+    private var cursorAtStart: SyncCursor {
+        SyncCursor(state.lineage ?? LineageID(high: 0, low: 0))
+    }
+
+    private func local() throws(LogError) -> SyncState.Local {
+        var last: [OriginID: UInt64] = [:]
+        for row in try log.origins() where row.lastSequence > 0 { last[row.origin] = row.lastSequence }
+        return SyncState.Local(
+            own: log.origin, lastSequences: last, cursor: upstream.cursor,
+            hasReceiptsToSeed: try hasReceiptsToSeed(), forkedOrigins: forked,
+            hasProofOfLoss: proofOfLoss != nil)
+    }
+
+    /// Notes that everything was delivered, so that it can be told without the network.
+    private mutating func settle() throws(LogError) {
+        guard case .settled = state.phase else {
+            guard state.phase == .ended(nil), state.parked.isEmpty else { return }
+            return try writeSettled()
+        }
+        if state.parked.isEmpty { try writeSettled() }
+    }
+
+    private mutating func writeSettled() throws(LogError) {
+        upstream.settledAt = try log.currentHead().rawValue
+        try log.setSyncRows([upstream.row])
+    }
+}
+
+// MARK: - Handshake
+
+extension SyncSession {
+    private mutating func shaken(
+        _ answer: WireHandshakeResponse
+    ) throws(LogError) -> SyncState.Input {
+        guard let lineage = LineageID(answer.lineage) else { return .failed(.malformed("a handshake")) }
+        guard answer.protocol == SyncLimits.protocolVersion else {
+            return .failed(
+                SyncFailure(
+                    .protocolMismatch,
+                    "the server speaks version \(answer.protocol) of the protocol, this program"
+                        + " version \(SyncLimits.protocolVersion)",
+                    hint: "upgrade the older one"))
+        }
+        var known: [OriginID: UInt64] = [:]
+        forked = []
+        for state in answer.origins {
+            guard let origin = OriginID(state.origin) else { continue }
+            known[origin] = state.lastSequence
+            guard let chain = HashChain([UInt8](state.chain)) else { continue }
+            if let own = try log.chain(of: origin, at: state.lastSequence), own != chain {
+                forked.append(origin)
+            }
+        }
+        if upstream.cursor?.lineage != lineage {
+            // A new server, or a new life of it: its log is read from the beginning, and it is given
+            // what it lacks.
+            upstream.cursor = SyncCursor(lineage)
+            upstream.seedPlace = []
+            upstream.acknowledged = [:]
+        }
+        proofOfLoss = try findLoss(lineage, known)
+        for (origin, sequence) in known where upstream.acknowledged[origin] ?? 0 < sequence {
+            // What others have pushed of an origin is of no interest until this device pushes, too.
+            if upstream.acknowledged[origin] != nil || origin == log.origin {
+                upstream.acknowledged[origin] = sequence
+            }
+        }
+        return .shaken(lineage: lineage, head: answer.head, lastSequences: known)
+    }
+}
+
+extension SyncSession {
+    /// A receipt that the server has given and does not know of.
+    private func findLoss(
+        _ lineage: LineageID, _ known: [OriginID: UInt64]
+    ) throws(LogError) -> Receipt? {
+        for (origin, sequence) in upstream.acknowledged where sequence > known[origin] ?? 0 {
+            let event = EventID(origin: origin, sequence: sequence)
+            let receipts = try log.receipts(of: event)
+            if let proof = receipts.first(where: { $0.lineage == lineage }) { return proof }
+        }
+        return nil
+    }
+}
+
+extension SyncFailure {
+    static func malformed(_ what: String) -> SyncFailure {
+        SyncFailure(
+            .malformedRequest, "the server's answer to \(what) makes no sense",
+            hint: "check that the address is a Tapedeck server's; upgrade the older side")
+    }
+}
+
+// MARK: - Push
+
+/// What a push holds.
+struct PushedBatch: Sendable {
+    var events: [EventID] = []
+    /// Receipts behind the events.
+    var receipts = 0
+    /// Where the next seed begins; nil at the end.
+    var seedPlace: [UInt8]?
+}
+
+extension SyncSession {
+    /// Receipts in one push.
+    private static let receiptsPerPushMax = 8_192
+
+    private mutating func nextPush(_ bytesMax: Int) throws(LogError) -> WirePushRequest? {
+        var request = WirePushRequest()
+        request.lineage = upstream.cursor?.lineage.data ?? .init()
+        var batch = PushedBatch()
+        var entries: [UInt8] = []
+        let lacking = try log.origins().filter {
+            $0.lastSequence > state.acknowledged[$0.origin] ?? 0 && state.parked[$0.origin] == nil
+        }
+        // The own origin first: others may have these events, too.
+        let own = log.origin
+        for row in lacking.sorted(by: { ($0.origin == own ? 0 : 1) < ($1.origin == own ? 0 : 1) }) {
+            guard entries.count < bytesMax, batch.events.count < SyncLimits.pushEntriesMax else {
+                break
+            }
+            let from = state.acknowledged[row.origin] ?? 0
+            guard let chain = try log.chain(of: row.origin, at: from) else { continue }
+            request.bases.append(.init(row.origin, from, chain))
+            try log.forEachCanonical(of: row.origin, after: from) { id, canonical in
+                if !batch.events.isEmpty,
+                    entries.count + canonical.count + SyncEntryReader.headCount > bytesMax
+                        || batch.events.count >= SyncLimits.pushEntriesMax
+                {
+                    return false
+                }
+                entries.appendEntry(.event, canonical)
+                batch.events.append(id)
+                return true
+            }
+        }
+        guard !batch.events.isEmpty else { return nil }
+        request.entries = .init(entries)
+        pushed = batch
+        return request
+    }
+
+    private mutating func probe(_ event: EventID) throws(LogError) -> WirePushRequest {
+        var request = WirePushRequest()
+        request.lineage = upstream.cursor?.lineage.data ?? .init()
+        var entries: [UInt8] = []
+        try log.forEachCanonical(of: event.origin, after: event.sequence - 1) { _, canonical in
+            entries.appendEntry(.event, canonical)
+            return false
+        }
+        request.entries = .init(entries)
+        pushed = PushedBatch(events: [event])
+        return request
+    }
+
+    /// Takes in what became of a push.
+    private mutating func took(_ answer: WirePushResponse) throws(LogError) -> SyncState.Input {
+        guard let lineage = LineageID(answer.lineage), lineage == upstream.cursor?.lineage,
+            answer.positions.count == answer.receivedAt.count,
+            answer.positions.count <= pushed.events.count + pushed.receipts
+        else { return .failed(.malformed("a push")) }
+        let isProbe = state.phase == .probing
+        let isSeed = state.phase == .seeding
+        var refusals: [UInt64: ErrorCode] = [:]
+        for refusal in answer.refusals where !refusal.code.isEmpty {
+            refusals[refusal.position] = ErrorCode(
+                rawValue: String(refusal.code.prefix(Receipt.codeLengthMax)))
+        }
+        var receipts: [Receipt] = []
+        var reached: [OriginID: UInt64] = [:]
+        for (index, event) in pushed.events.prefix(answer.positions.count).enumerated() {
+            let position = answer.positions[index]
+            guard position > 0 else { return .failed(.malformed("a push")) }
+            let code = refusals[position]
+            receipts.append(
+                Receipt(
+                    event: event, lineage: lineage, serverPosition: position,
+                    receivedAt: Stamp(rawValue: answer.receivedAt[index]),
+                    outcome: code.map { .refused($0) } ?? .accepted))
+            reached[event.origin] = max(reached[event.origin] ?? 0, event.sequence)
+            if let code, !isProbe { report.refused.append(.init(event: event, code: code)) }
+        }
+        if !isProbe { report.pushed += answer.fresh }
+        for (origin, sequence) in reached {
+            upstream.acknowledged[origin] = max(upstream.acknowledged[origin] ?? 0, sequence)
+        }
+        if isSeed {
+            upstream.seedPlace = pushed.seedPlace
+            try log.setSyncRows([upstream.row])
+            return .seeded
+        }
+        // Where a problem was found, the event it is of is not among these: they agree.
+        try log.record(receipts: receipts, rows: [upstream.row])
+        let problem: SyncProblem? =
+            answer.hasProblem
+            ? SyncProblem(
+                kind: answer.problem.kind,
+                origin: OriginID(answer.problem.origin)
+                    ?? pushed.events.dropFirst(answer.positions.count).first?.origin ?? log.origin,
+                sequence: answer.problem.sequence, message: answer.problem.message) : nil
+        return .pushed(reached, problem)
+    }
+
+    // MARK: - Seeding
+
+    private func hasReceiptsToSeed() throws(LogError) -> Bool {
+        if upstream.seedPlace != nil { return true }
+        return try ReceiptRounds.current(log) > upstream.seedRound
+    }
+
+    /// The next receipts of other lineages; nil when there are none.
+    private mutating func nextSeed() throws(LogError) -> WirePushRequest? {
+        let round = try ReceiptRounds.current(log)
+        if upstream.seedPlace == nil { upstream.seedPlace = [] }
+        if upstream.seedPlace == [] { upstream.seedRound = round }
+        while let place = upstream.seedPlace {
+            let page = try log.receipts(after: place, limit: SyncSession.receiptsPerPushMax)
+            let others = page.receipts.filter {
+                $0.lineage != upstream.cursor?.lineage
+                    && $0.event.sequence <= state.acknowledged[$0.event.origin] ?? 0
+            }
+            guard !others.isEmpty else {
+                upstream.seedPlace = page.next
+                continue
+            }
+            var entries: [UInt8] = []
+            for receipt in others { entries.appendEntry(receipt) }
+            var request = WirePushRequest()
+            request.lineage = upstream.cursor?.lineage.data ?? .init()
+            request.entries = .init(entries)
+            pushed = PushedBatch(events: [], receipts: others.count, seedPlace: page.next)
+            return request
+        }
+        try log.setSyncRows([upstream.row])
+        return nil
+    }
+}
+
+extension WireOriginState {
+    init(_ origin: OriginID, _ lastSequence: UInt64, _ chain: HashChain) {
+        self.init()
+        self.origin = origin.data
+        self.lastSequence = lastSequence
+        self.chain = .init(chain.bytes)
+    }
+}

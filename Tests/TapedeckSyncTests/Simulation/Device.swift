@@ -1,0 +1,356 @@
+import Foundation
+import TapedeckLog
+import TapedeckModel
+@testable import TapedeckServer
+@testable import TapedeckSync
+import TapedeckSyncProtocol
+
+/// A device of a simulation: a real store and the engine's own session, driven by virtual time.
+///
+/// One thread drives it; the log wants a clock that may cross threads.
+final class Device: @unchecked Sendable {
+    let name: String
+    let path: String
+    unowned let world: Simulation
+    var skew: Int64
+    /// Whether messages go lost on the way up, and on the way down.
+    var isCutOff = (up: false, down: false)
+    private(set) var log: EventLog?
+    private var session: SyncSession?
+    /// Rises with every start: answers to a former life arrive nowhere.
+    private var life = 0
+    /// The request that is waited for.
+    private var request = 0
+    /// The timer or the live connection that counts.
+    private var wait = 0
+    private var isListening = false
+    var appendsAgain = false
+    private var lastAppend: UInt64?
+    /// The server's life as of the last handshake.
+    private var shakenLife = -1
+
+    init(_ name: String, in world: Simulation, skew: Int64) {
+        self.name = name
+        self.world = world
+        self.skew = skew
+        path = "\(world.base)/\(name)"
+    }
+
+    var isUp: Bool { log != nil }
+    var isSettled: Bool { session?.state.phase == .settled }
+    var phaseText: String { session.map { "\($0.state.phase)" } ?? "down" }
+    /// The latest time that the device's clock has shown.
+    private(set) var latestTime: UInt64 = 0
+    var time: UInt64 {
+        let time = UInt64(max(1, Int64(world.now) + skew))
+        latestTime = max(latestTime, time)
+        return time
+    }
+
+    func hasSeen(head: UInt64) -> Bool { session?.upstream.cursor?.position ?? 0 == head }
+
+    // MARK: - Life
+
+    /// A copy's clock goes on where the original's was.
+    func inherit(_ other: Device) { latestTime = other.latestTime }
+
+    func startUp() throws {
+        try openAlone()
+        guard let opened = log else { return }
+        world.say(name, "starts as \(opened.origin.short)")
+        if appendsAgain, let lastAppend {
+            appendsAgain = false
+            try record(lastAppend)
+        }
+        session = try SyncSession(
+            opened, upstream: "server",
+            options: .init(isLive: true, failuresMax: 0, backoffMax: 10_000),
+            random: world.random)
+        try step { try $0.begin() }
+    }
+
+    /// Opens the store, without syncing.
+    func openAlone() throws {
+        var options = EventLog.Options(
+            mapSizeBytes: 64 << 20, now: { [unowned self] in self.time })
+        let clock = world.clock
+        options.randomID = { OriginID(high: clock.random.next(), low: clock.random.next()) }
+        let opened =
+            FileManager.default.fileExists(atPath: path)
+            ? try EventLog(opening: path, options: options)
+            : try EventLog.create(path, options: options)
+        log = opened
+        life += 1
+    }
+
+    func shutDown() {
+        session = nil
+        log?.close()
+        log = nil
+        life += 1
+        isListening = false
+    }
+
+    // MARK: - Appends
+
+    func append() throws {
+        let payload = world.nextPayload
+        world.nextPayload += 1
+        try record(payload)
+        world.required.insert(payload)
+        lastAppend = payload
+        guard isSettled else { return }
+        try step { try $0.localChanged() }
+    }
+
+    private func record(_ payload: UInt64) throws {
+        guard let log else { return }
+        var at: UInt64?
+        if world.options.planted == .clockFollowsStamps {
+            // As a clock would that merges whatever it meets.
+            let latest = try log.events(after: .start, limit: 10_000).map(\.stamp.milliseconds).max()
+            at = max(latest ?? 0, time) + 1
+        }
+        let done = try log.appendBlocking([
+            ProposedEvent(
+                type: "Noted", tags: [try Tag("note", "\(payload % 7)")], atMilliseconds: at,
+                payload: Array("\(payload)".utf8))
+        ])
+        world.say(name, "appends \(payload) as \(done.firstID.short)")
+        world.checkStamp(of: done.firstID, by: self)
+    }
+
+    // MARK: - The session
+
+    /// Lets `body` at the session and does what it says.
+    private func step(_ body: (inout SyncSession) throws -> SyncSession.Step) throws {
+        guard var current = session else { return }
+        session = nil
+        if world.options.planted == .receiptsNotSeeded {
+            // As if all had been pushed already.
+            current.upstream.seedPlace = nil
+        }
+        let next = try body(&current)
+        if world.options.planted == .receiptsNotSeeded { current.upstream.seedPlace = nil }
+        session = current
+        switch next {
+        case .none: break
+        case .send(let request): send(request)
+        case .wait(let waiting):
+            world.say(name, "waits: \(waiting.reason)")
+            guard world.options.planted != .waitWithoutTimer else { return }
+            let deviceTime = time
+            arm(after: waiting.until > deviceTime ? waiting.until - deviceTime : 1) {
+                try $0.woken()
+            }
+        case .listen:
+            world.checkSettled(self, shakenLife)
+            listen()
+        case .end(let failure):
+            world.failure =
+                world.failure ?? "invariant 4: \(name) gave up: \(String(describing: failure))"
+        }
+    }
+
+    private func arm(
+        after delay: UInt64, _ body: @escaping (inout SyncSession) throws -> SyncSession.Step
+    ) {
+        wait += 1
+        let (armed, life) = (wait, life)
+        world.schedule(after: delay) { [self] in
+            guard self.life == life, wait == armed else { return }
+            try step(body)
+        }
+    }
+
+    /// A live connection: tells of heads, and breaks now and then.
+    private func listen() {
+        guard !isListening else { return }
+        isListening = true
+        let life = life
+        poll(life)
+        world.schedule(after: 5_000 + world.random.below(UInt64(60_000))) { [self] in
+            guard self.life == life, isListening else { return }
+            isListening = false
+            guard isSettled, !world.areFaultsOver else {
+                isListening = isSettled
+                return
+            }
+            world.say(name, "loses its live connection")
+            try step { try $0.failed(SyncFailure(.offline, "the live connection ended")) }
+        }
+    }
+
+    private func poll(_ life: Int) {
+        world.schedule(after: 200 + world.random.below(UInt64(300))) { [self] in
+            guard self.life == life, isListening else { return }
+            if !isCutOff.down, isSettled {
+                let head = world.serverHead
+                if head > session?.state.head ?? 0 {
+                    try step { try $0.serverChanged(head: head) }
+                }
+            }
+            poll(life)
+        }
+    }
+
+    /// In the end, connections that look alive are cut once more, as a network does that heals.
+    func nudge() throws {
+        guard isUp else { return }
+        switch session?.state.phase {
+        case .settled: try step { try $0.failed(SyncFailure(.offline, "a new connection")) }
+        case .waiting: try step { try $0.woken() }
+        default: break
+        }
+    }
+
+    // MARK: - The network
+
+    private static let timeout: UInt64 = 15_000
+
+    private func send(_ message: SyncRequest) {
+        request += 1
+        wait += 1
+        let (number, life) = (request, life)
+        world.say(name, "sends \(message.summary)")
+        let isLost = { [world] in
+            !world.areFaultsOver && world.random.below(UInt64(100)) < world.options.lossPercent
+        }
+        if world.options.planted == .sentCountsAsDelivered, case .push(let push) = message {
+            world.schedule(after: 1) { [self] in
+                guard self.life == life, request == number else { return }
+                try receive(.success(.push(world.fabricate(push))), shakenLife)
+            }
+            return
+        }
+        if world.options.planted == .statusLies, case .push = message {
+            world.checkSettled(self, shakenLife)
+        }
+        // Once, or twice as some proxies do.
+        let isTwice =
+            !world.areFaultsOver
+            && world.random.below(UInt64(100)) < world.options.duplicatePercent
+        for _ in 0..<(isTwice ? 2 : 1) {
+            if isCutOff.up || isLost() { continue }
+            world.schedule(after: delay()) { [self] in
+                let answer = world.answer(message)
+                let answeredLife = world.serverLife
+                if isCutOff.down || isLost() { return }
+                world.schedule(after: delay()) { [self] in
+                    guard self.life == life, request == number else { return }
+                    try receive(answer, answeredLife)
+                }
+            }
+        }
+        world.schedule(after: Device.timeout) { [self] in
+            guard self.life == life, request == number else { return }
+            request += 1
+            try step { try $0.failed(SyncFailure(.offline, "no answer")) }
+        }
+    }
+
+    private func delay() -> UInt64 { 1 + world.random.below(world.options.delayMax) }
+
+    private func receive(
+        _ answer: Result<SyncResponse, SyncFailure>, _ answeredLife: Int
+    ) throws {
+        request += 1
+        switch answer {
+        case .success(let response):
+            world.say(name, "gets \(response.summary)")
+            if case .handshake = response { shakenLife = answeredLife }
+            let planted = plant(response)
+            try step { try $0.answered(planted) }
+        case .failure(let failure):
+            world.say(name, "gets \(failure.code)")
+            try step { try $0.failed(failure) }
+        }
+    }
+
+    // MARK: - Planted bugs
+
+    private func plant(_ response: SyncResponse) -> SyncResponse {
+        switch (world.options.planted, response) {
+        case (.cursorBeforeEvents, .pull(let page)) where !page.receivedAt.isEmpty:
+            // The page is taken in by another copy of the session, on nothing.
+            guard world.random.oneIn(3) else { return response }
+            skip(page)
+            var empty = page
+            (empty.receivedAt, empty.entries, empty.refusals) = ([], .init(), [])
+            empty.head = page.head
+            return .pull(empty)
+        case (.adoptsRollback, .handshake(let answer)):
+            if let cursor = session?.upstream.cursor, cursor.position > answer.head {
+                session?.upstream.cursor = world.cursor(at: answer.head)
+                session?.upstream.acknowledged = [:]
+            }
+            return response
+        default: return response
+        }
+    }
+
+    private func skip(_ page: WirePullResponse) {
+        guard var cursor = session?.upstream.cursor else { return }
+        let entries = [UInt8](page.entries)
+        var isComplete = true
+        entries.withUnsafeBytes { bytes in
+            var reader = SyncEntryReader(bytes)
+            for receivedAt in page.receivedAt {
+                guard let entry = reader.next(), entry.kind != .reference else {
+                    isComplete = false
+                    return
+                }
+                cursor.position += 1
+                let refusal = page.refusals.first { $0.position == cursor.position }?.code
+                cursor.digest.add(
+                    position: cursor.position, receivedAt: Stamp(rawValue: receivedAt),
+                    refusal: refusal, kind: entry.kind, entry.body)
+            }
+        }
+        if isComplete { session?.upstream.cursor = cursor }
+    }
+
+    // MARK: - Files
+
+    /// The bytes of the store's files.
+    func files() -> Data? { FileManager.default.contents(atPath: path + "/log.mdb") }
+
+    /// Puts bytes into the same file: nothing of the file's identity changes.
+    func putBack(_ backup: Data) throws {
+        let file = try FileHandle(forWritingTo: URL(fileURLWithPath: path + "/log.mdb"))
+        try file.truncate(atOffset: 0)
+        try file.write(contentsOf: backup)
+        try file.close()
+    }
+}
+
+extension OriginID {
+    var short: String { String(description.prefix(4)) }
+}
+
+extension EventID {
+    var short: String { "\(origin.short)-\(sequence)" }
+}
+
+extension SyncRequest {
+    var summary: String {
+        switch self {
+        case .handshake: "handshake"
+        case .lineage: "lineage"
+        case .push(let push): "push of \(push.entries.count) bytes"
+        case .pull(let pull): "pull after \(pull.cursor.position)"
+        }
+    }
+}
+
+extension SyncResponse {
+    var summary: String {
+        switch self {
+        case .handshake(let answer): "handshake: head \(answer.head)"
+        case .push(let answer):
+            "push: \(answer.positions.count) done, \(answer.fresh) fresh"
+                + (answer.hasProblem ? ", \(answer.problem.kind)" : "")
+        case .pull(let answer): "pull: \(answer.receivedAt.count) from \(answer.firstPosition)"
+        }
+    }
+}

@@ -1,0 +1,96 @@
+import Foundation
+import TapedeckTesting
+
+extension Simulation {
+    func planFaults() {
+        func often(_ count: Int, _ what: @escaping () throws -> Void) {
+            for _ in 0..<count { schedule(after: random.below(options.faultsUntil), what) }
+        }
+        often(options.crashes) { [self] in try crash(devices[random.below(devices.count)]) }
+        often(options.partitions) { [self] in partition() }
+        often(options.clockJumps) { [self] in
+            let device = devices[random.below(devices.count)]
+            device.skew = skew()
+            say(device.name, "clock is off by \(device.skew / 1_000) s")
+        }
+        often(options.copies) { [self] in try copy(devices[random.below(devices.count)]) }
+        often(options.restores) { [self] in planRestore() }
+        often(options.serverWipes) { [self] in
+            say("server", "is wiped")
+            server.wipe()
+            serverLife += 1
+            try forgetWhatIsGone()
+        }
+        often(options.serverRollbacks) { [self] in
+            let image = server.image
+            say("server", "is backed up at \(serverHead)")
+            schedule(after: 1 + random.below(40_000)) { [self] in
+                guard !areFaultsOver else { return }
+                say("server", "is put back from \(serverHead)")
+                server.restore(image)
+                serverLife += 1
+                try forgetWhatIsGone()
+            }
+        }
+    }
+
+    private func crash(_ device: Device) throws {
+        guard device.isUp else { return }
+        say(device.name, "crashes")
+        device.shutDown()
+        if options.planted == .appendsAgainAfterCrash { device.appendsAgain = true }
+        schedule(after: 1 + random.below(8_000)) { if !device.isUp { try device.startUp() } }
+    }
+
+    private func partition() {
+        let device = devices[random.below(devices.count)]
+        let kind = random.below(3)
+        device.isCutOff = (kind != 1, kind != 0)
+        say("net", "cuts \(device.name) off: \(["up", "down", "both ways"][kind])")
+        schedule(after: 1_000 + random.below(30_000)) { [self] in
+            device.isCutOff = (false, false)
+            say("net", "joins \(device.name)")
+        }
+    }
+
+    /// A copy of a store's directory becomes a device of its own.
+    private func copy(_ device: Device) throws {
+        let wasUp = device.isUp
+        if wasUp { device.shutDown() }
+        let twin = Device("c\(devices.count)", in: self, skew: skew())
+        try FileManager.default.copyItem(atPath: device.path, toPath: twin.path)
+        say(device.name, "is copied to \(twin.name)")
+        twin.inherit(device)
+        devices.append(twin)
+        if wasUp { try device.startUp() }
+        try twin.startUp()
+    }
+
+    /// Some time after a backup a store's files are put back to it, in place.
+    private func planRestore() {
+        let device = devices[random.below(devices.count)]
+        guard device.isUp else { return }
+        device.shutDown()
+        guard let backup = device.files() else { return }
+        try? device.startUp()
+        say(device.name, "is backed up")
+        schedule(after: 1 + random.below(40_000)) { [self] in
+            guard !areFaultsOver else { return }
+            device.shutDown()
+            say(device.name, "is put back to its backup")
+            try device.putBack(backup)
+            try forgetWhatIsGone()
+            try device.startUp()
+        }
+    }
+
+    /// What no store and no server holds any more cannot be asked for.
+    private func forgetWhatIsGone() throws {
+        var left: Set<UInt64> = []
+        for device in devices { left.formUnion(try device.payloads()) }
+        left.formUnion(try serverPayloads())
+        let gone = required.subtracting(left)
+        if !gone.isEmpty { say("fate", "every copy of \(gone.sorted()) is gone") }
+        required.formIntersection(left)
+    }
+}

@@ -1,0 +1,151 @@
+import TapedeckLog
+import TapedeckModel
+@testable import TapedeckServer
+import TapedeckSync
+import TapedeckTesting
+
+/// What is known of an event in the end, besides its content.
+private struct Standing: Hashable, CustomStringConvertible {
+    var chain: HashChain
+    var effectiveStamp: Stamp
+    var isRefused: Bool
+
+    var description: String { "\(effectiveStamp)\(isRefused ? " refused" : "")" }
+}
+
+extension Simulation {
+    func violate(_ invariant: Int, _ what: String) {
+        failure = failure ?? "invariant \(invariant): \(what)"
+    }
+
+    // MARK: - All along
+
+    /// Invariant 6: a device's clock is its own, the server's, or what came by way of the server.
+    func checkStamp(of event: EventID, by device: Device) {
+        guard let stamp = try? device.log?.event(event)?.stamp.milliseconds else { return }
+        let most = max(device.latestTime, latestServerTime) + 1_000
+        if stamp > most {
+            violate(
+                6, "\(device.name) stamps \(event.short) with \(stamp), \(stamp - most) ms ahead")
+        }
+    }
+
+    /// Invariant 5: who says that all is delivered has delivered all.
+    func checkSettled(_ device: Device, _ life: Int) {
+        // What a server has lost since the handshake a device cannot know.
+        guard life == serverLife, let log = device.log else { return }
+        do {
+            let held = try serverEvents()
+            for row in try log.origins() where row.lastSequence > 0 {
+                for sequence in 1...row.lastSequence {
+                    let event = EventID(origin: row.origin, sequence: sequence)
+                    if !held.contains(event) {
+                        return violate(
+                            5, "\(device.name) is settled, and the server lacks \(event.short)")
+                    }
+                }
+            }
+        } catch {
+            violate(5, "\(error)")
+        }
+    }
+
+    // MARK: - In the end
+
+    func checkEnd() throws {
+        var first: (name: String, events: [EventID: Standing])?
+        for device in devices {
+            guard let log = device.log else { return violate(4, "\(device.name) is down") }
+            let problems = try log.verify().problems
+            if let problem = problems.first {
+                return violate(7, "\(device.name): verify: \(problem)")
+            }
+            let events = try standings(log)
+            try checkPayloads(device, log)
+            if let first {
+                compare(first.name, first.events, device.name, events)
+            } else {
+                first = (device.name, events)
+            }
+            if failure != nil { return }
+        }
+    }
+
+    /// Invariant 1.
+    private func compare(
+        _ left: String, _ leftEvents: [EventID: Standing], _ right: String,
+        _ rightEvents: [EventID: Standing]
+    ) {
+        guard leftEvents != rightEvents else { return }
+        for event in Set(leftEvents.keys).union(rightEvents.keys).sorted()
+        where leftEvents[event] != rightEvents[event] {
+            func text(_ standing: Standing?) -> String {
+                standing.map { "\($0), chain \($0.chain.bytes.prefix(2).map { $0 })" } ?? "nothing"
+            }
+            return violate(
+                1,
+                "of \(event.short) \(left) has \(text(leftEvents[event])),"
+                    + " \(right) \(text(rightEvents[event]))")
+        }
+    }
+
+    /// Invariants 2 and 3.
+    private func checkPayloads(_ device: Device, _ log: EventLog) throws {
+        var counts: [UInt64: Int] = [:]
+        for event in try device.named() {
+            if let payload = UInt64(String(decoding: event.payload, as: UTF8.self)),
+                event.type == "Noted"
+            {
+                counts[payload, default: 0] += 1
+            }
+        }
+        if let lost = required.subtracting(counts.keys).min() {
+            return violate(2, "\(device.name) has lost \(lost)")
+        }
+        if let twice = counts.filter({ $0.value > 1 }).keys.min() {
+            violate(3, "\(device.name) has \(twice) \(counts[twice] ?? 0) times")
+        }
+    }
+
+    private func standings(_ log: EventLog) throws -> [EventID: Standing] {
+        var found: [EventID: Standing] = [:]
+        for row in try log.origins() where row.lastSequence > 0 {
+            for sequence in 1...row.lastSequence {
+                let id = EventID(origin: row.origin, sequence: sequence)
+                guard let event = try log.event(id), let chain = try log.chain(of: row.origin, at: sequence)
+                else {
+                    violate(7, "\(id.short) should be there and is not")
+                    continue
+                }
+                let override = try log.read { transaction in
+                    try log.override(at: event.position.rawValue, transaction)
+                }
+                found[id] = Standing(
+                    chain: chain, effectiveStamp: override?.effectiveStamp ?? event.stamp,
+                    isRefused: override?.isRefused ?? false)
+            }
+        }
+        return found
+    }
+}
+
+extension Device {
+    /// The events that have not lost their names.
+    func named() throws -> [EventEnvelope] {
+        guard let log else { return [] }
+        return try log.origins().flatMap { row in
+            try (0..<row.lastSequence).compactMap {
+                try log.event(EventID(origin: row.origin, sequence: $0 + 1))
+            }
+        }
+    }
+
+    /// What its notes say; of a device that is down, too.
+    func payloads() throws -> Set<UInt64> {
+        let wasUp = isUp
+        if !wasUp { try openAlone() }
+        defer { if !wasUp { shutDown() } }
+        return Set(
+            try named().compactMap { UInt64(String(decoding: $0.payload, as: UTF8.self)) })
+    }
+}

@@ -1,0 +1,188 @@
+import Foundation
+import TapedeckLog
+import TapedeckModel
+@testable import TapedeckServer
+@testable import TapedeckSync
+import TapedeckSyncProtocol
+import TapedeckTesting
+
+/// # Devices, a server and a network in one thread, by virtual time
+///
+/// One seed decides everything: who appends when, what is lost, delayed, delivered twice, who crashes,
+/// whose store is copied or put back, when the server is wiped or put back, whose clock jumps. The
+/// engine's own session and the server's own sequencing run in it, on real log files; only transport
+/// and time are made up.
+///
+/// Invariants, looked at all along or in the end (`Simulation+Invariants.swift`):
+/// 1. All devices end with the same events, and the same standing of each.
+/// 2. No acknowledged event is lost, unless every copy of it was destroyed.
+/// 3. No event counts twice, whatever name it has come to bear.
+/// 4. With a network that works, everything is delivered in bounded time.
+/// 5. A device that says that it is settled has delivered everything.
+/// 6. No clock follows the stamps of a device whose clock is wrong.
+/// 7. `verify` finds nothing wrong with any log, and nothing throws that should not.
+///
+/// Trace, a line an event: time, who, what.
+final class Simulation {
+    var random: SeededGenerator
+    let options: SimulationOptions
+    let base: String
+    var now: UInt64 = 1_700_000_000_000
+    let start: UInt64 = 1_700_000_000_000
+    var devices: [Device] = []
+    let server: InMemoryStorage
+    let space: SpaceID
+    /// Bumped by wipes and rollbacks.
+    var serverLife = 0
+    var serverSkew: Int64 = 0
+    var latestServerTime: UInt64 = 0
+    /// Payloads that must be found everywhere in the end.
+    var required: Set<UInt64> = []
+    var nextPayload: UInt64 = 1
+    var trace: [String] = []
+    var failure: String?
+    let clock: SharedClock
+    private var queue: [(at: UInt64, order: UInt64, what: () throws -> Void)] = []
+    private var order: UInt64 = 0
+    var areFaultsOver = false
+
+    /// What the logs and the server see of the time; they want closures that may cross threads.
+    final class SharedClock: @unchecked Sendable {
+        // One thread drives the simulation.
+        var now: UInt64 = 0
+        var random = SeededGenerator(seed: 0)
+    }
+
+    init(seed: UInt64, options given: SimulationOptions? = nil, planted: PlantedBug? = nil) {
+        random = SeededGenerator(seed: seed)
+        var drawn = SimulationOptions(&random)
+        if let given { drawn = given }
+        drawn.planted = planted
+        options = drawn
+        let root = FileManager.default.fileExists(atPath: "/dev/shm") ? "/dev/shm" : NSTemporaryDirectory()
+        base = "\(root)/tapedeck-sim-\(getpid())-\(UInt64.random(in: 0 ... .max))"
+        let clock = SharedClock()
+        clock.random = SeededGenerator(seed: seed ^ 0xA5A5)
+        self.clock = clock
+        let refused = drawn.refusedPercent
+        server = InMemoryStorage(
+            refuses: { event in
+                event.id.sequence % 100 < refused && event.id.sequence > 2
+                    ? ErrorCode(rawValue: "policy") : nil
+            },
+            now: { clock.now },
+            randomLineage: {
+                LineageID(high: clock.random.next(), low: clock.random.next())
+            })
+        space = server.space(named: "default")
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: base) }
+
+    // MARK: - Time
+
+    func say(_ who: String, _ what: @autoclosure () -> String) {
+        trace.append("\(String(now - start).leftPadded(8)) \(who.leftPadded(6)) \(what())")
+    }
+
+    func schedule(after delay: UInt64, _ what: @escaping () throws -> Void) {
+        order += 1
+        queue.append((now + delay, order, what))
+    }
+
+    /// Runs until a time, or until nothing is left to do.
+    func run(until end: UInt64) throws {
+        while failure == nil {
+            guard
+                let index = queue.indices.min(by: {
+                    (queue[$0].at, queue[$0].order) < (queue[$1].at, queue[$1].order)
+                }), queue[index].at <= end
+            else { break }
+            let next = queue.remove(at: index)
+            now = max(now, next.at)
+            clock.now = UInt64(max(0, Int64(now) + serverSkew))
+            latestServerTime = max(latestServerTime, clock.now)
+            try next.what()
+        }
+        now = max(now, end)
+    }
+
+    // MARK: - A schedule
+
+    /// Runs the whole schedule; says what went wrong, or nil.
+    func runSchedule() -> String? {
+        do {
+            try FileManager.default.createDirectory(
+                atPath: base, withIntermediateDirectories: true)
+            for number in 0..<options.devices { try addDevice("d\(number)") }
+            planFaults()
+            for _ in 0..<options.appends {
+                let at = random.below(options.faultsUntil)
+                schedule(after: at) { [self] in try appendSomewhere() }
+            }
+            try run(until: start + options.faultsUntil)
+            try settle()
+            if failure == nil { try checkEnd() }
+        } catch {
+            failure = failure ?? "threw \(error)"
+        }
+        for device in devices { device.shutDown() }
+        return failure
+    }
+
+    /// The network heals; everything has to come to rest.
+    private func settle() throws {
+        areFaultsOver = true
+        say("net", "heals")
+        for device in devices {
+            device.isCutOff = (false, false)
+            if !device.isUp { try device.startUp() }
+        }
+        // Far beyond the longest backoff.
+        for _ in 0..<40 where failure == nil {
+            try run(until: now + 30_000)
+            if isQuiet() { break }
+            if options.planted != .waitWithoutTimer {
+                for device in devices { try device.nudge() }
+            }
+        }
+        if failure == nil, !isQuiet() {
+            failure = "invariant 4: after 20 minutes of a working network, "
+                + devices.map { "\($0.name) is \($0.phaseText)" }.joined(separator: ", ")
+        }
+    }
+
+    private func isQuiet() -> Bool {
+        devices.allSatisfy { $0.isSettled && $0.hasSeen(head: serverHead) }
+    }
+
+    var serverHead: UInt64 { (try? server.head(of: space).position) ?? 0 }
+
+    func addDevice(_ name: String) throws {
+        let device = Device(name, in: self, skew: skew())
+        devices.append(device)
+        try device.startUp()
+    }
+
+    /// Mostly right clocks; some are off by seconds, some by years.
+    func skew() -> Int64 {
+        switch random.below(6) {
+        case 0: 3_600_000 * 24 * 365 * 15
+        case 1: -3_600_000 * 24 * 365 * 10
+        case 2: Int64(random.below(20_000)) - 10_000
+        default: 0
+        }
+    }
+
+    func appendSomewhere() throws {
+        let up = devices.filter(\.isUp)
+        guard !up.isEmpty else { return }
+        try up[random.below(up.count)].append()
+    }
+}
+
+extension String {
+    fileprivate func leftPadded(_ width: Int) -> String {
+        String(repeating: " ", count: max(0, width - utf8.count)) + self
+    }
+}
