@@ -267,6 +267,73 @@ import Testing
     }
 
     @Test(arguments: StorageKind.allCases)
+    func aReceiptOfAnEventThatIsGoneBeginsANewLineage(kind: StorageKind) async throws {
+        let it = try await StorageUnderTest(kind)
+        let pushed = try await it.push(sampleEntries(1, 1...3))
+        let start = SyncCursor(try await it.lineage())
+        func receipt(_ sequence: UInt64, at position: UInt64, _ time: UInt64) -> Receipt {
+            Receipt(
+                event: EventID(1, sequence), lineage: start.lineage, serverPosition: position,
+                receivedAt: Stamp(rawValue: time))
+        }
+        let held = try await it.storage.renewLineage(
+            it.space, cursor: start, proof: receipt(2, at: 2, pushed.receivedAt[1]))
+        #expect(held.lineage == start.lineage.data)
+        // One of another lineage proves nothing.
+        var other = receipt(4, at: 4, pushed.receivedAt[2])
+        other.lineage = .sample(900)
+        let same = try await it.storage.renewLineage(it.space, cursor: start, proof: other)
+        #expect(same.lineage == start.lineage.data)
+        let wrong = [
+            receipt(4, at: 4, pushed.receivedAt[2]), receipt(3, at: 2, pushed.receivedAt[1]),
+            receipt(2, at: 2, pushed.receivedAt[1] + 1), receipt(1, at: 0, 0),
+        ]
+        for var proof in wrong {
+            let cursor = SyncCursor(try await it.lineage())
+            proof.lineage = cursor.lineage
+            let renewed = try await it.storage.renewLineage(
+                it.space, cursor: cursor, proof: proof)
+            #expect(renewed.lineage != cursor.lineage.data)
+        }
+    }
+
+    @Test(arguments: StorageKind.allCases)
+    func historiesThatDifferBeforeAPushAreAFork(kind: StorageKind) async throws {
+        let it = try await StorageUnderTest(kind)
+        _ = try await it.push(sampleEntries(1, 1...3))
+        try it.reopen()
+        let lineage = try await it.lineage()
+        func base(_ sequence: UInt64, _ text: String) -> WireOriginState {
+            var chain = HashChain()
+            for number in 1...sequence {
+                sampleEvent(EventID(1, number), text).withUnsafeBytes { chain.add($0) }
+            }
+            var state = WireOriginState()
+            state.origin = OriginID.sample(1).data
+            state.lastSequence = sequence
+            state.chain = Data(chain.bytes)
+            return state
+        }
+        let known = try await it.storage.handshake(it.space).origins
+        #expect(known == [base(3, "note")])
+        let fork = try await it.storage.push(
+            it.space, lineage: lineage, entries: sampleEntries(1, 4...5),
+            bases: [base(3, "other")])
+        #expect(fork.problem.kind == .fork)
+        #expect(fork.problem.sequence == 0)
+        #expect(fork.positions.isEmpty)
+        let fine = try await it.storage.push(
+            it.space, lineage: lineage, entries: sampleEntries(1, 4...5),
+            bases: [base(3, "note")])
+        #expect(fine.positions == [4, 5])
+        // A base that is not our last event says nothing; the bytes do.
+        let repeated = try await it.storage.push(
+            it.space, lineage: lineage, entries: sampleEntries(1, 4...5),
+            bases: [base(3, "other")])
+        #expect(repeated.positions == [4, 5])
+    }
+
+    @Test(arguments: StorageKind.allCases)
     func aHandshakeNamesEveryOrigin(kind: StorageKind) async throws {
         let it = try await StorageUnderTest(kind)
         _ = try await it.push(sampleEntries(2, 1...3) + sampleEntries(1, 1...1))
