@@ -21,6 +21,8 @@ package struct LeafMap {
     private static let leafFlag: UInt16 = 0x02
     private static let overflowFlag: UInt16 = 0x04
     private static let bigDataFlag: UInt16 = 0x01
+    /// Bytes of an entry that are fetched ahead: most events are no longer.
+    private static let fetchedCount = 320
 
     /// Finds the map by a pointer into one of its leaf pages; nil where the file's pages are of another
     /// size than the system's, so that their beginnings cannot be told from a pointer.
@@ -72,55 +74,66 @@ package struct LeafMap {
     @inline(__always)
     package func prefetch(_ place: Int) {
         guard place > 0, place < Int(pageCount) * pageSize else { return }
-        tapedeck_prefetch(base + place, 192)
+        tapedeck_prefetch(base + place, LeafMap.fetchedCount)
     }
 
     /// How many entries of a table of integer keys may share the last page, which alone is written.
     package var entriesPerPageMax: UInt64 { UInt64(pageSize / 18) }
 
-    /// Calls `body` with the entries of the page on which `key` lies, from that key on; says the last
-    /// key, or nil where the page is not what a leaf of integer keys looks like.
-    @inline(__always)
-    func forEach(
-        from key: UnsafeRawPointer, through last: UInt64,
-        _ body: (UInt64, UnsafeRawBufferPointer, Int) throws -> Void
-    ) rethrows -> UInt64? {
+    /// Lists the entries of the page on which `key` lies, from that key on; says how many, and whether
+    /// the page is what a leaf of integer keys looks like as far as it was read.
+    func list(
+        from key: UnsafeRawPointer, through last: UInt64, into entries: inout LeafEntries
+    ) -> (count: Int, isSound: Bool) {
         let page = LeafMap.page(of: key, pageSize)
         let lower = Int(page.load(fromByteOffset: 12, as: UInt16.self))
         guard page.load(fromByteOffset: 10, as: UInt16.self) == LeafMap.leafFlag,
             lower >= LeafMap.headerCount, lower <= pageSize
-        else { return nil }
-        // A log is written in order, so the next leaf is most often the next page but one or two.
-        tapedeck_prefetch(page + pageSize, pageSize)
+        else { return (0, false) }
         let nodes = (lower - LeafMap.headerCount) / 2
         let first = Int(key - page) - 8
-        var reached: UInt64?
+        var count = 0
         for index in 0..<nodes {
             let node = Int(
                 page.load(fromByteOffset: LeafMap.headerCount + index * 2, as: UInt16.self))
-            if reached == nil, node != first { continue }
-            guard node >= lower, node + 16 <= pageSize else { return nil }
-            let count =
+            if count == 0, node != first { continue }
+            guard node >= lower, node + 16 <= pageSize, count < entries.capacity else {
+                return (count, false)
+            }
+            let size =
                 Int(page.loadUnaligned(fromByteOffset: node, as: UInt16.self))
                 | Int(page.loadUnaligned(fromByteOffset: node + 2, as: UInt16.self)) << 16
             let flags = page.loadUnaligned(fromByteOffset: node + 4, as: UInt16.self)
             guard page.loadUnaligned(fromByteOffset: node + 6, as: UInt16.self) == 8 else {
-                return nil
+                return (count, false)
             }
             let number = page.loadUnaligned(fromByteOffset: node + 8, as: UInt64.self)
-            if number > last { return reached }
+            if number > last { break }
             if flags == 0 {
-                guard node + 16 + count <= pageSize else { return nil }
-                try body(
-                    number, UnsafeRawBufferPointer(start: page + node + 16, count: count),
-                    page - base + node)
+                guard node + 16 + size <= pageSize else { return (count, false) }
+                entries.start[count] = LeafEntry(
+                    key: number,
+                    value: UnsafeRawBufferPointer(start: page + node + 16, count: size),
+                    place: page - base + node)
             } else {
-                guard let value = overflow(page + node + 16, flags, count) else { return nil }
-                try body(number, value, 0)
+                guard let value = overflow(page + node + 16, flags, size) else {
+                    return (count, false)
+                }
+                entries.start[count] = LeafEntry(key: number, value: value, place: 0)
             }
-            reached = number
+            count += 1
         }
-        return reached
+        return (count, true)
+    }
+
+    /// Asks the processor to fetch the header of the next page but one.
+    ///
+    /// A table that was written in order most often goes on there. The entries are for whoever reads
+    /// them.
+    @inline(__always)
+    func prefetchHeader(behind key: UnsafeRawPointer) {
+        let page = LeafMap.page(of: key, pageSize)
+        tapedeck_prefetch(page + 2 * pageSize, 64)
     }
 
     private func overflow(
@@ -145,25 +158,59 @@ extension ReadTransaction {
         return LeafMap(key, in: handle)
     }
 
-    /// Calls `body` with every entry of a table of integer keys in (`after`, `through`], in order;
-    /// says the last key.
+    /// Calls `body` with every entry of a table of integer keys in (`after`, `through`], in order, a
+    /// page's at a time; says the last key.
     ///
-    /// The third argument is the entry's place (`LeafMap.entry`), or 0 for a large one.
+    /// Where a page makes no sense, `body` gets what stands before, and then this throws.
     package func walk(
         _ table: Table, _ map: LeafMap, after: UInt64, through: UInt64,
-        _ body: (UInt64, UnsafeRawBufferPointer, Int) throws -> Void
+        _ body: (UnsafeBufferPointer<LeafEntry>) throws -> Void
     ) throws -> UInt64 {
+        guard after < through else { return after }
         let cursor = try cursor(table)
+        var entries = LeafEntries(capacity: Int(map.entriesPerPageMax))
         var reached = after
-        while reached < through, let entry = try cursor.seek(integer: reached + 1) {
-            let key = entry.key.loadUnaligned(as: UInt64.self)
-            guard key <= through, let place = entry.key.baseAddress else { break }
-            guard let last = try map.forEach(from: place, through: through, body) else {
+        var entry = try cursor.seek(integer: after + 1)
+        while let found = entry {
+            let key = found.key.loadUnaligned(as: UInt64.self)
+            guard key <= through, let place = found.key.baseAddress else { break }
+            map.prefetchHeader(behind: place)
+            let (count, isSound) = map.list(from: place, through: through, into: &entries)
+            if count > 0 {
+                reached = entries.start[count - 1].key
+                try body(UnsafeBufferPointer(start: entries.start, count: count))
+            }
+            guard isSound, count > 0 else {
                 throw LMDBError(
                     .damaged, path: path, detail: "the page that holds entry \(key) makes no sense")
             }
-            reached = last
+            guard reached < through else { break }
+            // The cursor stands on the page already: LMDB finds its last entry without a descent, and
+            // from there the next page.
+            guard try cursor.seek(integer: reached) != nil else { break }
+            entry = try cursor.next()
         }
         return reached
     }
+}
+
+/// An entry of a leaf page of integer keys, in place.
+package struct LeafEntry {
+    package let key: UInt64
+    package let value: UnsafeRawBufferPointer
+    /// Where it is found again (`LeafMap.entry`), or 0 for a large one.
+    package let place: Int
+}
+
+/// Room for the entries of one page.
+struct LeafEntries: ~Copyable {
+    let start: UnsafeMutablePointer<LeafEntry>
+    let capacity: Int
+
+    init(capacity: Int) {
+        start = .allocate(capacity: capacity)
+        self.capacity = capacity
+    }
+
+    deinit { start.deallocate() }
 }

@@ -1,4 +1,4 @@
-internal import TapedeckModel
+@_spi(Core) internal import TapedeckModel
 
 extension [UInt8] {
     /// Appends the canonical bytes of a record; false where the record contradicts itself.

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import Synchronization
 internal import TapedeckLMDB
-public import TapedeckModel
+@_spi(Core) public import TapedeckModel
 
 /// # Group commit
 ///

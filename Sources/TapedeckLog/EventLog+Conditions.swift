@@ -1,5 +1,5 @@
 internal import TapedeckLMDB
-package import TapedeckModel
+@_spi(Core) package import TapedeckModel
 
 extension EventLog {
     /// Why a condition does not hold, or nil where it does.

@@ -1,7 +1,7 @@
 internal import Crypto
 internal import Foundation
 internal import TapedeckLMDB
-internal import TapedeckModel
+@_spi(Core) internal import TapedeckModel
 
 /// What an export holds.
 public struct ExportSummary: Codable, Hashable, Sendable {

@@ -1,5 +1,5 @@
 internal import TapedeckLMDB
-package import TapedeckModel
+@_spi(Core) package import TapedeckModel
 
 /// Events and receipts that came from another store, to be recorded in one transaction.
 package struct ForeignEvents: Sendable {

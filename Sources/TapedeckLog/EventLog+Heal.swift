@@ -1,5 +1,5 @@
 internal import TapedeckLMDB
-package import TapedeckModel
+@_spi(Core) package import TapedeckModel
 
 /// # Two histories of one origin
 ///

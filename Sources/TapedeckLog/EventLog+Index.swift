@@ -1,6 +1,6 @@
 internal import Foundation
 internal import TapedeckLMDB
-internal import TapedeckModel
+@_spi(Core) internal import TapedeckModel
 
 /// # The lazy index
 ///

@@ -1,6 +1,6 @@
 internal import Foundation
 package import TapedeckLMDB
-public import TapedeckModel
+@_spi(Core) public import TapedeckModel
 
 extension EventLog {
     /// A read transaction is renewed after so many records, so that it pins no old pages for long.
@@ -68,15 +68,37 @@ extension EventLog {
         checked: Bool = true, _ body: (RecordView, Int) throws -> Void
     ) throws -> UInt64 {
         var position = after
-        _ = try transaction.walk(tables.events, map, after: after, through: through) {
-            key, bytes, place in
-            guard key == position + 1 else {
-                throw LogError.damagedRecord(position + 1, "it is missing")
+        _ = try transaction.walk(tables.events, map, after: after, through: through) { entries in
+            let intact = checked ? EventLog.intactCount(entries) : entries.count
+            for (index, entry) in entries.enumerated() {
+                guard entry.key == position + 1 else {
+                    throw LogError.damagedRecord(position + 1, "it is missing")
+                }
+                // Checked again behind those known to be intact: that says what is wrong.
+                let found = try record(entry.value, at: entry.key, checked: index >= intact)
+                try body(found, entry.place)
+                position = entry.key
             }
-            try body(try record(bytes, at: key, checked: checked), place)
-            position = key
         }
         return position
+    }
+
+    /// How many entries, from the first on, are records whose checksums fit.
+    private static func intactCount(_ entries: UnsafeBufferPointer<LeafEntry>) -> Int {
+        var index = 0
+        while index < entries.count, entries.count >= 3 {
+            // The last ones go together with some that are checked already.
+            let from = min(index, entries.count - 3)
+            guard
+                RecordView.areIntact(
+                    entries[from].value, entries[from + 1].value, entries[from + 2].value) == true
+            else { break }
+            index = from + 3
+        }
+        while index < entries.count, RecordView(entries[index].value)?.isIntact == true {
+            index += 1
+        }
+        return index
     }
 
     /// Checks what stands at a position.

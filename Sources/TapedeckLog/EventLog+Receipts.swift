@@ -1,5 +1,5 @@
 package import TapedeckLMDB
-public import TapedeckModel
+@_spi(Core) public import TapedeckModel
 
 /// # Receipts
 ///

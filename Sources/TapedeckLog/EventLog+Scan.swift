@@ -1,18 +1,22 @@
-public import TapedeckModel
+@_spi(Core) public import TapedeckModel
 
 /// An event of the log read in place, its checksum checked, its payload not looked at.
 ///
 /// It holds inside the closure of `EventLog.scan` only.
 public struct ScannedEvent: ~Copyable, ~Escapable {
     private let record: RecordView
-    private let origins: [OriginID]
-    private let types: [EventType]
+    // Pointers into arrays that the scan holds: an array of its own would be counted at each event.
+    private let origins: UnsafeBufferPointer<OriginID>
+    private let types: UnsafeBufferPointer<EventType>
 
-    @_lifetime(borrow origins)
-    init(_ record: RecordView, origins: borrowing [OriginID], types: borrowing [EventType]) {
-        self.record = record
-        self.origins = copy origins
-        self.types = copy types
+    @_lifetime(borrow record)
+    init(
+        _ record: borrowing RecordView, origins: UnsafeBufferPointer<OriginID>,
+        types: UnsafeBufferPointer<EventType>
+    ) {
+        self.record = copy record
+        self.origins = origins
+        self.types = types
     }
 
     /// Its place in this store's log.
@@ -49,11 +53,20 @@ extension EventLog {
         settleBuffered()
         let head = try currentHead().rawValue
         let (origins, types) = try dictionaries()
-        try scan(after: position.rawValue, through: head) { record in
-            guard Int(record.origin) < origins.count, Int(record.type) < types.count else {
-                throw LogError.damagedRecord(record.position, "it names an unknown origin or type")
+        let result: Result<Void, LogError> = origins.withUnsafeBufferPointer { origins in
+            types.withUnsafeBufferPointer { types in
+                Result { () throws(LogError) in
+                    try scan(after: position.rawValue, through: head) { record in
+                        guard Int(record.origin) < origins.count, Int(record.type) < types.count
+                        else {
+                            throw LogError.damagedRecord(
+                                record.position, "it names an unknown origin or type")
+                        }
+                        try body(ScannedEvent(record, origins: origins, types: types))
+                    }
+                }
             }
-            try body(ScannedEvent(record, origins: origins, types: types))
         }
+        try result.get()
     }
 }

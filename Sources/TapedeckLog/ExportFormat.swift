@@ -1,4 +1,4 @@
-internal import TapedeckModel
+@_spi(Core) internal import TapedeckModel
 
 /// The bytes of an export; `schema/storage/v1.md` has the maps.
 ///

@@ -1,5 +1,5 @@
 internal import TapedeckLMDB
-import TapedeckModel
+@_spi(Core) import TapedeckModel
 
 /// A stretch of one origin's events that lost to another history of that origin: a row of `meta`.
 ///

@@ -1,5 +1,5 @@
 internal import TapedeckLMDB
-internal import TapedeckModel
+@_spi(Core) internal import TapedeckModel
 
 /// Compares events from elsewhere with those that are recorded under the same identity.
 struct KnownEvents {

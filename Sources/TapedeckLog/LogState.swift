@@ -1,5 +1,5 @@
 internal import TapedeckLMDB
-internal import TapedeckModel
+@_spi(Core) internal import TapedeckModel
 
 /// What an open log keeps in memory: small, and as of one head.
 struct LogState {

@@ -1,6 +1,6 @@
 internal import Foundation
 internal import TapedeckLMDB
-internal import TapedeckModel
+@_spi(Core) internal import TapedeckModel
 
 /// An index in memory of the events that the index tables do not hold yet.
 ///

@@ -1,4 +1,4 @@
-internal import TapedeckModel
+@_spi(Core) internal import TapedeckModel
 
 /// What the index knows an event by: a hash of its type, of a tag, or of the remote entity it shows.
 ///

@@ -1,5 +1,5 @@
 internal import TapedeckLMDB
-internal import TapedeckModel
+@_spi(Core) internal import TapedeckModel
 
 extension Verification {
     /// Reads every event up to the snapshot's head and follows what the log should know of it.

@@ -1,5 +1,5 @@
 internal import TapedeckLMDB
-internal import TapedeckModel
+@_spi(Core) internal import TapedeckModel
 
 /// Sums over what the index should hold and what it holds, in buckets of terms: equal sums mean equal
 /// entries, but for a chance of one in 2^64 a bucket.

@@ -1,5 +1,5 @@
 internal import TapedeckLMDB
-internal import TapedeckModel
+@_spi(Core) internal import TapedeckModel
 
 extension Verification {
     /// Receipts or overrides that are read in one transaction.

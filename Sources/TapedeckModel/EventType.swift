@@ -54,6 +54,7 @@ public struct Retention: RawRepresentable, Hashable, Sendable {
     public let rawValue: UInt8
 
     /// Wraps the byte; unknown values are kept and never compacted.
+    @inlinable
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
     /// Every event is kept.
@@ -72,6 +73,7 @@ public struct PayloadEncoding: RawRepresentable, Hashable, Sendable {
     public let rawValue: UInt8
 
     /// Wraps the byte; an unknown encoding is kept, synced and skipped by folds.
+    @inlinable
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
     /// Protobuf wire format, or whatever the type's own `Event` conformance writes.

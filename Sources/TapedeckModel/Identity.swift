@@ -8,6 +8,7 @@ public struct OriginID: Hashable, Comparable, Sendable, CustomStringConvertible 
     public let low: UInt64
 
     /// Makes an origin of two halves.
+    @inlinable
     public init(high: UInt64, low: UInt64) {
         self.high = high
         self.low = low
@@ -31,8 +32,9 @@ public struct OriginID: Hashable, Comparable, Sendable, CustomStringConvertible 
     public var description: String { high.paddedHex + low.paddedHex }
 
     /// Byte order, which is what breaks ties in the canonical order.
+    @inlinable
     public static func < (left: OriginID, right: OriginID) -> Bool {
-        (left.high, left.low) < (right.high, right.low)
+        left.high != right.high ? left.high < right.high : left.low < right.low
     }
 }
 
@@ -44,6 +46,7 @@ public struct EventID: Hashable, Comparable, Sendable, CustomStringConvertible {
     public let sequence: UInt64
 
     /// Makes an identity of its parts.
+    @inlinable
     public init(origin: OriginID, sequence: UInt64) {
         self.origin = origin
         self.sequence = sequence
@@ -63,8 +66,10 @@ public struct EventID: Hashable, Comparable, Sendable, CustomStringConvertible {
     public var description: String { "\(origin)-\(sequence)" }
 
     /// By origin, then by sequence.
+    @inlinable
     public static func < (left: EventID, right: EventID) -> Bool {
-        (left.origin, left.sequence) < (right.origin, right.sequence)
+        left.origin != right.origin
+            ? left.origin < right.origin : left.sequence < right.sequence
     }
 }
 
@@ -78,6 +83,7 @@ public struct LogPosition: RawRepresentable, Hashable, Comparable, Sendable,
     public let rawValue: UInt64
 
     /// Wraps a number.
+    @inlinable
     public init(rawValue: UInt64) { self.rawValue = rawValue }
 
     /// The place before the first event.

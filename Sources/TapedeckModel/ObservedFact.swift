@@ -39,6 +39,7 @@ public struct ObservedFact: Hashable, Sendable {
     /// By version, then time, then content. A key may have sightings of several entities; the entity is
     /// mixed into the last word, so that two that are seen alike have a place each. The same sighting by
     /// two origins has one.
+    @inlinable
     public var order: FoldOrder {
         FoldOrder(
             version, UInt64(bitPattern: observedAt ?? .min) ^ (1 << 63), content.high,
@@ -80,12 +81,13 @@ public struct Digest16: Hashable, Comparable, Sendable {
 public struct FoldOrder: Hashable, Comparable, Sendable {
     /// 0 for observations, 1 for activity.
     public let rank: UInt8
-    let first: UInt64
-    let second: UInt64
-    let third: UInt64
-    let fourth: UInt64
+    @usableFromInline let first: UInt64
+    @usableFromInline let second: UInt64
+    @usableFromInline let third: UInt64
+    @usableFromInline let fourth: UInt64
 
     /// An observation's place; see `ObservedFact.order`.
+    @inlinable
     init(_ version: UInt64, _ observedAt: UInt64, _ high: UInt64, _ low: UInt64) {
         rank = 0
         first = version
@@ -95,6 +97,7 @@ public struct FoldOrder: Hashable, Comparable, Sendable {
     }
 
     /// The place of an activity.
+    @inlinable
     public init(stamp: Stamp, id: EventID) {
         rank = 1
         first = stamp.rawValue
@@ -121,7 +124,14 @@ public struct FoldOrder: Hashable, Comparable, Sendable {
         left.precedes(right)
     }
 
-    @usableFromInline
+    /// Every part the same.
+    @inlinable
+    public static func == (left: FoldOrder, right: FoldOrder) -> Bool {
+        left.rank == right.rank && left.first == right.first && left.second == right.second
+            && left.third == right.third && left.fourth == right.fourth
+    }
+
+    @inlinable
     func precedes(_ other: FoldOrder) -> Bool {
         if rank != other.rank { return rank < other.rank }
         if first != other.first { return first < other.first }
@@ -135,7 +145,10 @@ public struct FoldOrder: Hashable, Comparable, Sendable {
 
     package func append(to bytes: inout [UInt8]) {
         bytes.append(rank)
-        for word in [first, second, third, fourth] { bytes.appendBigEndian(word) }
+        bytes.appendBigEndian(first)
+        bytes.appendBigEndian(second)
+        bytes.appendBigEndian(third)
+        bytes.appendBigEndian(fourth)
     }
 
     package init(decoding bytes: UnsafeRawBufferPointer) {

@@ -1,25 +1,39 @@
+internal import CISAL
+
 /// The bytes of an event in the log: `schema/storage/v1.md` has the map.
 ///
 /// A fixed little-endian header of 44 bytes, then tags, optional blocks in the order of their flags,
 /// then the payload to the end. Origin and type are the store's own small numbers; everything else
 /// is spelled out, so that a record can be checked without any other table.
-package enum RecordLayout {
-    package static let format: UInt8 = 1
-    package static let headerCount = 44
+@_spi(Core) public enum RecordLayout {
+    /// The version of the layout.
+    @inlinable public static var format: UInt8 { 1 }
+    /// Bytes of the fixed header.
+    @inlinable public static var headerCount: Int { 44 }
 
-    package struct Flags: OptionSet {
-        package let rawValue: UInt8
-        package init(rawValue: UInt8) { self.rawValue = rawValue }
-        package static let fact = Flags(rawValue: 1)
-        package static let observedAt = Flags(rawValue: 2)
-        package static let causation = Flags(rawValue: 4)
-        package static let correlation = Flags(rawValue: 8)
-        package static let reissued = Flags(rawValue: 16)
-        package static let chain = Flags(rawValue: 32)
+    /// Which optional parts a record has.
+    public struct Flags: OptionSet, Sendable {
+        /// The byte in the header.
+        public let rawValue: UInt8
+        /// Reads the byte in the header.
+        @inlinable
+        public init(rawValue: UInt8) { self.rawValue = rawValue }
+        /// A sighting of a remote fact.
+        @inlinable public static var fact: Flags { Flags(rawValue: 1) }
+        /// The fact says when it was seen.
+        @inlinable public static var observedAt: Flags { Flags(rawValue: 2) }
+        /// The event that caused this one.
+        @inlinable public static var causation: Flags { Flags(rawValue: 4) }
+        /// The event that this one belongs to.
+        @inlinable public static var correlation: Flags { Flags(rawValue: 8) }
+        /// Recorded before under another identity.
+        @inlinable public static var reissued: Flags { Flags(rawValue: 16) }
+        /// The last record of its origin in a commit.
+        @inlinable public static var chain: Flags { Flags(rawValue: 32) }
         /// The stamp was given by the caller and says nothing of the store's clock.
-        package static let stampGiven = Flags(rawValue: 64)
+        @inlinable public static var stampGiven: Flags { Flags(rawValue: 64) }
         /// A range stub left by compaction; version 1 writes none.
-        package static let stub = Flags(rawValue: 128)
+        @inlinable public static var stub: Flags { Flags(rawValue: 128) }
     }
 
     /// The most tags that an event may have.
@@ -132,13 +146,14 @@ extension [UInt8] {
 /// A record read in place.
 ///
 /// The bytes belong to someone else: a page of LMDB, or an import's buffer.
-package struct RecordView {
-    package let bytes: UnsafeRawBufferPointer
+@_spi(Core) public struct RecordView {
+    /// The whole record.
+    public let bytes: UnsafeRawBufferPointer
 
     /// Looks at a record without reading its checksum; nil where the bytes cannot be a record.
     @inlinable
     @inline(__always)
-    package init?(_ bytes: UnsafeRawBufferPointer) {
+    public init?(_ bytes: UnsafeRawBufferPointer) {
         guard bytes.count >= RecordLayout.headerCount, bytes[4] == RecordLayout.format else {
             return nil
         }
@@ -148,46 +163,59 @@ package struct RecordView {
         }
     }
 
+    /// A little-endian number of the header.
     @inlinable
     @inline(__always)
-    package func load<Value: FixedWidthInteger>(_ offset: Int, _: Value.Type) -> Value {
+    public func load<Value: FixedWidthInteger>(_ offset: Int, _: Value.Type) -> Value {
         Value(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: Value.self))
     }
 
-    @inlinable
     package var isIntact: Bool {
         load(0, UInt32.self) == crc32c(UnsafeRawBufferPointer(rebasing: bytes[4...]))
     }
 
+    /// Which optional parts follow.
     @inlinable
-    package var flags: RecordLayout.Flags { RecordLayout.Flags(rawValue: bytes[5]) }
+    public var flags: RecordLayout.Flags { RecordLayout.Flags(rawValue: bytes[5]) }
+    /// The version of the payload's schema.
     @inlinable
-    package var schemaVersion: UInt16 { load(6, UInt16.self) }
+    public var schemaVersion: UInt16 { load(6, UInt16.self) }
+    /// Its place in the log.
     @inlinable
-    package var position: UInt64 { load(8, UInt64.self) }
+    public var position: UInt64 { load(8, UInt64.self) }
+    /// When its origin says that it happened.
     @inlinable
-    package var stamp: Stamp { Stamp(rawValue: load(16, UInt64.self)) }
+    public var stamp: Stamp { Stamp(rawValue: load(16, UInt64.self)) }
+    /// Its number among the events of its origin.
     @inlinable
-    package var sequence: UInt64 { load(24, UInt64.self) }
+    public var sequence: UInt64 { load(24, UInt64.self) }
+    /// The store's small number of its origin.
     @inlinable
-    package var origin: UInt32 { load(32, UInt32.self) }
+    public var origin: UInt32 { load(32, UInt32.self) }
+    /// The store's small number of its type.
     @inlinable
-    package var type: UInt16 { load(36, UInt16.self) }
+    public var type: UInt16 { load(36, UInt16.self) }
+    /// How long it is kept.
     @inlinable
-    package var retention: Retention { Retention(rawValue: bytes[38]) }
+    public var retention: Retention { Retention(rawValue: bytes[38]) }
+    /// How the payload is stored.
     @inlinable
-    package var encoding: PayloadEncoding { PayloadEncoding(rawValue: bytes[39]) }
+    public var encoding: PayloadEncoding { PayloadEncoding(rawValue: bytes[39]) }
+    /// Where the payload begins.
     @inlinable
     @inline(__always)
-    package var payloadStart: Int { Int(load(40, UInt16.self)) }
+    public var payloadStart: Int { Int(load(40, UInt16.self)) }
+    /// How many tags it has.
     @inlinable
-    package var tagCount: Int { Int(bytes[42]) }
+    public var tagCount: Int { Int(bytes[42]) }
+    /// Bytes of the id of the key that seals it.
     @inlinable
-    package var keyIDCount: Int { Int(bytes[43]) }
+    public var keyIDCount: Int { Int(bytes[43]) }
 
+    /// The payload, in place.
     @inlinable
     @inline(__always)
-    package var payload: UnsafeRawBufferPointer {
+    public var payload: UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(rebasing: bytes[payloadStart...])
     }
 
@@ -195,7 +223,7 @@ package struct RecordView {
     @inlinable
     @inline(__always)
     @discardableResult
-    package func forEachTag(_ body: (UnsafeRawBufferPointer) -> Void) -> Bool {
+    public func forEachTag(_ body: (UnsafeRawBufferPointer) -> Void) -> Bool {
         var offset = RecordLayout.headerCount
         let end = payloadStart
         for _ in 0..<tagCount {
@@ -239,6 +267,52 @@ package struct RecordView {
             entity: Digest16(high: half(0), low: half(1)),
             content: Digest16(high: half(2), low: half(3)), version: load(offset, UInt64.self),
             observedAt: isDated ? load(offset + 40, Int64.self) : nil)
+    }
+}
+
+extension RecordView {
+    /// Above so many bytes a record is checked alone: there ISA-L is faster.
+    private static let checkedInThreesCountMax = 1_024
+    /// Bytes behind a record that are fetched while it is checked: whoever checks three records at a
+    /// time reads a log from front to back.
+    private static let fetchedAheadCount = 8_192
+    private static let canCheckThree = tapedeck_crc32c_has_three() != 0
+
+    /// Asks the processor to fetch the record, or the beginning of a long one.
+    package func fetch() {
+        tapedeck_fetch(bytes.baseAddress, min(bytes.count, RecordView.fetchedCountMax))
+    }
+    private static let fetchedCountMax = 512
+
+    /// Whether three values are records whose checksums fit; nil where they are better checked alone.
+    package static func areIntact(
+        _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer,
+        _ third: UnsafeRawBufferPointer
+    ) -> Bool? {
+        let sizes = RecordLayout.headerCount...checkedInThreesCountMax
+        guard canCheckThree, sizes ~= first.count, sizes ~= second.count, sizes ~= third.count,
+            let first = Checked(first), let second = Checked(second), let third = Checked(third)
+        else { return nil }
+        let found = tapedeck_crc32c_of_three(
+            first.start, first.count, second.start, second.count, third.start, third.count,
+            fetchedAheadCount)
+        return found.first == first.checksum && found.second == second.checksum
+            && found.third == third.checksum
+    }
+
+    /// The part of a record that its checksum covers.
+    private struct Checked {
+        var start: UnsafePointer<UInt8>
+        var count: Int
+        var checksum: UInt32
+
+        @inline(__always)
+        init?(_ record: UnsafeRawBufferPointer) {
+            guard let base = record.baseAddress else { return nil }
+            checksum = UInt32(littleEndian: base.loadUnaligned(as: UInt32.self))
+            start = (base + 4).assumingMemoryBound(to: UInt8.self)
+            count = record.count - 4
+        }
     }
 }
 

@@ -7,6 +7,7 @@ public struct Stamp: RawRepresentable, Hashable, Comparable, Sendable, CustomStr
     public let rawValue: UInt64
 
     /// Wraps the 64 bits.
+    @inlinable
     public init(rawValue: UInt64) { self.rawValue = rawValue }
 
     /// Makes a stamp of a time; `milliseconds` must fit in 48 bits.
@@ -31,6 +32,7 @@ public struct Stamp: RawRepresentable, Hashable, Comparable, Sendable, CustomStr
     public var description: String { "\(milliseconds).\(counter)" }
 
     /// Earlier in time, then in count.
+    @inlinable
     public static func < (left: Stamp, right: Stamp) -> Bool { left.rawValue < right.rawValue }
 }
 

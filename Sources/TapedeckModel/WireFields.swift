@@ -14,9 +14,9 @@
 /// It never traps: a message that ends in the middle, or nests wrongly, ends the walk with
 /// `isMalformed` true. Source of the rules: protobuf.dev/programming-guides/encoding.
 public struct WireFields: ~Escapable, ~Copyable {
-    let bytes: RawSpan
-    var offset = 0
-    var end: Int
+    @usableFromInline let bytes: RawSpan
+    @usableFromInline var offset = 0
+    @usableFromInline var end: Int
     /// Whether the walk ended before the message did.
     public private(set) var isMalformed = false
 
@@ -36,6 +36,7 @@ public struct WireFields: ~Escapable, ~Copyable {
     }
 
     /// The next field, or nil at the end or where the bytes make no sense.
+    @inlinable
     @_lifetime(self: copy self)
     public mutating func next() -> WireField? {
         guard offset < end else { return nil }
@@ -80,6 +81,7 @@ public struct WireFields: ~Escapable, ~Copyable {
     }
 
     /// A copy of a length-delimited field's bytes.
+    @inlinable
     public func copy(_ field: WireField) -> [UInt8] {
         bytes.withUnsafeBytes { Array($0[field.start..<field.start + field.count]) }
     }
@@ -96,16 +98,18 @@ public struct WireFields: ~Escapable, ~Copyable {
         return seconds &* 1_000 &+ nanos / 1_000_000
     }
 
+    @usableFromInline
     @_lifetime(self: copy self)
-    private mutating func fail() -> WireField? {
+    mutating func fail() -> WireField? {
         isMalformed = true
         offset = end
         return nil
     }
 
+    @inlinable
     @inline(__always)
     @_lifetime(self: copy self)
-    private mutating func varint() -> UInt64? {
+    mutating func varint() -> UInt64? {
         var value: UInt64 = 0
         var shift: UInt64 = 0
         while offset < end, shift < 64 {
@@ -137,18 +141,27 @@ public struct WireField: Sendable {
     public let number: Int
     /// How it is laid out.
     public let kind: Kind
-    let scalar: UInt64
+    @usableFromInline let scalar: UInt64
     /// Where its bytes begin in the payload.
     public let start: Int
     /// How many bytes it has.
     public let count: Int
 
+    @inlinable
+    init(number: Int, kind: Kind, scalar: UInt64, start: Int, count: Int) {
+        self.number = number
+        self.kind = kind
+        self.scalar = scalar
+        self.start = start
+        self.count = count
+    }
+
     /// The value of a varint or fixed field.
-    public var uint64: UInt64 { scalar }
+    @inlinable public var uint64: UInt64 { scalar }
     /// The value of an `int64` or `int32`.
-    public var int64: Int64 { Int64(bitPattern: scalar) }
+    @inlinable public var int64: Int64 { Int64(bitPattern: scalar) }
     /// The value of a `bool`.
-    public var bool: Bool { scalar != 0 }
+    @inlinable public var bool: Bool { scalar != 0 }
     /// The value of a `double`.
-    public var double: Double { Double(bitPattern: scalar) }
+    @inlinable public var double: Double { Double(bitPattern: scalar) }
 }

@@ -1,6 +1,6 @@
 internal import TapedeckLMDB
 internal import TapedeckLog
-internal import TapedeckModel
+@_spi(Core) internal import TapedeckModel
 
 /// Folds the events behind a checkpoint into live tables: one batch, in one transaction.
 struct CatchUp {

@@ -34,8 +34,29 @@ package struct ViewsDigest {
     }
 
     mutating func add(_ part: Part, _ batch: RowBatch) {
+        let index = part.rawValue
+        // Taken out for the while: an array inside an array is looked up at each append.
+        var bytes: [UInt8] = []
+        swap(&bytes, &pending[index])
+        func append(_ count: Int) {
+            if count < 0x80 {
+                bytes.append(UInt8(truncatingIfNeeded: count))
+            } else {
+                bytes.appendVarint(UInt64(count))
+            }
+        }
         var walker = RowWalker(batch.bytes)
-        while let (key, value) = walker.next() { add(part, key, value) }
+        while let (key, value) = walker.next() {
+            append(key.count)
+            bytes.append(contentsOf: key)
+            append(value.count)
+            bytes.append(contentsOf: value)
+            if bytes.count >= ViewsDigest.chunkCount {
+                bytes.withUnsafeBytes { parts[index].update(bufferPointer: $0) }
+                bytes.removeAll(keepingCapacity: true)
+            }
+        }
+        swap(&bytes, &pending[index])
     }
 
     private mutating func flush(_ index: Int) {

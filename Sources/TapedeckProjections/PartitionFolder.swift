@@ -1,7 +1,7 @@
 internal import Foundation
 internal import TapedeckLMDB
 internal import TapedeckLog
-internal import TapedeckModel
+@_spi(Core) internal import TapedeckModel
 
 /// What folding one partition gives, as bytes to be written in order.
 struct PartitionOutput: @unchecked Sendable {
@@ -24,11 +24,15 @@ final class PartitionFolder {
     private let routing: Routing
     private let overrides: OverrideTable
     private let limit: Rebuild.Limit
-    private var entries: [PartitionEntries.Entry] = []
-    private var events: [EventReference] = []
-    private var positions: [UInt64] = []
     private let items = MemoryItems()
-    private var folded = KeyOutput()
+    // A folder belongs to one thread, and what these are lent to never comes back to the folder: checks
+    // for overlapping access would only cost time, at every key.
+    @exclusivity(unchecked) private var order = EntryOrder()
+    @exclusivity(unchecked) private var events: [EventReference] = []
+    @exclusivity(unchecked) private var folded = KeyOutput()
+
+    /// So many entries ahead records are fetched from memory.
+    private static let prefetchedCount = 12
 
     init(
         _ log: EventLog, _ routing: Routing, _ overrides: OverrideTable, _ limit: Rebuild.Limit
@@ -40,12 +44,7 @@ final class PartitionFolder {
     }
 
     func fold(_ number: Int, _ all: [PartitionEntries]) throws -> PartitionOutput {
-        entries.removeAll(keepingCapacity: true)
-        for part in all { part.take(number, into: &entries) }
-        entries.sort {
-            $0.hash != $1.hash
-                ? $0.hash < $1.hash : $0.place.rawValue < $1.place.rawValue
-        }
+        let entries = order.sorted(all.flatMap { $0.take(number) })
         var output = PartitionOutput(
             number: number, parts: routing.drivers.map { _ in .init() })
         var start = 0
@@ -56,18 +55,18 @@ final class PartitionFolder {
                 let records = RecordSource(
                     map: try transaction.leafMap(self.log.recordTable), log: self.log,
                     transaction: transaction.alias)
-                var next = from
-                while next < self.entries.count, next - from < EventLog.recordsPerTransactionMax {
-                    var end = next + 1
-                    while end < self.entries.count,
-                        self.entries[end].hash == self.entries[next].hash
-                    {
-                        end += 1
+                return try entries.withUnsafeBufferPointer { entries in
+                    var next = from
+                    while next < entries.count, next - from < EventLog.recordsPerTransactionMax {
+                        var end = next + 1
+                        while end < entries.count, entries[end].hash == entries[next].hash {
+                            end += 1
+                        }
+                        try self.foldGroup(next..<end, of: entries, records, into: &output)
+                        next = end
                     }
-                    try self.foldGroup(next..<end, records, into: &output)
-                    next = end
+                    return next
                 }
-                return next
             }
         }
         for index in output.parts.indices {
@@ -78,8 +77,8 @@ final class PartitionFolder {
 
     /// Folds the keys of one hash: nearly always one key.
     private func foldGroup(
-        _ range: Range<Int>, _ records: RecordSource,
-        into output: inout PartitionOutput
+        _ range: Range<Int>, of entries: UnsafeBufferPointer<PartitionEntries.Entry>,
+        _ records: RecordSource, into output: inout PartitionOutput
     ) throws {
         var rest: [(record: RecordView, tag: UnsafeRawBufferPointer)] = []
         var key: UnsafeRawBufferPointer?
@@ -88,7 +87,8 @@ final class PartitionFolder {
         for index in range where entries[index].place != last {
             let entry = entries[index]
             last = entry.place
-            if index + 8 < entries.count { records.prefetch(entries[index + 8].place) }
+            let ahead = index + PartitionFolder.prefetchedCount
+            if ahead < entries.count { records.prefetch(entries[ahead].place) }
             let record = try records.record(at: entry.place)
             routing.forEachKey(of: record) { tag in
                 if let key, key.holdsSame(as: tag) {
@@ -133,11 +133,12 @@ final class PartitionFolder {
 
     private func foldKey(_ tag: UnsafeRawBufferPointer, into output: inout PartitionOutput) {
         guard !events.isEmpty else { return }
-        var isSorted = true
-        for index in 1..<max(1, events.count)
-        where EventReference.precedes(events[index], events[index - 1]) {
-            isSorted = false
-            break
+        let isSorted = events.withUnsafeBufferPointer { events in
+            for index in 1..<max(1, events.count)
+            where EventReference.precedes(events[index], events[index - 1]) {
+                return false
+            }
+            return true
         }
         if !isSorted { events.sort(by: EventReference.precedes) }
         let key = Tag(unchecked: String(decoding: tag, as: UTF8.self))
@@ -164,18 +165,20 @@ final class PartitionFolder {
         }
         folded.rows.bytes.withUnsafeBytes { all in
             for entry in folded.rows.entries {
-                let table = [UInt8(entry.table)]
+                let table = UInt8(entry.table)
                 let end = entry.keyStart + entry.keyCount
-                table.withUnsafeBytes { table in
+                withUnsafeBytes(of: table) { table in
                     part.rows.add(
                         table, UnsafeRawBufferPointer(rebasing: all[entry.keyStart..<end]),
                         value: UnsafeRawBufferPointer(rebasing: all[end..<end + entry.valueCount]))
                 }
             }
         }
-        for (order, row) in folded.checkpoints.suffix(Rebuild.checkpointsPerKeyMax) {
-            ExtraKey.checkpoint(viewKey, order).withUnsafeBytes { name in
-                row.withUnsafeBytes { part.checkpoints.add(name, value: $0) }
+        if !folded.checkpoints.isEmpty {
+            for (order, row) in folded.checkpoints.suffix(Rebuild.checkpointsPerKeyMax) {
+                ExtraKey.checkpoint(viewKey, order).withUnsafeBytes { name in
+                    row.withUnsafeBytes { part.checkpoints.add(name, value: $0) }
+                }
             }
         }
         if let poison = folded.poison {

@@ -97,14 +97,23 @@ public protocol ProjectionState: Sendable {
 /// Collects the rows of one key.
 public struct RowSink: ~Copyable {
     /// Bytes of all rows, one behind the other; see `entries`.
-    package var bytes: [UInt8] = []
+    @usableFromInline package var bytes: [UInt8] = []
+    @usableFromInline
     package struct Entry {
-        package var table: Int
-        package var keyStart: Int
-        package var keyCount: Int
-        package var valueCount: Int
+        @usableFromInline package var table: Int
+        @usableFromInline package var keyStart: Int
+        @usableFromInline package var keyCount: Int
+        @usableFromInline package var valueCount: Int
+
+        @inlinable
+        init(table: Int, keyStart: Int, keyCount: Int, valueCount: Int) {
+            self.table = table
+            self.keyStart = keyStart
+            self.keyCount = keyCount
+            self.valueCount = valueCount
+        }
     }
-    package var entries: [Entry] = []
+    @usableFromInline package var entries: [Entry] = []
 
     package init() {}
 
@@ -119,6 +128,7 @@ public struct RowSink: ~Copyable {
     ///   - key: sorts the table by bytes; see `RowKey`. Longer than 500 bytes it is cut and ends in
     ///     a hash.
     ///   - value: what a list query returns without a second look-up.
+    @inlinable
     public mutating func add(table: Int, key: RowKey, value: [UInt8] = []) {
         precondition((0...255).contains(table), "a projection has at most 256 tables")
         let start = bytes.count
@@ -162,29 +172,35 @@ public struct RowSink: ~Copyable {
 /// A row's key, built of parts whose byte order is their own order.
 public struct RowKey: Sendable {
     /// The bytes so far.
-    public private(set) var bytes: [UInt8] = []
+    @inlinable public var bytes: [UInt8] { storage }
+    @usableFromInline var storage: [UInt8] = []
 
     /// The longest key in bytes; LMDB takes 511.
-    public static let lengthMax = 500
+    @inlinable public static var lengthMax: Int { 500 }
 
     /// An empty key.
-    public init() { bytes.reserveCapacity(48) }
+    @inlinable
+    public init() { storage.reserveCapacity(48) }
 
     /// A key that was built elsewhere, such as a cursor.
-    package init(_ bytes: [UInt8]) { self.bytes = bytes }
+    package init(_ bytes: [UInt8]) { storage = bytes }
 
     /// Adds an unsigned number, ascending.
+    @inlinable
     public consuming func ascending(_ value: UInt64) -> RowKey {
-        bytes.appendBigEndian(value)
+        Swift.withUnsafeBytes(of: value.bigEndian) { storage.append(contentsOf: $0) }
         return cut()
     }
     /// Adds a signed number, ascending.
+    @inlinable
     public consuming func ascending(_ value: Int64) -> RowKey {
         ascending(UInt64(bitPattern: value) ^ (1 << 63))
     }
     /// Adds an unsigned number, descending.
+    @inlinable
     public consuming func descending(_ value: UInt64) -> RowKey { ascending(~value) }
     /// Adds a signed number, descending.
+    @inlinable
     public consuming func descending(_ value: Int64) -> RowKey {
         descending(UInt64(bitPattern: value) ^ (1 << 63))
     }
@@ -192,39 +208,44 @@ public struct RowKey: Sendable {
     ///
     /// A byte 0 or 1 inside is written as 1 and the byte plus one: so different texts give different
     /// keys, in the order of their bytes.
+    @inlinable
     public consuming func text(_ value: String) -> RowKey {
         var value = value
         value.withUTF8 { utf8 in
             guard utf8.contains(where: { $0 <= 1 }) else {
-                bytes.append(contentsOf: utf8)
+                storage.append(contentsOf: utf8)
                 return
             }
             for byte in utf8 {
-                if byte <= 1 { bytes.append(1) }
-                bytes.append(byte <= 1 ? byte + 1 : byte)
+                if byte <= 1 { storage.append(1) }
+                storage.append(byte <= 1 ? byte + 1 : byte)
             }
         }
-        bytes.append(0)
+        storage.append(0)
         return cut()
     }
     /// Adds a part of a text; see `text(_:)`.
     public consuming func text(_ value: Substring) -> RowKey { text(String(value)) }
     /// Adds raw bytes; only as the last part.
     public consuming func raw(_ value: [UInt8]) -> RowKey {
-        bytes.append(contentsOf: value)
+        storage.append(contentsOf: value)
         return cut()
     }
     /// Adds raw bytes; only as the last part.
     public consuming func raw(_ value: some Sequence<UInt8>) -> RowKey { raw(Array(value)) }
 
-    private consuming func cut() -> RowKey {
-        if bytes.count > RowKey.lengthMax {
-            // Not the quick hash: two long texts made to collide would be one row.
-            let digest = Digest16(hashing: bytes)
-            bytes.removeLast(bytes.count - (RowKey.lengthMax - 16))
-            bytes.appendBigEndian(digest.high)
-            bytes.appendBigEndian(digest.low)
-        }
+    @inlinable
+    consuming func cut() -> RowKey {
+        if storage.count > RowKey.lengthMax { shorten() }
         return self
+    }
+
+    @usableFromInline
+    mutating func shorten() {
+        // Not the quick hash: two long texts made to collide would be one row.
+        let digest = Digest16(hashing: storage)
+        storage.removeLast(storage.count - (RowKey.lengthMax - 16))
+        storage.appendBigEndian(digest.high)
+        storage.appendBigEndian(digest.low)
     }
 }

@@ -1,4 +1,4 @@
-package import TapedeckModel
+@_spi(Core) package import TapedeckModel
 
 /// A projection without its type, as the runner and a rebuild handle it.
 ///
@@ -127,6 +127,8 @@ package struct KeyOutput: ~Copyable {
 package final class TypedDriver<P: Projection>: ProjectionDriver, @unchecked Sendable {
     /// An in-key checkpoint is kept after every so many events of a key.
     package static var eventsPerCheckpoint: UInt64 { 64 }
+    /// So many events ahead a record is fetched from memory.
+    private static var fetchedAhead: Int { 8 }
 
     private let projection: P
 
@@ -139,7 +141,19 @@ package final class TypedDriver<P: Projection>: ProjectionDriver, @unchecked Sen
         key: Tag, events: [EventReference], typeIndex: [Int16], items: any ItemStore,
         into output: inout KeyOutput
     ) {
-        fold(events, key, from: Start(state: P.State()), typeIndex, items, into: &output)
+        // As `fold` from nothing, but for its start: what is asked of a generic type costs a look-up
+        // each time, and this runs for every key.
+        var keyed = KeyedState<P.State>(key: key, state: P.State(), items: items)
+        var count: UInt64 = 0
+        var last = FoldOrder.start
+        if run(events[...], &keyed, &count, &last, typeIndex, into: &output) != nil {
+            items.clear()
+            output.removeAll()
+            fold(events, key, from: Start(state: P.State()), typeIndex, items, into: &output)
+            return
+        }
+        guard count > 0 else { return }
+        finish(keyed, count: count, order: last, isFrozen: false, into: &output)
     }
 
     package override func foldOn(
@@ -221,6 +235,7 @@ package final class TypedDriver<P: Projection>: ProjectionDriver, @unchecked Sen
     }
 
     /// Folds events in canonical order; stops at the one that the fold refuses, and says why.
+    @inline(__always)
     private func run(
         _ events: ArraySlice<EventReference>, _ keyed: inout KeyedState<P.State>,
         _ count: inout UInt64, _ last: inout FoldOrder, _ typeIndex: [Int16],
@@ -229,6 +244,10 @@ package final class TypedDriver<P: Projection>: ProjectionDriver, @unchecked Sen
         let foldsEqualOnce = law == .canonical
         var position: UInt64 = 0
         for place in events.indices {
+            // A key with many events has forgotten the first ones when the last has been found.
+            if place + Self.fetchedAhead < events.endIndex {
+                events[place + Self.fetchedAhead].record.fetch()
+            }
             guard let index = wanted(events[place], typeIndex) else { continue }
             if foldsEqualOnce {
                 if count > 0, events[place].order == last { continue }
@@ -265,10 +284,12 @@ package final class TypedDriver<P: Projection>: ProjectionDriver, @unchecked Sen
         let payload = RawSpan(_unsafeBytes: event.record.payload)
         let view = FoldEvent(
             id: event.id, stamp: event.stamp, typeIndex: index,
-            schemaVersion: event.record.schemaVersion, fact: event.record.fact, payload: payload)
+            schemaVersion: event.record.schemaVersion,
+            fact: event.record.flags.contains(.fact) ? event.record.fact : nil, payload: payload)
         try projection.fold(view, into: &keyed)
     }
 
+    @inline(__always)
     private func checkpoint(
         _ keyed: borrowing KeyedState<P.State>, _ count: UInt64, _ order: FoldOrder,
         into output: inout KeyOutput
@@ -281,6 +302,7 @@ package final class TypedDriver<P: Projection>: ProjectionDriver, @unchecked Sen
         output.checkpoints.append((order, row.bytes))
     }
 
+    @inline(__always)
     private func finish(
         _ keyed: borrowing KeyedState<P.State>, count: UInt64, order: FoldOrder, isFrozen: Bool,
         into output: inout KeyOutput
@@ -290,6 +312,7 @@ package final class TypedDriver<P: Projection>: ProjectionDriver, @unchecked Sen
         output.rows.keepLast()
     }
 
+    @inline(__always)
     private func write(
         _ state: P.State, count: UInt64, order: FoldOrder, isFrozen: Bool,
         into writer: inout StateWriter

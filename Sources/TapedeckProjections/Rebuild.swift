@@ -2,7 +2,7 @@ internal import Foundation
 internal import Synchronization
 internal import TapedeckLMDB
 package import TapedeckLog
-package import TapedeckModel
+@_spi(Core) package import TapedeckModel
 
 /// # Rebuilding projections from the log
 ///
@@ -145,6 +145,7 @@ package final class Rebuild: @unchecked Sendable {
                 if self.isCancelled() { throw CancellationError() }
                 let from = nextBlock.add(blockCount, ordering: .relaxed).oldValue
                 if from >= head { break }
+                entries.begin(block: from)
                 try self.scan(
                     after: from, through: min(head, from + blockCount), head: head, routing, entries
                 )
@@ -264,14 +265,22 @@ final class PartitionEntries: @unchecked Sendable {
     }
 
     private static let chunkCount = 1_024
-    private typealias Chunk = UnsafeMutablePointer<Entry>
     private struct Partition {
-        var full: [Chunk] = []
-        var current: Chunk?
-        var count = 0
+        /// The current chunk is the last.
+        var chunks: [UnsafeMutablePointer<Entry>] = []
+        /// Where the next entry goes; `end` where the chunk is full, or there is none.
+        var next: UnsafeMutablePointer<Entry>?
+        var end: UnsafeMutablePointer<Entry>?
+
+        var count: Int {
+            guard let chunk = chunks.last, let next else { return 0 }
+            return (chunks.count - 1) * PartitionEntries.chunkCount + (next - chunk)
+        }
     }
     private let partitions: UnsafeMutableBufferPointer<Partition>
     private let range: Range<Int>
+    /// The blocks met, and where each begins in each partition.
+    private var blocks: [(number: UInt64, starts: [Int])] = []
 
     init(_ range: Range<Int>) {
         self.range = range
@@ -281,8 +290,7 @@ final class PartitionEntries: @unchecked Sendable {
 
     deinit {
         for partition in partitions {
-            for chunk in partition.full { chunk.deallocate() }
-            partition.current?.deallocate()
+            for chunk in partition.chunks { chunk.deallocate() }
         }
         partitions.deinitialize().deallocate()
     }
@@ -291,33 +299,112 @@ final class PartitionEntries: @unchecked Sendable {
     func add(hash: UInt64, _ place: EventPlace) {
         let index = Int(hash >> 56) - range.lowerBound
         guard index >= 0, index < partitions.count else { return }
-        if let current = partitions[index].current,
-            partitions[index].count < PartitionEntries.chunkCount
-        {
-            current[partitions[index].count] = Entry(hash: hash, place: place)
-            partitions[index].count += 1
-            return
-        }
-        let chunk = Chunk.allocate(capacity: PartitionEntries.chunkCount)
-        chunk[0] = Entry(hash: hash, place: place)
-        if let full = partitions[index].current { partitions[index].full.append(full) }
-        partitions[index].current = chunk
-        partitions[index].count = 1
+        if partitions[index].next == partitions[index].end { addChunk(index) }
+        guard let next = partitions[index].next else { return }
+        next.initialize(to: Entry(hash: hash, place: place))
+        partitions[index].next = next + 1
     }
 
-    /// Moves a partition's entries to the end of `all`.
-    func take(_ number: Int, into all: inout [Entry]) {
+    @inline(never)
+    private func addChunk(_ index: Int) {
+        let chunk = UnsafeMutablePointer<Entry>.allocate(capacity: PartitionEntries.chunkCount)
+        partitions[index].chunks.append(chunk)
+        partitions[index].next = chunk
+        partitions[index].end = chunk + PartitionEntries.chunkCount
+    }
+
+    /// Says that what is added from now on stands in a block of the log.
+    func begin(block: UInt64) { blocks.append((block, partitions.map(\.count))) }
+
+    /// Gives a partition's entries away, those of each block apart.
+    func take(_ number: Int) -> [(block: UInt64, entries: ArraySlice<Entry>)] {
         let index = number - range.lowerBound
-        for chunk in partitions[index].full {
-            all.append(
-                contentsOf: UnsafeBufferPointer(start: chunk, count: PartitionEntries.chunkCount))
+        let partition = partitions[index]
+        partitions[index] = Partition()
+        var all: [Entry] = []
+        all.reserveCapacity(partition.count)
+        for chunk in partition.chunks {
+            let count = min(partition.count - all.count, PartitionEntries.chunkCount)
+            all.append(contentsOf: UnsafeBufferPointer(start: chunk, count: count))
             chunk.deallocate()
         }
-        if let current = partitions[index].current {
-            all.append(
-                contentsOf: UnsafeBufferPointer(start: current, count: partitions[index].count))
-            current.deallocate()
+        return blocks.indices.map { place in
+            let end = place + 1 < blocks.count ? blocks[place + 1].starts[index] : all.count
+            return (blocks[place].number, all[blocks[place].starts[index]..<end])
         }
-        partitions[index] = Partition()
+    }
+}
+
+/// Puts the entries of one partition in the order in which they are folded: by hash, and those of one
+/// hash as they stand in the log.
+struct EntryOrder: ~Copyable {
+    typealias Entry = PartitionEntries.Entry
+
+    /// Hashes of a partition share their first byte; the bits behind it spread them over buckets.
+    private static let bucketBits = 11
+    /// Fewer entries are sorted in place.
+    private static let insertionCountMax = 32
+    private var counts = [Int](repeating: 0, count: 1 << bucketBits)
+
+    /// - Parameter parts: the entries of each block, in log order.
+    mutating func sorted(_ parts: [(block: UInt64, entries: ArraySlice<Entry>)]) -> [Entry] {
+        var all: [Entry] = []
+        all.reserveCapacity(parts.reduce(0) { $0 + $1.entries.count })
+        for part in parts.sorted(by: { $0.block < $1.block }) { all += part.entries }
+        return all.count > 1 ? spread(all) : all
+    }
+
+    /// Into buckets by the leading bits that differ, then each bucket; those of one hash keep their order.
+    private mutating func spread(_ all: [Entry]) -> [Entry] {
+        let shift = UInt64(56 - EntryOrder.bucketBits)
+        let mask = UInt64(1 << EntryOrder.bucketBits - 1)
+        for index in counts.indices { counts[index] = 0 }
+        for entry in all { counts[Int(entry.hash >> shift & mask)] += 1 }
+        var start = 0
+        for index in counts.indices { (counts[index], start) = (start, start + counts[index]) }
+        var result = [Entry](unsafeUninitializedCapacity: all.count) { result, count in
+            for entry in all {
+                let bucket = Int(entry.hash >> shift & mask)
+                result.initializeElement(at: counts[bucket], to: entry)
+                counts[bucket] += 1
+            }
+            count = all.count
+        }
+        result.withUnsafeMutableBufferPointer { result in
+            var from = 0
+            for end in counts where end > from {
+                EntryOrder.sort(UnsafeMutableBufferPointer(rebasing: result[from..<end]))
+                from = end
+            }
+        }
+        return result
+    }
+
+    private static func sort(_ bucket: UnsafeMutableBufferPointer<Entry>) {
+        var isSorted = true
+        for index in 1..<bucket.count where bucket[index].hash < bucket[index - 1].hash {
+            isSorted = false
+            break
+        }
+        if isSorted { return }
+        guard bucket.count <= insertionCountMax else {
+            // The sort of the standard library does not promise to keep the order of equal ones.
+            let sorted = bucket.indices.sorted {
+                bucket[$0].hash != bucket[$1].hash
+                    ? bucket[$0].hash < bucket[$1].hash : $0 < $1
+            }
+            let entries = Array(bucket)
+            for (place, index) in sorted.enumerated() { bucket[place] = entries[index] }
+            return
+        }
+        for index in 1..<bucket.count {
+            let entry = bucket[index]
+            var place = index
+            while place > 0, entry.hash < bucket[place - 1].hash {
+                bucket[place] = bucket[place - 1]
+                place -= 1
+            }
+            bucket[place] = entry
+        }
     }
 }

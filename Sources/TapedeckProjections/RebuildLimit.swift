@@ -1,5 +1,5 @@
 internal import TapedeckLog
-internal import TapedeckModel
+@_spi(Core) internal import TapedeckModel
 
 extension Rebuild {
     /// How many events up to `head` a rebuild takes in.

@@ -104,22 +104,63 @@ final class RebuildLoader: @unchecked Sendable {
         }
     }
 
+    /// Merges the runs of index rows on one thread, and writes and hashes what comes out on another.
     private func loadRows(_ index: Int) throws {
         let table = try tables(index).rows
-        let pending = RowBatch()
-        func flush() throws {
-            guard pending.count > 0 else { return }
-            try file.environment.write { transaction in
-                try RebuildLoader.append(pending, transaction.cursor(table))
+        let handover = OrderedHandover<RowBatch>(0..<Int.max, window: RebuildLoader.batchesMax)
+        try Threads.run(2) { thread in
+            do {
+                if thread == 0 {
+                    try self.mergeRows(index, into: handover)
+                } else {
+                    try self.appendRows(index, from: handover, to: table)
+                }
+            } catch {
+                handover.fail()
+                throw error
             }
-            digests[index].add(.rows, pending)
-            pending.removeAll()
         }
-        try runs[index].merge { key, value in
-            pending.add(key, value: value)
-            if pending.bytes.count >= bytesPerCommitMax { try flush() }
+    }
+
+    /// Batches of merged rows that may wait to be written, and the bytes of one.
+    private static let batchesMax = 4
+    private static let bytesPerBatch = 4 << 20
+
+    /// Ends what it hands over by an empty batch.
+    private func mergeRows(_ index: Int, into handover: OrderedHandover<RowBatch>) throws {
+        struct Stopped: Error {}
+        func hand(_ batch: RowBatch) throws {
+            // Nobody takes any more: the other thread has failed, and says why.
+            guard let number = handover.take() else { throw Stopped() }
+            handover.put(number, batch)
         }
-        try flush()
+        let bytesMax = min(RebuildLoader.bytesPerBatch, bytesPerCommitMax)
+        do {
+            var pending = RowBatch()
+            try runs[index].merge { key, value in
+                pending.add(key, value: value)
+                if pending.bytes.count >= bytesMax {
+                    try hand(pending)
+                    pending = RowBatch(capacity: bytesMax)
+                }
+            }
+            if pending.count > 0 { try hand(pending) }
+            try hand(RowBatch())
+        } catch is Stopped {}
+    }
+
+    private func appendRows(
+        _ index: Int, from handover: OrderedHandover<RowBatch>, to table: Table
+    ) throws {
+        while let batches = handover.collect() {
+            try file.environment.write { transaction in
+                let cursor = try transaction.cursor(table)
+                for batch in batches { try RebuildLoader.append(batch, cursor) }
+            }
+            // Outside of the transaction, which may run twice when the map has to grow.
+            for batch in batches { digests[index].add(.rows, batch) }
+            if batches.last?.count == 0 { return }
+        }
     }
 }
 

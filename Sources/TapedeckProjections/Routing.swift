@@ -1,5 +1,5 @@
 package import TapedeckLog
-package import TapedeckModel
+@_spi(Core) package import TapedeckModel
 
 /// Which events go to which projections, in terms of one log's small numbers.
 package struct Routing {
@@ -9,7 +9,9 @@ package struct Routing {
     /// For each driver, type number → its place in the driver's list, or -1.
     package let typeIndexes: [[Int16]]
     /// For each type number, the kinds of tags that some driver routes it by, with the slash.
-    package let prefixes: [[[UInt8]]]
+    private let prefixes: [TagPrefix]
+    /// Where those of each type stand in `prefixes`.
+    private let prefixRanges: [Range<Int>]
 
     package init(_ drivers: [ProjectionDriver], _ log: EventLog) throws {
         let (origins, types) = try log.dictionaries()
@@ -18,24 +20,27 @@ package struct Routing {
         typeIndexes = drivers.map { driver in
             types.map { type in Int16(driver.eventTypes.firstIndex(of: type) ?? -1) }
         }
-        var prefixes = [[[UInt8]]](repeating: [], count: types.count)
-        for (driver, index) in zip(drivers, typeIndexes) {
-            for (type, place) in index.enumerated() where place >= 0 {
-                if !prefixes[type].contains(driver.tagPrefix) {
-                    prefixes[type].append(driver.tagPrefix)
-                }
+        var prefixes: [TagPrefix] = []
+        var prefixRanges: [Range<Int>] = []
+        for type in types.indices {
+            let start = prefixes.count
+            for (driver, index) in zip(drivers, typeIndexes) where index[type] >= 0 {
+                let prefix = TagPrefix(driver.tagPrefix)
+                if !prefixes[start...].contains(prefix) { prefixes.append(prefix) }
             }
+            prefixRanges.append(start..<prefixes.count)
         }
         self.prefixes = prefixes
+        self.prefixRanges = prefixRanges
     }
 
     /// Calls `body` with each tag of a record that is a key of some driver.
     @inline(__always)
     package func forEachKey(of record: RecordView, _ body: (UnsafeRawBufferPointer) -> Void) {
-        let wanted = prefixes[Int(record.type)]
+        let wanted = prefixRanges[Int(record.type)]
         guard !wanted.isEmpty else { return }
         record.forEachTag { tag in
-            for prefix in wanted where Routing.begins(tag, with: prefix) {
+            for index in wanted where prefixes[index].begins(tag) {
                 body(tag)
                 return
             }
@@ -47,5 +52,29 @@ package struct Routing {
         guard tag.count > prefix.count else { return false }
         for index in 0..<prefix.count where tag[index] != prefix[index] { return false }
         return true
+    }
+}
+
+/// The beginning of a projection's tags; most are compared as one word.
+private struct TagPrefix: Equatable {
+    private let word: UInt64
+    private let mask: UInt64
+    private let bytes: [UInt8]
+
+    init(_ bytes: [UInt8]) {
+        self.bytes = bytes
+        var word: UInt64 = 0
+        for byte in bytes.prefix(8).reversed() { word = word << 8 | UInt64(byte) }
+        self.word = word
+        mask = bytes.count >= 8 ? .max : 1 << (UInt64(bytes.count) * 8) - 1
+    }
+
+    @inline(__always)
+    func begins(_ tag: UnsafeRawBufferPointer) -> Bool {
+        guard tag.count > 8 else { return Routing.begins(tag, with: bytes) }
+        guard UInt64(littleEndian: tag.loadUnaligned(as: UInt64.self)) & mask == word else {
+            return false
+        }
+        return bytes.count <= 8 || Routing.begins(tag, with: bytes)
     }
 }

@@ -3,8 +3,9 @@ internal import TapedeckModel
 
 /// Keys and values one behind the other: key's length (2 bytes), value's length (4 bytes), both.
 ///
-/// The bytes are its own memory and not an array's: adding a row is three copies and no call.
-final class RowBatch {
+/// The bytes are its own memory and not an array's: adding a row is three copies and no call. One
+/// thread fills it and then hands it on; it is never used by two at once.
+final class RowBatch: @unchecked Sendable {
     private var start: UnsafeMutableRawPointer
     private var capacity: Int
     private var end = 0

@@ -2,24 +2,38 @@ public import TapedeckModel
 
 /// Writes a state's bytes: varints, lengths and text, in the order in which they are read back.
 public struct StateWriter: Sendable {
-    package var bytes: [UInt8]
+    @usableFromInline package var bytes: [UInt8]
 
     package init(_ bytes: [UInt8] = []) { self.bytes = bytes }
 
     /// Adds an unsigned number.
-    public mutating func add(_ value: UInt64) { bytes.appendVarint(value) }
+    @inlinable
+    public mutating func add(_ value: UInt64) {
+        var rest = value
+        while rest >= 0x80 {
+            bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
+            rest >>= 7
+        }
+        bytes.append(UInt8(truncatingIfNeeded: rest))
+    }
     /// Adds a signed number.
+    @inlinable
     public mutating func add(_ value: Int64) {
-        bytes.appendVarint(UInt64(bitPattern: value << 1 ^ value >> 63))
+        add(UInt64(bitPattern: value << 1 ^ value >> 63))
     }
     /// Adds a truth value.
+    @inlinable
     public mutating func add(_ value: Bool) { bytes.append(value ? 1 : 0) }
     /// Adds a floating-point number.
     public mutating func add(_ value: Double) { bytes.appendLittleEndian(value.bitPattern) }
     /// Adds text.
     public mutating func add(_ value: String) { bytes.appendPrefixed(value) }
     /// Adds bytes.
-    public mutating func add(_ value: [UInt8]) { bytes.appendPrefixed(value) }
+    @inlinable
+    public mutating func add(_ value: [UInt8]) {
+        add(UInt64(value.count))
+        bytes.append(contentsOf: value)
+    }
     /// Adds a place in the canonical order.
     public mutating func add(_ value: FoldOrder) { value.append(to: &bytes) }
     /// Adds whether there is a value, then the value.

@@ -6,6 +6,8 @@ internal import TapedeckSyncProtocol
 private struct PulledPage {
     var foreign = ForeignEvents()
     var cursor: SyncCursor
+    /// Whether something else stands where a push was told that its last event stands.
+    var contradictsLastReceipt = false
     /// The last sequence of each origin in it.
     var reached: [OriginID: UInt64] = [:]
 }
@@ -24,6 +26,12 @@ extension SyncSession {
             let page = try read(answer, from: cursor)
         else { return .failed(.malformed("a pull")) }
 
+        if page.contradictsLastReceipt {
+            unconfirmed = upstream.lastReceipt
+            return .failed(
+                SyncFailure(
+                    .cursorMismatch, "the server has other events where it put those of this store"))
+        }
         var next = upstream
         next.cursor = page.cursor
         var rows = [next.row]
@@ -88,16 +96,26 @@ extension SyncSession {
                         position: position, receivedAt: stamp, refusal: refusal?.rawValue,
                         kind: kind, body)
                 }
+                func compare(_ id: EventID?) {
+                    guard let last = upstream.lastReceipt, last.serverPosition == position else {
+                        return
+                    }
+                    if id != last.event || stamp != last.receivedAt {
+                        page.contradictsLastReceipt = true
+                    }
+                }
                 switch entry.kind {
                 case .event:
                     guard let id = CanonicalView.id(of: entry.body) else { return nil }
                     digest(.event, entry.body)
+                    compare(id)
                     page.foreign.add(entry.body, id, receipt(id))
                     page.reached[id.origin] = max(page.reached[id.origin] ?? 0, id.sequence)
                 case .receipt:
                     var body = ByteReader(entry.body)
                     guard let former = body.receipt(), body.isAtEnd else { return nil }
                     digest(.receipt, entry.body)
+                    compare(nil)
                     page.foreign.add(former)
                 case .reference:
                     var body = ByteReader(entry.body)
@@ -105,6 +123,7 @@ extension SyncSession {
                         let canonical = references[sequence]
                     else { return nil }
                     canonical.withUnsafeBytes { digest(.event, $0) }
+                    compare(EventID(origin: own, sequence: sequence))
                     page.foreign.otherReceipts.append(
                         receipt(EventID(origin: own, sequence: sequence)))
                 }

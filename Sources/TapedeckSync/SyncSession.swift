@@ -29,8 +29,8 @@ package struct SyncSession {
     /// What the last push holds, in its order.
     private var pushed = PushedBatch()
     private var forked: [OriginID] = []
-    /// A receipt of an event that the server does not have any more.
-    private var proofOfLoss: Receipt?
+    /// A receipt of which the server is to say whether it still holds the event.
+    var unconfirmed: Receipt?
     private let now: @Sendable () -> UInt64
 
     /// - Parameters:
@@ -92,9 +92,9 @@ package struct SyncSession {
                 var request = WireLineageRequest()
                 request.cursor = cursor.wire
                 request.origin = log.origin.data
-                if let proofOfLoss {
+                if let unconfirmed {
                     var bytes: [UInt8] = []
-                    bytes.append(proofOfLoss)
+                    bytes.append(unconfirmed)
                     request.receipt = .init(bytes)
                 }
                 return .send(.lineage(request))
@@ -156,7 +156,7 @@ package struct SyncSession {
         return SyncState.Local(
             own: log.origin, lastSequences: last, cursor: upstream.cursor,
             hasReceiptsToSeed: try hasReceiptsToSeed(), forkedOrigins: forked,
-            hasProofOfLoss: proofOfLoss != nil)
+            hasReceiptToConfirm: unconfirmed != nil)
     }
 
     /// Notes that everything was delivered, so that it can be told without the network.
@@ -199,14 +199,26 @@ extension SyncSession {
                 forked.append(origin)
             }
         }
-        if upstream.cursor?.lineage != lineage {
+        let isFirst = upstream.cursor?.lineage != lineage
+        if isFirst {
             // A new server, or a new life of it: its log is read from the beginning, and it is given
             // what it lacks.
             upstream.cursor = SyncCursor(lineage)
             upstream.seedPlace = []
             upstream.acknowledged = [:]
+            upstream.lastReceipt = nil
         }
-        proofOfLoss = try findLoss(lineage, known)
+        if isFirst {
+            // A lineage that was left and is back may have lost what it gave receipts for.
+            unconfirmed = try lastReceipt(of: lineage)
+        } else if state.phase != .renewing, let last = upstream.lastReceipt,
+            last.serverPosition > upstream.cursor?.position ?? 0
+        {
+            // What has been read is told by the digest; what was only pushed is not.
+            unconfirmed = last
+        } else {
+            unconfirmed = nil
+        }
         for (origin, sequence) in known where upstream.acknowledged[origin] ?? 0 < sequence {
             // What others have pushed of an origin is of no interest until this device pushes, too.
             if upstream.acknowledged[origin] != nil || origin == log.origin {
@@ -218,16 +230,21 @@ extension SyncSession {
 }
 
 extension SyncSession {
-    /// A receipt that the server has given and does not know of.
-    private func findLoss(
-        _ lineage: LineageID, _ known: [OriginID: UInt64]
-    ) throws(LogError) -> Receipt? {
-        for (origin, sequence) in upstream.acknowledged where sequence > known[origin] ?? 0 {
-            let event = EventID(origin: origin, sequence: sequence)
-            let receipts = try log.receipts(of: event)
-            if let proof = receipts.first(where: { $0.lineage == lineage }) { return proof }
+    /// The receipt of a lineage with the greatest position; costs all receipts.
+    ///
+    /// A log that has this entry in its place has all before it.
+    private func lastReceipt(of lineage: LineageID) throws(LogError) -> Receipt? {
+        var last: Receipt?
+        var place: [UInt8]? = []
+        while let from = place {
+            let page = try log.receipts(after: from, limit: SyncSession.receiptsPerPushMax)
+            for receipt in page.receipts
+            where receipt.lineage == lineage && receipt.serverPosition > last?.serverPosition ?? 0 {
+                last = receipt
+            }
+            place = page.next
         }
-        return nil
+        return last
     }
 }
 
@@ -252,7 +269,7 @@ struct PushedBatch: Sendable {
 
 extension SyncSession {
     /// Receipts in one push.
-    private static let receiptsPerPushMax = 8_192
+    static let receiptsPerPushMax = 8_192
 
     private mutating func nextPush(_ bytesMax: Int) throws(LogError) -> WirePushRequest? {
         var request = WirePushRequest()
@@ -337,6 +354,11 @@ extension SyncSession {
             upstream.seedPlace = pushed.seedPlace
             try log.setSyncRows([upstream.row])
             return .seeded
+        }
+        if let last = receipts.max(by: { $0.serverPosition < $1.serverPosition }),
+            last.serverPosition > upstream.lastReceipt?.serverPosition ?? 0
+        {
+            upstream.lastReceipt = last
         }
         // Where a problem was found, the event it is of is not among these: they agree.
         try log.record(receipts: receipts, rows: [upstream.row])

@@ -58,15 +58,16 @@ package struct SyncState: Sendable {
         package var hasReceiptsToSeed: Bool
         /// The origins whose chain differs from the server's; looked at after a handshake only.
         package var forkedOrigins: [OriginID]
-        /// Whether the server has lost an event that it has given a receipt for; the same.
-        package var hasProofOfLoss: Bool
+        /// Whether the server has given receipts beyond what has been read of its log, so that it is
+        /// to be asked whether it still holds the last of them; looked at after a handshake only.
+        package var hasReceiptToConfirm: Bool
 
         package init(
             own: OriginID, lastSequences: [OriginID: UInt64], cursor: SyncCursor?,
             hasReceiptsToSeed: Bool = false, forkedOrigins: [OriginID] = [],
-            hasProofOfLoss: Bool = false
+            hasReceiptToConfirm: Bool = false
         ) {
-            self.hasProofOfLoss = hasProofOfLoss
+            self.hasReceiptToConfirm = hasReceiptToConfirm
             self.own = own
             self.lastSequences = lastSequences
             self.cursor = cursor
@@ -266,9 +267,11 @@ extension SyncState {
         acknowledged = lastSequences
         idlePushes = 0
         search = nil
-        if let cursor = local.cursor, cursor.lineage == lineage,
-            cursor.position > head || local.hasProofOfLoss
-        {
+        if local.hasReceiptToConfirm {
+            phase = .renewing
+            return .renewLineage
+        }
+        if let cursor = local.cursor, cursor.lineage == lineage, cursor.position > head {
             return renew(local, now, &random)
         }
         // An event of ours that we do not know: the store was put back to an earlier state.

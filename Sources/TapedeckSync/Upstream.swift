@@ -12,6 +12,8 @@ package struct Upstream: Hashable, Sendable {
     package var cursor: SyncCursor?
     /// The last sequence of each origin that it has, of those that this device has pushed.
     package var acknowledged: [OriginID: UInt64] = [:]
+    /// The receipt with the greatest position, of the cursor's lineage, that a push has brought.
+    package var lastReceipt: Receipt?
     /// How far the receipts of other lineages have been pushed; nil when all have.
     package var seedPlace: [UInt8]?
     /// Up to which round of receipts from elsewhere that holds; see `ReceiptRounds`.
@@ -45,6 +47,8 @@ package struct Upstream: Hashable, Sendable {
         bytes.append(seedPlace == nil ? 0 : 1)
         bytes.appendPrefixed(seedPlace ?? [])
         for value in [seedRound, contactedAt, settledAt] { bytes.appendLittleEndian(value) }
+        bytes.append(lastReceipt == nil ? 0 : 1)
+        if let lastReceipt { bytes.append(lastReceipt) }
         bytes.append(wait == nil ? 0 : 1)
         if let wait {
             bytes.appendPrefixed(wait.reason.rawValue)
@@ -86,8 +90,13 @@ package struct Upstream: Hashable, Sendable {
             let round = reader.littleEndian(UInt64.self),
             let contacted = reader.littleEndian(UInt64.self),
             let settled = reader.littleEndian(UInt64.self),
-            let hasWait = reader.littleEndian(UInt8.self)
+            let hasReceipt = reader.littleEndian(UInt8.self)
         else { return false }
+        if hasReceipt == 1 {
+            guard let receipt = reader.receipt() else { return false }
+            lastReceipt = receipt
+        }
+        guard let hasWait = reader.littleEndian(UInt8.self) else { return false }
         seedPlace = hasSeed == 1 ? Array(place) : nil
         (seedRound, contactedAt, settledAt) = (round, contacted, settled)
         if hasWait == 1 {

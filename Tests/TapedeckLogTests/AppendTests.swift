@@ -1,6 +1,6 @@
 import Foundation
 import TapedeckLog
-import TapedeckModel
+@_spi(Core) import TapedeckModel
 import Testing
 
 struct AppendTests {

@@ -1,5 +1,5 @@
 @testable import TapedeckLog
-import TapedeckModel
+@_spi(Core) import TapedeckModel
 import Testing
 
 /// Records, canonical bytes and exports say the same of an event.

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 @testable import TapedeckLog
-import TapedeckModel
+@_spi(Core) import TapedeckModel
 import Testing
 
 struct MapGrowthTests {

@@ -1,4 +1,4 @@
-import TapedeckModel
+@_spi(Core) import TapedeckModel
 import Testing
 
 struct RecordTests {
@@ -171,5 +171,41 @@ struct CanonicalEventTests {
             add(changed, id, stamp, [], nil)
         }
         #expect(all.count == 5 + changes.count)
+    }
+}
+
+@Suite("Records checked three at a time")
+struct ThreeRecordsTests {
+    @Test("Any byte that is changed in any of the three is found, whatever their lengths")
+    func everyByte() throws {
+        for sizes in [[0, 0, 0], [1, 20, 333], [64, 64, 64], [900, 3, 17]] {
+            var records: [[UInt8]] = try sizes.enumerated().map { index, size in
+                var bytes: [UInt8] = []
+                bytes.appendRecord(
+                    ProposedEvent(
+                        type: "Type", tags: [try Tag("video", "youtube:\(index)")],
+                        payload: (0..<size).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ index) }),
+                    as: RecordIdentity(
+                        position: UInt64(index) + 1, stamp: .zero, sequence: 1, origin: 0, type: 0),
+                    chain: [])
+                return bytes
+            }
+            #expect(ThreeRecordsTests.areIntact(records) != false)
+            for index in 0..<3 {
+                for byte in records[index].indices {
+                    records[index][byte] ^= 0x10
+                    #expect(ThreeRecordsTests.areIntact(records) != true)
+                    records[index][byte] ^= 0x10
+                }
+            }
+        }
+    }
+
+    private static func areIntact(_ records: [[UInt8]]) -> Bool? {
+        records[0].withUnsafeBytes { first in
+            records[1].withUnsafeBytes { second in
+                records[2].withUnsafeBytes { RecordView.areIntact(first, second, $0) }
+            }
+        }
     }
 }

@@ -11,7 +11,11 @@ extension Simulation {
         do throws(ServerError) {
             switch request {
             case .handshake:
-                return .success(.handshake(try server.handshake(space)))
+                var answer = try server.handshake(space)
+                if options.planted == .forksUnnoticed {
+                    for index in answer.origins.indices { answer.origins[index].chain = .init() }
+                }
+                return .success(.handshake(answer))
             case .lineage(let message):
                 guard let cursor = SyncCursor(message.cursor) else { return malformed }
                 let proof = message.receipt.withUnsafeBytes { bytes -> Receipt? in
@@ -46,8 +50,9 @@ extension Simulation {
             throw ServerError(.malformedRequest, "no lineage")
         }
         let image = server.image
+        let bases = options.planted == .forksUnnoticed ? [] : message.bases
         var answer = try server.push(
-            space, lineage: lineage, entries: message.entries, bases: message.bases)
+            space, lineage: lineage, entries: message.entries, bases: bases)
         switch options.planted {
         case .serverForgetsPush where random.oneIn(4):
             server.restore(image)

@@ -1,0 +1,43 @@
+import Testing
+
+@testable import TapedeckProjections
+
+/// The order in which a rebuild folds the entries of a partition.
+@Suite struct EntryOrderTests {
+    @Test(
+        "By hash, and those of one hash as they stand in the log, however threads shared the blocks"
+    )
+    func order() {
+        // Few keys with many entries each, many keys with few, and hashes that differ in the last bit
+        // only, so that buckets are mixed and large.
+        for (keys, entries) in [(1, 3), (3, 500), (40, 5_000), (4_000, 6_000), (6_000, 6_000)] {
+            var random = SeededGenerator(UInt64(keys))
+            let partition: UInt64 = 7 << 56
+            let hashes = (0..<UInt64(keys)).map { key -> UInt64 in
+                let rest: UInt64 = key % 3 == 0 ? key : random.next() >> 8
+                return partition | rest
+            }
+            let threads = (0..<3).map { _ in PartitionEntries(7..<9) }
+            var expected: [(hash: UInt64, position: UInt64)] = []
+            for block in stride(from: 0, to: entries, by: 700) {
+                let thread = threads[Int(random.next() % 3)]
+                thread.begin(block: UInt64(block))
+                for position in block..<min(block + 700, entries) {
+                    let hash = hashes[Int(random.next() % UInt64(keys))]
+                    thread.add(hash: hash, EventPlace(position: UInt64(position)))
+                    // Another partition's, and one that no pass is about.
+                    thread.add(hash: 8 << 56, EventPlace(position: UInt64(position)))
+                    thread.add(hash: 9 << 56, EventPlace(position: UInt64(position)))
+                    expected.append((hash, UInt64(position)))
+                }
+            }
+            expected.sort { ($0.hash, $0.position) < ($1.hash, $1.position) }
+            var order = EntryOrder()
+            let found = order.sorted(threads.flatMap { $0.take(7) })
+            #expect(found.map(\.hash) == expected.map(\.hash))
+            #expect(found.map(\.place.position) == expected.map(\.position))
+            let other = order.sorted(threads.flatMap { $0.take(8) })
+            #expect(other.map(\.place.position) == (0..<entries).map { UInt64($0) })
+        }
+    }
+}
