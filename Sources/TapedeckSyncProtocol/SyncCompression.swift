@@ -28,7 +28,8 @@ package enum SyncCompression {
     ) throws(ModelError) -> [UInt8] {
         let claimed = ZSTD_getFrameContentSize(bytes.baseAddress, bytes.count)
         guard claimed != unknownSize, claimed != invalidSize else {
-            throw ModelError(.malformedRequest, "a body is not a Zstandard frame that tells its size")
+            throw ModelError(
+                .malformedRequest, "a body is not a Zstandard frame that tells its size")
         }
         guard claimed <= UInt64(countMax) else {
             throw ModelError(

@@ -58,7 +58,8 @@ extension WireMessage {
             case .json: return try jsonUTF8Bytes()
             }
         } catch {
-            throw ModelError(.internalError, "a \(Self.protoMessageName) cannot be written: \(error)")
+            throw ModelError(
+                .internalError, "a \(Self.protoMessageName) cannot be written: \(error)")
         }
     }
 }

@@ -5,11 +5,12 @@ internal import TapedeckModel
 /// The connections that hear of new heads.
 ///
 /// Each gets a space's present head at once and after each change; of several changes that it was too
-/// slow for it gets the last. Every `keepAliveSeconds` it gets the present head again, which it takes
+/// slow for it gets the last. Now and then it gets the present head again, which it takes
 /// as the sign to say that it is alive: one timer for all.
 final class LiveConnections: Service {
     private let state = Mutex(State())
     private let gate: RequestGate
+    private let interval: Duration
 
     private struct State {
         var connections: [SpaceID: [Int: AsyncStream<SpaceHead>.Continuation]] = [:]
@@ -19,7 +20,10 @@ final class LiveConnections: Service {
         var isFinished = false
     }
 
-    init(_ gate: RequestGate) { self.gate = gate }
+    init(_ gate: RequestGate, reminds interval: Duration) {
+        self.gate = gate
+        self.interval = interval
+    }
 
     var count: Int { state.withLock(\.count) }
 
@@ -81,7 +85,7 @@ final class LiveConnections: Service {
     /// Reminds now and then, and ends every connection when the server is told to end.
     func run() async throws {
         await cancelWhenGracefulShutdown {
-            while (try? await Task.sleep(for: .seconds(ServerLimits.keepAliveSeconds))) != nil {
+            while (try? await Task.sleep(for: self.interval)) != nil {
                 self.remind()
             }
         }

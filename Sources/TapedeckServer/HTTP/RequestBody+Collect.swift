@@ -60,7 +60,7 @@ struct BodyHeaders {
 extension Request {
     /// Reads the body, undoes its compression, bounded both times by `bytesMax`.
     func collect(
-        _ headers: BodyHeaders, bytesMax: Int, _ gate: RequestGate, held: inout Int
+        _ headers: BodyHeaders, bytesMax: Int, _ held: HeldBytes, received: inout Int
     ) async throws -> [UInt8] {
         if let claimed = self.headers[.contentLength].flatMap({ Int($0) }), claimed > bytesMax {
             throw Request.tooLarge(bytesMax)
@@ -71,8 +71,8 @@ extension Request {
             guard bytes.count + part.readableBytes <= bytesMax else {
                 throw Request.tooLarge(bytesMax)
             }
-            held += part.readableBytes
-            try gate.hold(part.readableBytes)
+            received += part.readableBytes
+            try held.add(part.readableBytes)
             bytes.append(contentsOf: part.readableBytesView)
             guard ContinuousClock.now < deadline else {
                 var failure = HTTPFailure(
@@ -88,8 +88,7 @@ extension Request {
         let whole = try ServerError.wrapping {
             try bytes.withUnsafeBytes { try SyncCompression.decompress($0, countMax: bytesMax) }
         }
-        held += whole.count
-        try gate.hold(whole.count)
+        try held.add(whole.count)
         return whole
     }
 

@@ -25,8 +25,8 @@ final class RequestGate: Sendable {
 
     func leave() { inside.wrappingSubtract(1, ordering: .relaxed) }
 
-    /// Takes room for bytes of bodies; `release` has to follow, whatever this says.
-    func hold(_ count: Int) throws(ServerError) {
+    /// Counts bytes of bodies that are held; `release` has to follow, whatever this says.
+    fileprivate func hold(_ count: Int) throws(ServerError) {
         guard
             held.wrappingAdd(count, ordering: .relaxed).newValue <= ServerLimits.heldBytesMax
         else {
@@ -36,5 +36,21 @@ final class RequestGate: Sendable {
         }
     }
 
-    func release(_ count: Int) { held.wrappingSubtract(count, ordering: .relaxed) }
+    fileprivate func release(_ count: Int) { held.wrappingSubtract(count, ordering: .relaxed) }
+}
+
+/// Bytes of bodies that a request holds, until this object goes.
+final class HeldBytes: Sendable {
+    private let gate: RequestGate
+    private let total = Atomic(0)
+
+    init(_ gate: RequestGate) { self.gate = gate }
+
+    /// Throws `.unavailable` where all requests together hold too many.
+    func add(_ count: Int) throws(ServerError) {
+        total.wrappingAdd(count, ordering: .relaxed)
+        try gate.hold(count)
+    }
+
+    deinit { gate.release(total.load(ordering: .relaxed)) }
 }

@@ -117,11 +117,9 @@ struct SyncResponder: HTTPResponder {
         _ route: SyncRoute, _ space: SpaceID, _ request: Request, _ record: inout Record
     ) async throws -> Response {
         let headers = try BodyHeaders(request.headers)
-        var held = 0
-        defer { gate.release(held) }
+        let held = HeldBytes(gate)
         let bytes = try await request.collect(
-            headers, bytesMax: route.bodyBytesMax, gate, held: &held)
-        record.received = held
+            headers, bytesMax: route.bodyBytesMax, held, received: &record.received)
         switch route {
         case .handshake:
             let message = try WireHandshakeRequest(decoding: bytes, as: headers.format)
@@ -143,7 +141,7 @@ struct SyncResponder: HTTPResponder {
                 space, after: try cursor(message.hasCursor ? message.cursor : nil),
                 bytesMax: Int(clamping: message.bytesMax),
                 origin: message.origin.isEmpty ? nil : try origin(message.origin))
-            return try render(answer, headers)
+            return try render(answer, headers, holding: HeldBytes(gate))
         case .live, .health, .metrics:
             throw HTTPFailure.methodNotAllowed(route)
         }
@@ -206,15 +204,29 @@ struct SyncResponder: HTTPResponder {
 
     // MARK: - Answers
 
-    private func render(_ message: some WireMessage, _ headers: BodyHeaders) throws -> Response {
+    /// - Parameter held: counts a large answer, until the other side has taken it.
+    private func render(
+        _ message: some WireMessage, _ headers: BodyHeaders, holding held: HeldBytes? = nil
+    ) throws -> Response {
         var bytes = try message.encoded(as: headers.answers)
         var fields: HTTPFields = [.contentType: headers.answers.mediaType]
         if headers.takesCompressed, bytes.count >= SyncLimits.compressedBytesMin {
             bytes = SyncCompression.compress(bytes)
             fields[.contentEncoding] = SyncCompression.coding
         }
+        let buffer = ByteBuffer(bytes: bytes)
+        guard let held, bytes.count > ServerLimits.smallBodyBytesMax else {
+            return Response(status: .ok, headers: fields, body: .init(byteBuffer: buffer))
+        }
+        try held.add(bytes.count)
         return Response(
-            status: .ok, headers: fields, body: .init(byteBuffer: ByteBuffer(bytes: bytes)))
+            status: .ok, headers: fields,
+            body: ResponseBody(contentLength: bytes.count) { [held] writer in
+                // Counted until this body goes, written or given up.
+                defer { withExtendedLifetime(held) {} }
+                try await writer.write(buffer)
+                try await writer.finish(nil)
+            })
     }
 
     private func render(

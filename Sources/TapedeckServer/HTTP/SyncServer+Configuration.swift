@@ -23,6 +23,9 @@ extension SyncServer {
         /// Called once it listens.
         public var onListening: @Sendable (Address) -> Void
 
+        /// How often a live connection says that it is alive.
+        package var keepAlive = Duration.seconds(ServerLimits.keepAliveSeconds)
+
         /// The port that a server listens on when nobody names one.
         public static let usualPort = 8_737
 

@@ -76,7 +76,7 @@ public final class SyncServer: Service {
     /// Throws `ServerError` where it cannot listen.
     public func run() async throws {
         let gate = RequestGate()
-        let live = LiveConnections(gate)
+        let live = LiveConnections(gate, reminds: configuration.keepAlive)
         storage.observeHeads { live.announce($0, $1) }
         let application = application(gate, live)
         // Services end in reverse order: live connections first, or the requests would never end.
@@ -118,6 +118,7 @@ public final class SyncServer: Service {
     private func end() {
         group.withLock { $0 = .ended }
         storage.close()
+        lock.release()
     }
 
     private func application(

@@ -44,7 +44,8 @@ package final class InMemoryStorage: ServerStorage {
     }
 
     private func space(named name: String, _ contents: inout Contents) -> SpaceID {
-        if let known = contents.spaces.first(where: { $0.state.name == name }) { return known.space }
+        let known = contents.spaces.first { $0.state.name == name }
+        if let known { return known.space }
         let space = SpaceID(rawValue: UInt32(contents.spaces.count + 1))
         let state = SpaceState(name: name, lineage: randomLineage())
         contents.spaces.append(InMemorySpace(space, state))

@@ -6,7 +6,9 @@ struct CommitRequest: Sendable {
     let space: SpaceID
     let byteCount: Int
     /// Runs in the group's transaction, more than once if that starts again; gives what to do when it
-    /// is on disk. Its `ServerError`s are the caller's own and leave the rest of the group alone.
+    /// is on disk.
+    ///
+    /// Its `ServerError`s are the caller's own and leave the rest of the group alone.
     let apply: @Sendable (inout LMDBSpaceRows) throws -> @Sendable () -> Void
     let fail: @Sendable (ServerError) -> Void
 }

@@ -11,8 +11,12 @@ package final class LMDBStorage: ServerStorage {
     /// How a storage behaves.
     package struct Options: Sendable {
         package var refuses: RefusalPolicy
-        /// The first size of the file's map in bytes: address space, not disk. It doubles when full.
+        /// The first size of the file's map in bytes: address space, not disk.
+        ///
+        /// It doubles when full.
         package var mapSizeBytes: Int
+        /// Whether a missing directory or file is made.
+        package var creates: Bool
         /// The clock, in Unix milliseconds.
         package var now: @Sendable () -> UInt64
         /// A name that no space has had.
@@ -20,12 +24,13 @@ package final class LMDBStorage: ServerStorage {
 
         package init(
             refuses: @escaping RefusalPolicy = RefusalPolicies.tooLarge(beyond: nil),
-            mapSizeBytes: Int = Environment.mapSizeBytesDefault,
+            mapSizeBytes: Int = Environment.mapSizeBytesDefault, creates: Bool = true,
             now: @escaping @Sendable () -> UInt64 = Options.systemMilliseconds,
             randomLineage: @escaping @Sendable () -> LineageID = { .random() }
         ) {
             self.refuses = refuses
             self.mapSizeBytes = mapSizeBytes
+            self.creates = creates
             self.now = now
             self.randomLineage = randomLineage
         }
@@ -43,12 +48,18 @@ package final class LMDBStorage: ServerStorage {
     private let queue = CommitQueue()
     private let observers = HeadObservers()
     private let figures = Mutex((commits: UInt64(0), seconds: 0.0))
+    private let isOpen = Atomic(true)
 
     /// Opens the server's file in a directory, which is made where there is none.
     ///
     /// Throws `ServerError`: `.newerFormat`, `.damaged`, `.accessDenied`, `.diskFull`; `.busy` where
-    /// this process has it open already.
+    /// this process has it open already; `.notFound` where nothing is and nothing may be made.
     package init(_ directory: ServerDirectory, options: Options = Options()) throws(ServerError) {
+        guard options.creates || directory.exists else {
+            throw ServerError(
+                .notFound, "there is no server's file in \(directory.path)",
+                hint: "start the server there first, or name another directory")
+        }
         try directory.create()
         try OpenDirectories.shared.enter(directory.path)
         do {
@@ -96,11 +107,14 @@ package final class LMDBStorage: ServerStorage {
     /// Waits for what is being written, then closes the file; later calls throw `.unavailable`.
     package func close() {
         queue.close()
-        environment.close()
-        OpenDirectories.shared.leave(directory.path)
+        release()
     }
 
-    deinit {
+    // Whatever is being written holds the storage, so nothing is.
+    deinit { release() }
+
+    private func release() {
+        guard isOpen.exchange(false, ordering: .relaxed) else { return }
         environment.close()
         OpenDirectories.shared.leave(directory.path)
     }
@@ -227,7 +241,10 @@ package final class LMDBStorage: ServerStorage {
                 try queue.checkNotLatched()
                 let (answers, heads) = try ServerError.wrapping { try self.commit(requests) }
                 let seconds = (ContinuousClock.now - start) / .seconds(1)
-                figures.withLock { $0 = ($0.commits + 1, $0.seconds + seconds) }
+                // Where nothing has changed, LMDB writes nothing.
+                if !heads.isEmpty {
+                    figures.withLock { $0 = ($0.commits + 1, $0.seconds + seconds) }
+                }
                 for answer in answers { answer() }
                 observers.announce(heads)
             } catch {

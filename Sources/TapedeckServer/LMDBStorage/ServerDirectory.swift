@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Synchronization
 internal import TapedeckModel
 
 /// The files of one server.
@@ -77,6 +78,7 @@ package struct ServerDirectory: Sendable {
 /// It is an advisory lock on a file of its own, so the system lets go of it when its holder dies.
 final class ServerLock: Sendable {
     private let file: Int32
+    private let isHeld = Atomic(true)
 
     init(_ directory: ServerDirectory) throws(ServerError) {
         let opened = open(directory.lock, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
@@ -93,7 +95,12 @@ final class ServerLock: Sendable {
         file = opened
     }
 
-    deinit { _ = close(file) }
+    /// Lets go of it; once is enough.
+    func release() {
+        if isHeld.exchange(false, ordering: .relaxed) { _ = close(file) }
+    }
+
+    deinit { release() }
 }
 
 extension ServerError {

@@ -1,7 +1,9 @@
 internal import TapedeckLMDB
 internal import TapedeckModel
 
-/// The tables of `server.mdb`. Integers in keys are big-endian, so that their order is the rows'.
+/// The tables of the server's file.
+///
+/// Integers in keys are big-endian, so that their order is the rows'.
 ///
 /// | table | key | value |
 /// |---|---|---|
@@ -9,7 +11,7 @@ internal import TapedeckModel
 /// | `spaces` | space u32 | state, see `LMDBSpaceRows+Coding.swift` |
 /// | `tokens` | SHA-256 of the token | space, times, name |
 /// | `entries` | space u32, position u64 | time, digest, kind, refusal, body |
-/// | `origins` | space u32, origin | last sequence u64 |
+/// | `origins` | space u32, origin | last sequence u64, chain 32 |
 /// | `segments` | space u32, origin, first sequence u64 | first position u64, count u64 |
 /// | `receipts` | space u32, event, lineage | position u64 |
 ///

@@ -9,6 +9,7 @@ package import TapedeckSyncProtocol
 /// | event, not above the last | the same bytes | duplicate: its position, time and refusal again |
 /// | | other bytes | problem: fork |
 /// | event, beyond the next | | problem: gap |
+/// | any, with a base | our last event is the base's, our chain another | problem: fork, at 0 |
 /// | receipt of an event that is here | the same, or one that counts before it | position 0 |
 /// | | none, or one that counts after it | the next position and time |
 /// | receipt of an event that is not | | problem: unknown event |

@@ -2,7 +2,9 @@ internal import Crypto
 internal import Foundation
 internal import TapedeckModel
 
-/// The secret with which a device speaks for one space. Only its hash is ever stored.
+/// The secret with which a device speaks for one space.
+///
+/// Only its hash is ever stored.
 package enum SyncToken {
     /// So that people, and scanners for secrets, know one when they see it.
     static let prefix = "td_"

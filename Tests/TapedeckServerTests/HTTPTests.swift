@@ -1,0 +1,300 @@
+import Foundation
+import TapedeckModel
+import TapedeckServer
+import TapedeckSyncProtocol
+import Testing
+
+/// The server as clients see it, over real sockets.
+@Suite struct HTTPTests {
+    @Test func devicesPushAndPull() async throws {
+        try await RunningServer.with { it in
+            let hello = try await it.handshake()
+            #expect(hello.head == 0)
+            let pushed = try await it.push(sampleEntries(1, 1...5), hello.lineage)
+            #expect(pushed.positions == [1, 2, 3, 4, 5])
+            var reader = SpaceReader(try #require(LineageID(hello.lineage)))
+            var request = WirePullRequest()
+            request.cursor = reader.cursor.wire
+            request.bytesMax = 1 << 20
+            let pulled: WirePullResponse = try await it.exchange("/v1/pull", request)
+            try reader.take(pulled)
+            #expect(reader.entries.count == 5)
+            #expect(try await it.handshake().origins.map(\.lastSequence) == [5])
+        }
+    }
+
+    @Test func protobufAndJSONSayTheSame() async throws {
+        try await RunningServer.with { it in
+            let lineage = try await it.handshake().lineage
+            let first = try await it.push(sampleEntries(1, 1...3), lineage)
+            var push = WirePushRequest()
+            push.lineage = lineage
+            push.entries = sampleEntries(1, 1...3)
+            var again: WirePushResponse = try await it.exchange("/v1/push", push, as: .json)
+            again.fresh = first.fresh
+            #expect(again == first)
+            var pull = WirePullRequest()
+            pull.cursor = SyncCursor(try #require(LineageID(lineage))).wire
+            pull.bytesMax = 1 << 20
+            let one: WirePullResponse = try await it.exchange("/v1/pull", pull)
+            let other: WirePullResponse = try await it.exchange("/v1/pull", pull, as: .json)
+            #expect(one == other)
+            // A request in the one, an answer in the other.
+            let mixed = try await it.send(
+                "POST", "/v1/pull",
+                ["Content-Type": "application/x-protobuf", "Accept": "application/json"],
+                body: try pull.encoded(as: .protobuf))
+            #expect(mixed.headers["content-type"] == "application/json")
+            #expect(try WirePullResponse(decoding: mixed.body, as: .json) == one)
+        }
+    }
+
+    @Test func bodiesMayBeCompressed() async throws {
+        try await RunningServer.with { it in
+            var push = WirePushRequest()
+            push.lineage = try await it.handshake().lineage
+            push.entries = sampleEntries(1, 1...200)
+            let body = try push.encoded(as: .protobuf)
+            let packed = SyncCompression.compress(body)
+            #expect(packed.count < body.count / 2)
+            let answer = try await it.send(
+                "POST", "/v1/push",
+                [
+                    "Content-Type": "application/x-protobuf", "Content-Encoding": "zstd",
+                    "Accept-Encoding": "gzip, zstd;q=0.5",
+                ], body: packed)
+            #expect(answer.status == 200)
+            #expect(answer.headers["content-encoding"] == "zstd")
+            let whole = try answer.body.withUnsafeBytes {
+                try SyncCompression.decompress($0, countMax: 1 << 20)
+            }
+            let told = try WirePushResponse(decoding: whole, as: .protobuf)
+            #expect(told.positions == Array(1...200))
+            // Nobody who does not ask for it gets it.
+            let plain = try await it.send(
+                "POST", "/v1/push",
+                ["Content-Type": "application/x-protobuf", "Accept-Encoding": "zstd;q=0"],
+                body: body)
+            #expect(plain.headers["content-encoding"] == nil)
+            #expect(plain.body.count > 512)
+            let damaged = try await it.send(
+                "POST", "/v1/push", ["Content-Encoding": "zstd"],
+                body: Array(packed.dropLast(3)))
+            #expect(damaged.status == 400)
+            #expect(try damaged.error().error.code == "malformedRequest")
+        }
+    }
+
+    @Test func aFrameThatClaimsTooMuchIsNotUnpacked() async throws {
+        try await RunningServer.with { it in
+            let bomb = SyncCompression.compress([UInt8](repeating: 0, count: 40 << 20))
+            #expect(bomb.count < 1 << 20)
+            let answer = try await it.send(
+                "POST", "/v1/push", ["Content-Encoding": "zstd"], body: bomb)
+            #expect(answer.status == 413)
+            #expect(try answer.error().error.code == "tooLarge")
+        }
+    }
+
+    @Test func whoHasNoTokenGetsNothing() async throws {
+        try await RunningServer.with { it in
+            for path in ["/v1/handshake", "/v1/lineage", "/v1/push", "/v1/pull", "/v1/live"] {
+                let method = path == "/v1/live" ? "GET" : "POST"
+                for header in [nil, "Bearer td_wrong", "Basic abc", "Bearer", "Bearer  "] {
+                    let answer = try await it.send(
+                        method, path, header.map { ["Authorization": $0] } ?? [:],
+                        authorized: false)
+                    #expect(answer.status == 401)
+                    #expect(answer.headers["www-authenticate"] == "Bearer")
+                    #expect(try answer.error().error.code == "unauthorized")
+                }
+            }
+            #expect(try await it.send("GET", "/health", authorized: false).status == 200)
+            #expect(try await it.send("GET", "/metrics", authorized: false).status == 200)
+        }
+    }
+
+    @Test func aRevokedTokenCountsNoMore() async throws {
+        try await RunningServer.with { it in
+            let made = try await it.server.storage.createToken(space: "other", name: "phone")
+            let headers = ["Authorization": "Bearer \(made.token)"]
+            let body = try WireHandshakeRequest.sample().encoded(as: .protobuf)
+            let fine = try await it.send("POST", "/v1/handshake", headers, body: body)
+            #expect(fine.status == 200)
+            try await it.server.storage.revokeToken(made.info.id)
+            let ended = try await it.send("POST", "/v1/handshake", headers, body: body)
+            #expect(ended.status == 401)
+        }
+    }
+
+    @Test func requestsThatMakeNoSenseAreToldSo() async throws {
+        try await RunningServer.with { it in
+            let lineage = try await it.handshake().lineage
+            func check(
+                _ status: Int, _ code: String, _ method: String, _ path: String,
+                _ headers: [String: String] = [:], _ body: [UInt8] = [],
+                line: SourceLocation = #_sourceLocation
+            ) async throws {
+                let answer = try await it.send(method, path, headers, body: body)
+                #expect(answer.status == status, sourceLocation: line)
+                #expect(try answer.error().error.code == code, sourceLocation: line)
+                #expect(try !answer.error().error.message.isEmpty, sourceLocation: line)
+            }
+            let json = ["Content-Type": "application/json"]
+            try await check(404, "notFound", "GET", "/")
+            try await check(404, "notFound", "GET", "/v1/handshake/more")
+            try await check(405, "malformedRequest", "GET", "/v1/push")
+            try await check(405, "malformedRequest", "POST", "/health")
+            try await check(405, "malformedRequest", "DELETE", "/v1/live")
+            try await check(
+                415, "malformedRequest", "POST", "/v1/push", ["Content-Type": "text/plain"])
+            try await check(
+                415, "malformedRequest", "POST", "/v1/push", ["Content-Encoding": "gzip"])
+            try await check(
+                400, "malformedRequest", "POST", "/v1/push", [:], [0xFF, 0xFF, 0xFF])
+            try await check(400, "malformedRequest", "POST", "/v1/push", json, Array("{".utf8))
+            try await check(400, "malformedRequest", "POST", "/v1/push", json, Array("{}".utf8))
+            try await check(400, "malformedRequest", "POST", "/v1/pull", json, Array("{}".utf8))
+            try await check(400, "malformedRequest", "POST", "/v1/lineage", json, Array("{}".utf8))
+            try await check(
+                400, "malformedRequest", "POST", "/v1/handshake", json,
+                Array("{\"protocol\":1}".utf8))
+            try await check(
+                426, "protocolMismatch", "POST", "/v1/handshake", json, Array("{}".utf8))
+            // Fields of a newer version are skipped.
+            let origin = OriginID.sample(1).data.base64EncodedString()
+            let newer = "{\"protocol\":9,\"origin\":\"\(origin)\",\"novelty\":[1]}"
+            let answer = try await it.send("POST", "/v1/handshake", json, body: Array(newer.utf8))
+            #expect(answer.status == 200)
+            #expect(try WireHandshakeResponse(decoding: answer.body, as: .json).lineage == lineage)
+        }
+    }
+
+    @Test func aLineageOrCursorThatHasGoneIsAConflict() async throws {
+        try await RunningServer.with { it in
+            let lineage = try await it.handshake().lineage
+            var push = WirePushRequest()
+            push.lineage = LineageID.sample(9).data
+            let other = try await it.send(
+                "POST", "/v1/push", body: try push.encoded(as: .protobuf))
+            #expect(other.status == 409)
+            #expect(try other.error().error.code == "lineageChanged")
+            #expect(try other.error().lineage == lineage)
+            var pull = WirePullRequest()
+            var cursor = SyncCursor(try #require(LineageID(lineage)))
+            cursor.position = 5
+            pull.cursor = cursor.wire
+            let ahead = try await it.send(
+                "POST", "/v1/pull", body: try pull.encoded(as: .protobuf))
+            #expect(ahead.status == 409)
+            #expect(try ahead.error().error.code == "cursorMismatch")
+            var renew = WireLineageRequest()
+            renew.cursor = cursor.wire
+            renew.origin = OriginID.sample(1).data
+            let renewed: WireHandshakeResponse = try await it.exchange("/v1/lineage", renew)
+            #expect(renewed.lineage != lineage)
+        }
+    }
+
+    @Test func bodiesThatAreTooLargeAreRefused() async throws {
+        try await RunningServer.with { it in
+            // By what is claimed, before anything comes.
+            let claimed = try await it.send(
+                "POST", "/v1/push", ["Content-Length": String(64 << 20)])
+            #expect(claimed.status == 413)
+            #expect(claimed.headers["connection"] == "close")
+            // By what comes, where nothing is claimed.
+            let part = [UInt8](repeating: 0, count: 1 << 20)
+            let head = Array("100000\r\n".utf8)
+            let answer = try await onThread {
+                let connection = try it.connect()
+                try connection.writeHead(
+                    "POST", "/v1/push",
+                    ["Authorization": "Bearer \(it.token)", "Transfer-Encoding": "chunked"])
+                for _ in 0..<40 {
+                    // The server may hang up before all is sent.
+                    do { try connection.write(head + part + Array("\r\n".utf8)) } catch { break }
+                }
+                return try connection.readAnswer()
+            }
+            #expect(answer.status == 413)
+            let small = try await it.send(
+                "POST", "/v1/pull", body: [UInt8](repeating: 0, count: 100_000))
+            #expect(small.status == 413)
+            #expect(try await it.send("GET", "/health").status == 200)
+        }
+    }
+
+    @Test func refusedEventsKeepTheirSlot() async throws {
+        try await RunningServer.with(eventBytesMax: 300) { it in
+            let lineage = try await it.handshake().lineage
+            var entries: [UInt8] = []
+            for sequence in 1...3 as ClosedRange<UInt64> {
+                entries.appendEvent(
+                    sampleEvent(EventID(1, sequence), payload: sequence == 2 ? 400 : 10))
+            }
+            let answer = try await it.push(Data(entries), lineage)
+            #expect(answer.positions == [1, 2, 3])
+            #expect(answer.refusals.map(\.position) == [2])
+            #expect(answer.refusals.map(\.code) == ["tooLarge"])
+        }
+    }
+
+    @Test func aConnectionServesManyRequests() async throws {
+        try await RunningServer.with { it in
+            let body = try WireHandshakeRequest.sample().encoded(as: .protobuf)
+            let statuses = try await onThread {
+                let connection = try it.connect()
+                return try (0..<50).map { _ in
+                    try connection.writeHead(
+                        "POST", "/v1/handshake",
+                        [
+                            "Authorization": "Bearer \(it.token)",
+                            "Content-Length": String(body.count),
+                        ])
+                    try connection.write(body)
+                    return try connection.readAnswer().status
+                }
+            }
+            #expect(statuses == Array(repeating: 200, count: 50))
+        }
+    }
+
+    @Test func metricsTellWhatHappened() async throws {
+        try await RunningServer.with { it in
+            let lineage = try await it.handshake().lineage
+            _ = try await it.push(sampleEntries(1, 1...5), lineage)
+            _ = try await it.push(sampleEntries(1, 4...6), lineage)
+            _ = try await it.push(sampleEntries(1, 1...6), lineage)
+            _ = try await it.send("GET", "/nowhere")
+            let text = try await it.send("GET", "/metrics").text
+            for line in [
+                "tapedeck_requests_total{route=\"/v1/push\",status=\"200\"} 3",
+                "tapedeck_requests_total{route=\"other\",status=\"404\"} 1",
+                "tapedeck_pushed_entries_total{outcome=\"accepted\"} 6",
+                "tapedeck_pushed_entries_total{outcome=\"duplicate\"} 8",
+                "tapedeck_entries 6", "tapedeck_spaces 1", "tapedeck_live_connections 0",
+                "tapedeck_commits_total 2",
+            ] {
+                #expect(text.contains(line + "\n"), "\(line) in \(text)")
+            }
+        }
+    }
+
+    @Test func theLogHoldsNoSecrets() async throws {
+        try await RunningServer.with { it in
+            let lineage = try await it.handshake().lineage
+            _ = try await it.push(sampleEntries(1, 1...2, "topsecretnote"), lineage)
+            _ = try await it.send(
+                "POST", "/v1/push", ["Authorization": "Bearer td_mistyped"], body: [1, 2, 3])
+            let lines = it.log.lines.filter { $0.contains("request") }
+            #expect(lines.contains { $0.contains("route=/v1/push") && $0.contains("status=200") })
+            #expect(lines.contains { $0.contains("code=unauthorized") })
+            #expect(lines.contains { $0.contains("space=1") })
+            let all = it.log.lines.joined(separator: "\n")
+            for secret in [it.token, "td_mistyped", "topsecretnote"] {
+                #expect(!all.contains(secret))
+            }
+        }
+    }
+}
