@@ -80,6 +80,13 @@ extension ServerStorage {
         try await push(space, lineage: lineage, entries: entries, bases: [])
     }
 
+    /// `renewLineage` by a device that has known no later lineage.
+    package func renewLineage(
+        _ space: SpaceID, cursor: SyncCursor, proof: Receipt?
+    ) async throws(ServerError) -> WireHandshakeResponse {
+        try await renewLineage(space, cursor: cursor, proof: proof, hasReturned: false)
+    }
+
     /// `renewLineage` by what was read alone.
     package func renewLineage(
         _ space: SpaceID, cursor: SyncCursor
