@@ -50,9 +50,9 @@ prepare() {
     [[ $(printf '%s\n' 6.3 "${version:-0}" | sort --version-sort | head -n 1) == 6.3 ]] \
         || die "Swift 6.3 or newer is needed, here is ${version:-an unknown version}"
     if command -v apt-get >/dev/null; then
-        install_packages git ca-certificates pkg-config liblmdb-dev libisal-dev "$@"
+        install_packages git ca-certificates pkg-config liblmdb-dev libisal-dev libzstd-dev "$@"
     else
-        pkg-config --exists lmdb libisal 2>/dev/null \
+        pkg-config --exists lmdb libisal libzstd 2>/dev/null \
             || die "install LMDB, ISA-L and pkg-config with their headers first"
     fi
 }

@@ -2,6 +2,7 @@ internal import Dispatch
 public import TapedeckLog
 public import TapedeckModel
 public import TapedeckProjections
+public import TapedeckSync
 internal import TapedeckVideo
 
 /// A store: an append-only log of events and the projections that are read from it.
@@ -115,6 +116,28 @@ public final class TapedeckStore: Sendable {
     /// The changed rows of one table, commit by commit, from this and every other process.
     public func observe(_ projection: some Projection, table: Int = 0) -> AsyncStream<RowChanges> {
         projections.observe(projection, table: table)
+    }
+
+    /// Reconciles the store with a server, both ways, and returns when all is delivered.
+    ///
+    /// - Parameters:
+    ///   - server: its address, such as `http://127.0.0.1:8737`.
+    ///   - token: what the server knows the user by; never stored or logged.
+    ///   - progress: told of each step, on some thread.
+    ///
+    /// What the server's side made impossible is in the report's `failure`; nothing is lost by it. For a
+    /// store that stays connected make a `SyncEngine` of `log` with `isLive`. Throws `StoreError`:
+    /// `.usage` (no such address), `.diskFull`, `.closed`, `.damaged`.
+    @discardableResult
+    public func sync(
+        with server: String, token: String,
+        progress: (@Sendable (SyncProgress) -> Void)? = nil
+    ) async throws(StoreError) -> SyncReport {
+        do {
+            return try await SyncEngine(log, server: server, token: token).run(progress: progress)
+        } catch {
+            throw StoreError(error)
+        }
     }
 
     /// Stops writing and lets go of locks, before the system suspends the process.

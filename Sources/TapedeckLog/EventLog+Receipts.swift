@@ -89,6 +89,18 @@ extension EventLog {
         }
     }
 
+    /// As of when an event counts, and whether it is refused: what all devices agree on once they have
+    /// the same receipts.
+    @available(*, noasync)
+    public func standing(
+        of event: EventEnvelope
+    ) throws(LogError) -> (effectiveStamp: Stamp, isRefused: Bool) {
+        try read { transaction in
+            let row = try self.override(at: event.position.rawValue, transaction)
+            return (row?.effectiveStamp ?? event.stamp, row?.isRefused ?? false)
+        }
+    }
+
     // MARK: - Overrides
 
     /// The overrides that changed behind the change `changedAfter`, in the order of their changes, each

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Synchronization
 public import TapedeckLog
 public import TapedeckModel
 internal import TapedeckSyncProtocol
@@ -32,7 +33,7 @@ public struct SyncProgress: Hashable, Sendable {
 
 /// Drives one `SyncSession`: does the input and output, the waiting and the listening.
 ///
-/// The log is only touched on a queue of its own, never on the tasks' threads.
+/// The log is only touched on a queue of its own, never on the tasks' threads. An engine runs once.
 public final class SyncEngine: Sendable {
     /// How an engine behaves.
     public struct Options: Sendable {
@@ -60,12 +61,18 @@ public final class SyncEngine: Sendable {
         case stop
     }
 
+    private struct Stopping: Sendable {
+        var isStopped = false
+        var request: Task<Result<SyncResponse, SyncFailure>, Never>?
+    }
+
     /// How often the log is asked whether another process has appended to it.
     private static let pollInterval = Duration.milliseconds(20)
 
     private let box: SessionBox
     private let connector: any SyncConnector
     private let options: Options
+    private let stopping = Mutex(Stopping())
     private let signals: AsyncStream<Signal>
     private let send: AsyncStream<Signal>.Continuation
 
@@ -99,7 +106,15 @@ public final class SyncEngine: Sendable {
     }
 
     /// Ends `run` soon; what was delivered stays delivered.
-    public func stop() { send.yield(.stop) }
+    public func stop() {
+        let request = stopping.withLock { state in
+            state.isStopped = true
+            return state.request
+        }
+        // An answer that is under way is not waited for.
+        request?.cancel()
+        send.yield(.stop)
+    }
 
     /// Tries again at once instead of waiting on: the network came back, or the user asked.
     public func wake() { send.yield(.wake) }
@@ -125,10 +140,10 @@ public final class SyncEngine: Sendable {
     /// What a sync would do, without doing it: one handshake.
     public func preview() async throws -> SyncReport {
         do {
-            _ = try await box.perform { try $0.begin() }
-            var request = WireHandshakeRequest()
-            request.protocol = SyncLimits.protocolVersion
-            let response = try await connector.send(.handshake(request))
+            guard case .send(let request) = try await box.perform({ try $0.begin() }) else {
+                throw SyncError(.internalError, "a sync does not begin with a handshake")
+            }
+            let response = try await connector.send(request)
             await connector.close()
             return try await box.read { try $0.preview(response) }
         } catch let failure as SyncFailure {
@@ -155,12 +170,16 @@ public final class SyncEngine: Sendable {
         var step = try await box.perform { try $0.begin() }
         while true {
             if let progress { progress(try await box.read { try $0.progress() }) }
+            if case .end = step {
+            } else if stopping.withLock(\.isStopped) || Task.isCancelled {
+                step = try await box.perform { try $0.stop() }
+            }
             switch step {
             case .send(let request):
-                do {
-                    let response = try await connector.send(request)
+                switch await answer(to: request) {
+                case .success(let response):
                     step = try await box.perform { try $0.answered(response) }
-                } catch let failure as SyncFailure {
+                case .failure(let failure):
                     step = try await box.perform { try $0.failed(failure) }
                 }
                 continue
@@ -184,8 +203,8 @@ public final class SyncEngine: Sendable {
                 if watch == nil { watch = watchLog() }
             case .none: break
             }
-            guard let signal = await iterator.next(), !Task.isCancelled else {
-                step = .end(nil)
+            guard let signal = await iterator.next() else {
+                step = try await box.perform { try $0.stop() }
                 continue
             }
             switch signal {
@@ -203,6 +222,25 @@ public final class SyncEngine: Sendable {
                     try $0.failed(SyncFailure(.offline, "the live connection ended"))
                 }
             }
+        }
+    }
+
+    /// Sends a request, in a task that `stop` cancels.
+    private func answer(to request: SyncRequest) async -> Result<SyncResponse, SyncFailure> {
+        let connector = connector
+        let task = Task { () -> Result<SyncResponse, SyncFailure> in
+            do throws(SyncFailure) {
+                return .success(try await connector.send(request))
+            } catch {
+                return .failure(error)
+            }
+        }
+        stopping.withLock { $0.request = task }
+        defer { stopping.withLock { $0.request = nil } }
+        return await withTaskCancellationHandler {
+            await task.value
+        } onCancel: {
+            task.cancel()
         }
     }
 

@@ -21,30 +21,10 @@ struct ShowCommand: ParsableCommand {
 
     func run() throws {
         let report = try options.withLog(isReading: true) { log in
-            let event = try find(in: log)
+            let event = try EventArgument.find(event, in: log)
             return ShownEvent(event: event, receipts: try log.receipts(of: event.id))
         }
         try options.print(report.json) { text in text.fields(report.fields) }
-    }
-
-    private func find(in log: EventLog) throws -> EventEnvelope {
-        let found: EventEnvelope?
-        if let id = EventID(event) {
-            found = try log.event(id)
-        } else if let position = UInt64(event) {
-            let isThere = try position > 0 && position <= log.currentHead().rawValue
-            found = isThere ? try log.event(at: LogPosition(rawValue: position)) : nil
-        } else {
-            throw CommandError(
-                .usage, "\"\(event.prefix(80))\" is neither an event's id nor a position",
-                hint: "storectl log prints both")
-        }
-        guard let found else {
-            throw CommandError(
-                .notFound, "there is no event \(event) in this store",
-                hint: "storectl log prints the events that there are")
-        }
-        return found
     }
 }
 

@@ -35,6 +35,7 @@ private struct StatusReport {
     let unindexed: UInt64
     let files: StoreFiles
     let projections: [ProjectionStatus]
+    let servers: [SyncStatus]
 
     init(_ store: TapedeckStore, _ directory: String) throws {
         self.directory = directory
@@ -49,6 +50,7 @@ private struct StatusReport {
         last = head > .start ? try log.event(at: head) : nil
         unindexed = try log.unindexedCount()
         projections = try store.projections.status()
+        servers = try SyncStatus.all(in: log)
         files = try StoreFiles(directory)
     }
 
@@ -67,8 +69,35 @@ private struct StatusReport {
                         ["origin": .text($0.origin.description), "events": .init($0.lastSequence)]
                     }),
                 "projections": .list(try projections.map { try JSON(encoding: $0) }),
+                "sync": .list(servers.map(StatusReport.json)),
             ]
         }
+    }
+
+    private static func json(_ status: SyncStatus) -> JSON {
+        [
+            "server": .text(status.server), "state": .text(status.state.rawValue),
+            "undelivered": .init(status.undelivered),
+            "contactedAt": .init(status.contactedAt.map { TimeArgument.text(Int64($0)) }),
+            "reason": .init(status.reason?.rawValue), "message": .init(status.message),
+            "until": .init(status.until.map { TimeArgument.text(Int64($0)) }),
+        ]
+    }
+
+    private static func line(_ status: SyncStatus) -> String {
+        let contact = status.contactedAt.map { TimeArgument.text(Int64($0)) } ?? "never"
+        var line =
+            switch status.state {
+            case .never: "never synced"
+            case .upToDate: "up to date as of \(contact)"
+            case .behind: "\(Figures.count(status.undelivered, "event")) not delivered"
+            case .waiting: "waiting"
+            }
+        if let reason = status.reason {
+            line += ": \(reason), \(Figures.count(status.undelivered, "event")) not delivered,"
+            line += " last answer \(contact)"
+        }
+        return line
     }
 
     func write(_ text: inout TextReport) {
@@ -93,5 +122,8 @@ private struct StatusReport {
         }
         text.line()
         text.table(table)
+        guard !servers.isEmpty else { return }
+        text.line()
+        text.fields(servers.map { ($0.server, StatusReport.line($0)) })
     }
 }

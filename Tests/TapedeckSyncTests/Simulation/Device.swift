@@ -1,6 +1,7 @@
 import Foundation
 import TapedeckLog
 import TapedeckModel
+import TapedeckProjections
 @testable import TapedeckServer
 @testable import TapedeckSync
 import TapedeckSyncProtocol
@@ -16,6 +17,7 @@ final class Device: @unchecked Sendable {
     /// Whether messages go lost on the way up, and on the way down.
     var isCutOff = (up: false, down: false)
     private(set) var log: EventLog?
+    private(set) var projections: ProjectionRunner?
     private var session: SyncSession?
     /// Rises with every start: answers to a former life arrive nowhere.
     private var life = 0
@@ -80,11 +82,16 @@ final class Device: @unchecked Sendable {
             ? try EventLog(opening: path, options: options)
             : try EventLog.create(path, options: options)
         log = opened
+        if world.options.folds {
+            projections = ProjectionRunner(opened, projections: [NoteOrder()])
+        }
         life += 1
     }
 
     func shutDown() {
         session = nil
+        projections?.close()
+        projections = nil
         log?.close()
         log = nil
         life += 1
@@ -125,6 +132,7 @@ final class Device: @unchecked Sendable {
     /// Lets `body` at the session and does what it says.
     private func step(_ body: (inout SyncSession) throws -> SyncSession.Step) throws {
         guard var current = session else { return }
+        if world.options.folds, world.random.oneIn(10) { try projections?.read(nil) { _ in } }
         session = nil
         if world.options.planted == .receiptsNotSeeded {
             // As if all had been pushed already.

@@ -1,5 +1,6 @@
 import TapedeckLog
 import TapedeckModel
+import TapedeckProjections
 @testable import TapedeckServer
 import TapedeckSync
 import TapedeckTesting
@@ -53,6 +54,7 @@ extension Simulation {
     // MARK: - In the end
 
     func checkEnd() throws {
+        try checkProjections()
         var first: (name: String, events: [EventID: Standing])?
         for device in devices {
             guard let log = device.log else { return violate(4, "\(device.name) is down") }
@@ -69,6 +71,22 @@ extension Simulation {
             }
             if failure != nil { return }
         }
+    }
+
+    /// Invariant 1, of what is folded; and what was folded live is what a rebuild gives.
+    private func checkProjections() throws {
+        guard options.folds else { return }
+        var digests: Set<String> = []
+        for device in devices {
+            guard let projections = device.projections else { continue }
+            try projections.read(nil) { _ in }
+            let (report, differences) = try projections.verify(nil)
+            if let difference = differences.first {
+                violate(1, "\(device.name): live and rebuilt differ: \(difference)")
+            }
+            digests.formUnion(report.projections.map(\.digest))
+        }
+        if digests.count > 1 { violate(1, "projections differ: \(digests.sorted())") }
     }
 
     /// Invariant 1.

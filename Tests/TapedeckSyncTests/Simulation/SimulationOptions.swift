@@ -21,6 +21,8 @@ struct SimulationOptions {
     var serverRollbacks = 1
     /// Percent of events that the server refuses.
     var refusedPercent: UInt64 = 5
+    /// Whether every device keeps a projection, brought up to date now and then.
+    var folds = false
     /// A defect that the invariants have to catch.
     var planted: PlantedBug?
 
@@ -39,6 +41,7 @@ struct SimulationOptions {
         serverWipes = random.oneIn(4) ? 1 : 0
         serverRollbacks = random.oneIn(3) ? 1 + random.below(2) : 0
         refusedPercent = random.oneIn(3) ? 10 : 0
+        folds = random.oneIn(4)
     }
 }
 

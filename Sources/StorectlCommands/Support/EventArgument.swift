@@ -1,0 +1,25 @@
+internal import Tapedeck
+
+/// An event that a user names: by its id, or by its position.
+enum EventArgument {
+    /// Throws `CommandError`: `.usage` for what is neither, `.notFound`.
+    static func find(_ text: String, in log: EventLog) throws -> EventEnvelope {
+        let found: EventEnvelope?
+        if let id = EventID(text) {
+            found = try log.event(id)
+        } else if let position = UInt64(text) {
+            let isThere = try position > 0 && position <= log.currentHead().rawValue
+            found = isThere ? try log.event(at: LogPosition(rawValue: position)) : nil
+        } else {
+            throw CommandError(
+                .usage, "\"\(text.prefix(80))\" is neither an event's id nor a position",
+                hint: "storectl log prints both")
+        }
+        guard let found else {
+            throw CommandError(
+                .notFound, "there is no event \(text) in this store",
+                hint: "storectl log prints the events that there are")
+        }
+        return found
+    }
+}

@@ -1,0 +1,125 @@
+@testable import TapedeckLog
+import TapedeckModel
+import Testing
+
+/// Events that come by way of a server: recorded with their receipts and the engine's rows, or not at
+/// all.
+struct ForeignEventTests {
+    private let directory: TemporaryDirectory
+    private let source: EventLog
+    private let target: EventLog
+    private let lineage = LineageID(high: 1, low: 2)
+
+    init() throws {
+        directory = try TemporaryDirectory("foreign")
+        source = try directory.store("source")
+        target = try directory.store("target")
+        try source.appendBlocking((0..<10).map { .sample($0) })
+    }
+
+    private func page(
+        from first: UInt64 = 1, through last: UInt64 = 10, receivedAt: UInt64 = 1_000
+    ) throws -> ForeignEvents {
+        var page = ForeignEvents()
+        try source.forEachCanonical(of: source.origin, after: first - 1) { id, canonical in
+            guard id.sequence <= last else { return false }
+            page.add(
+                canonical, id,
+                Receipt(
+                    event: id, lineage: lineage, serverPosition: id.sequence,
+                    receivedAt: Stamp(milliseconds: receivedAt)))
+            return true
+        }
+        return page
+    }
+
+    @Test func eventsReceiptsAndRowsAreRecordedTogether() throws {
+        let outcome = try target.record(try page(), rows: [SyncRow("cursor", [7])])
+        #expect(outcome.recorded == 10 && outcome.receipts == 10)
+        #expect(try target.syncRow("cursor") == [7])
+        let event = EventID(origin: source.origin, sequence: 3)
+        #expect(try target.receipts(of: event).map(\.serverPosition) == [3])
+        let found = try #require(try target.event(event))
+        #expect(try target.standing(of: found).effectiveStamp == Stamp(milliseconds: 1_000))
+        #expect(try target.verify().problems.isEmpty)
+    }
+
+    @Test func repeatingChangesNothing() throws {
+        _ = try target.record(try page())
+        let again = try target.record(try page())
+        #expect(again.recorded == 0 && again.receipts == 0)
+        #expect(target.head.rawValue == 10)
+    }
+
+    @Test func aGapLeavesNothingBehind() throws {
+        let error = #expect(throws: LogError.self) {
+            try target.record(try page(from: 4), rows: [SyncRow("cursor", [7])])
+        }
+        #expect(error?.code == .gap)
+        #expect(target.head == .start)
+        #expect(try target.syncRow("cursor") == nil)
+    }
+
+    @Test func anotherEventOfTheSameNameIsAFork() throws {
+        _ = try target.record(try page(through: 5))
+        var page = ForeignEvents()
+        let id = EventID(origin: source.origin, sequence: 5)
+        var canonical = CanonicalEvent()
+        canonical.withBytes(of: .sample(77), id: id, stamp: Stamp(milliseconds: 1)) {
+            page.add(
+                $0, id,
+                Receipt(
+                    event: id, lineage: lineage, serverPosition: 5,
+                    receivedAt: Stamp(milliseconds: 1)))
+        }
+        let error = #expect(throws: LogError.self) { try target.record(page) }
+        #expect(error?.code == .fork)
+        #expect(try error?.position.map { try target.event(at: $0)?.id } == id)
+    }
+
+    @Test func bytesThatAreNoEventAreRefused() throws {
+        var page = try page(through: 1)
+        page.events[30] ^= 0xFF
+        page.events[40] = 0xFF
+        #expect(throws: LogError.self) { try target.record(page) }
+        #expect(target.head == .start)
+    }
+
+    @Test func theOwnClockFollowsTheServerAndNotTheStamp() throws {
+        let fast = try directory.store(
+            "fast", .init(now: { 2_200_000_000_000 }))
+        try fast.appendBlocking([.sample(1)])
+        var page = ForeignEvents()
+        try fast.forEachCanonical(of: fast.origin, after: 0) { id, canonical in
+            page.add(
+                canonical, id,
+                Receipt(
+                    event: id, lineage: lineage, serverPosition: 1,
+                    receivedAt: Stamp(milliseconds: 1_700_000_000_000)))
+            return true
+        }
+        let slow = try directory.store("slow", .init(now: { 1_000_000_000_000 }))
+        _ = try slow.record(page)
+        let next = try slow.appendBlocking([.sample(2)])
+        let stamp = try #require(try slow.event(next.firstID)).stamp
+        #expect(stamp.milliseconds == 1_700_000_000_000)
+    }
+
+    @Test func chainsAreToldAtAnyEvent() throws {
+        let many = try directory.store("many")
+        var chains: [HashChain] = [HashChain()]
+        for round in 1...4 {
+            try many.appendBlocking((0..<round * 3).map { .sample($0) })
+        }
+        var chain = HashChain()
+        try many.forEachCanonical(of: many.origin, after: 0) { _, canonical in
+            chain.add(canonical)
+            chains.append(chain)
+            return true
+        }
+        for (sequence, chain) in chains.enumerated() {
+            #expect(try many.chain(of: many.origin, at: UInt64(sequence)) == chain)
+        }
+        #expect(try many.chain(of: many.origin, at: UInt64(chains.count)) == nil)
+    }
+}

@@ -1,0 +1,237 @@
+import Foundation
+import TapedeckLog
+import TapedeckModel
+@testable import TapedeckServer
+@testable import TapedeckSync
+import TapedeckTesting
+import Testing
+
+/// One test for each bug of another sync engine that must never be ours; the issue is named.
+struct AnchorBugTests {
+    /// livestore#1394: two devices that come back together wait for ever for each other.
+    @Test func devicesThatReconnectTogetherBothGetThrough() throws {
+        let rig = SyncRig()
+        let (a, b) = (try rig.store("a"), try rig.store("b"))
+        for number in 0..<20 {
+            try a.note("a\(number)")
+            try b.note("b\(number)")
+        }
+        // Each is cut off in the middle of the other's work.
+        for steps in 1...6 {
+            try rig.sync(a, stepsMax: steps)
+            try rig.sync(b, stepsMax: steps)
+        }
+        for log in [a, b, a] { try rig.sync(log) }
+        #expect(try a.notes() == b.notes() && a.notes().count == 40)
+    }
+
+    /// livestore#1532, powersync-sqlite-core#162: the cursor is stored and the events are not, or the
+    /// other way round, and the store is stuck.
+    @Test(arguments: 0..<8)
+    func aCutAtAnyRequestLeavesNothingBehind(step: Int) throws {
+        let rig = SyncRig()
+        let (a, b) = (try rig.store("a"), try rig.store("b"))
+        for number in 0..<10 { try a.note("a\(number)") }
+        try rig.sync(a)
+        try b.note("b")
+        for fate in [SyncRig.Fate.isLost, .answerIsLost] {
+            try rig.sync(b, stepsMax: step + 1) { number, _ in number == step ? fate : .arrives }
+            b.close()
+            let again = try EventLog(opening: rig.path("b"), options: .init(now: rig.clock.now))
+            try rig.sync(again)
+            #expect(try again.notes().count == 11)
+            again.close()
+            let next = try EventLog(opening: rig.path("b"), options: .init(now: rig.clock.now))
+            try rig.sync(next)
+            #expect(try next.verify().problems.isEmpty)
+            next.close()
+            return
+        }
+    }
+
+    /// powersync-kotlin#340, powersync-native#15: a failed upload is not tried again until the user
+    /// writes something.
+    @Test func aFailedPushIsTriedAgainByItself() throws {
+        let rig = SyncRig()
+        let a = try rig.store("a")
+        try a.note("1")
+        let done = try rig.sync(a) { number, _ in number < 7 ? .isLost : .arrives }
+        #expect(done.report.pushed == 1 && done.report.failure == nil)
+        #expect(done.waits.count == 7)
+        #expect(done.waits.allSatisfy { $0.reason == .offline && $0.until > 0 })
+    }
+
+    /// sqlite-data#432, #492: records vanish on passing errors while sync reports success.
+    @Test func passingErrorsNeverLookLikeSuccess() throws {
+        let rig = SyncRig()
+        let a = try rig.store("a")
+        try a.note("1")
+        let done = try rig.sync(a) { _, _ in .fails(SyncFailure(.unavailable, "busy")) }
+        #expect(done.report.failure?.code == .unavailable)
+        #expect(done.report.waitingCount == 1 && done.report.waiting.first?.reason == .unavailable)
+        let status = try #require(try SyncStatus.all(in: a).first)
+        #expect(status.state == .waiting && status.undelivered == 1)
+        try rig.sync(a)
+        #expect(try SyncStatus.all(in: a).first?.state == .upToDate)
+    }
+
+    /// evolu#709: a device whose clock is ahead is refused by all others, and infects their clocks.
+    @Test func aClockInTheFutureStopsNobodyAndWinsNothing() throws {
+        let rig = SyncRig()
+        let fast = try rig.store("fast", now: { 2_200_000_000_000 })
+        let right = try rig.store("right")
+        let early = try fast.note("from 2039")
+        try rig.sync(fast)
+        try rig.sync(right)
+        let found = try #require(try right.event(early))
+        #expect(try right.standing(of: found).effectiveStamp.milliseconds <= rig.clock.milliseconds)
+        let next = try right.note("now")
+        let stamp = try #require(try right.event(next)).stamp.milliseconds
+        #expect(stamp <= rig.clock.milliseconds + 1)
+        try rig.sync(right)
+        try rig.sync(fast)
+        #expect(try fast.notes() == right.notes())
+    }
+
+    /// evolu#660: after a relay was wiped, data is acknowledged and dropped.
+    @Test func aWipedServerIsSeededByWhoeverComesFirst() throws {
+        let rig = SyncRig()
+        let (a, b) = (try rig.store("a"), try rig.store("b"))
+        for number in 0..<5 { try a.note("a\(number)") }
+        for log in [a, b] { try rig.sync(log) }
+        let receipts = try b.receipts(of: EventID(origin: a.origin, sequence: 2))
+        rig.server.wipe()
+        try b.note("b")
+        // The author of most of it is gone; the other has them, with what the first server said.
+        try rig.sync(b)
+        let c = try rig.store("c")
+        try rig.sync(c)
+        #expect(try c.notes().count == 6)
+        let seeded = try c.receipts(of: EventID(origin: a.origin, sequence: 2))
+        #expect(Set(receipts).isSubset(of: seeded))
+        try rig.sync(a)
+        try rig.sync(b)
+        #expect(try a.notes() == b.notes())
+    }
+
+    /// actuali#188: a client takes over the server's digest and shows a parity that it never had.
+    @Test func aServerWithAnotherLogIsNoticedAtTheSamePosition() throws {
+        let rig = SyncRig()
+        let (a, b) = (try rig.store("a"), try rig.store("b"))
+        try a.note("1")
+        try rig.sync(a)
+        let image = rig.server.image
+        try a.note("2")
+        try rig.sync(a)
+        rig.server.restore(image)
+        // Another event takes the position of the one that was lost.
+        try b.note("3")
+        try rig.sync(b)
+        for log in [a, b, a] { try rig.sync(log) }
+        #expect(try a.notes() == ["1", "2", "3"] && b.notes() == ["1", "2", "3"])
+    }
+
+    /// waves#671: a refusal deletes the user's work.
+    @Test func aRefusedEventStaysVisibleAndBlocksNothing() throws {
+        let rig = SyncRig { $0.id.sequence == 2 ? ErrorCode(rawValue: "policy") : nil }
+        let (a, b) = (try rig.store("a"), try rig.store("b"))
+        for number in 1...3 { try a.note("\(number)") }
+        let done = try rig.sync(a)
+        let refused = EventID(origin: a.origin, sequence: 2)
+        #expect(done.report.refused == [.init(event: refused, code: ErrorCode(rawValue: "policy"))])
+        try rig.sync(b)
+        for log in [a, b] {
+            #expect(try log.notes() == ["1", "2", "3"])
+            let event = try #require(try log.event(refused))
+            #expect(try log.standing(of: event).isRefused)
+        }
+        #expect(try SyncStatus.all(in: a).first?.state == .upToDate)
+        // It is said once.
+        #expect(try rig.sync(a).report.refused.isEmpty)
+    }
+
+    /// hercycle-ai#313: a 401 counts as final and destroys what waits.
+    @Test func anExpiredTokenDestroysNothing() throws {
+        let rig = SyncRig()
+        let a = try rig.store("a")
+        try a.note("1")
+        let done = try rig.sync(a) { _, _ in .fails(SyncFailure(.unauthorized, "expired")) }
+        #expect(done.report.failure?.code == .unauthorized && done.requests.count == 1)
+        #expect(try rig.sync(a).report.pushed == 1)
+    }
+
+    /// boardsesh#5305: an error in local bookkeeping, after the server has taken it, counts as a failure of
+    /// the server.
+    @Test func whatTheServerHasTakenIsFoundOutAndNotSentTwice() throws {
+        let rig = SyncRig()
+        let a = try rig.store("a")
+        try a.note("1")
+        try rig.sync(a, stepsMax: 2) { number, _ in number == 1 ? .answerIsLost : .arrives }
+        let again = try rig.sync(a)
+        #expect(again.report.pushed == 0)
+        #expect(try rig.server.head(of: rig.space).position == 1)
+        #expect(try SyncStatus.all(in: a).first?.undelivered == 0)
+    }
+
+    /// WatermelonDB#1264: what is granted later is older than the last pull, and never arrives.
+    @Test func eventsThatAreOlderThanTheCursorArrive() throws {
+        let rig = SyncRig()
+        let (a, b) = (try rig.store("a"), try rig.store("b"))
+        let old = try rig.store("old", now: { 1_000_000_000_000 })
+        try old.note("2001")
+        try a.note("a")
+        for log in [a, b] { try rig.sync(log) }
+        try rig.sync(old)
+        try rig.sync(b)
+        #expect(try b.notes() == ["2001", "a"])
+    }
+
+    /// Ditto's tombstone window: a device that comes back after years brings back what was deleted, or
+    /// is refused.
+    @Test func aDeviceThatComesBackAfterYearsIsLikeAnyOther() throws {
+        let rig = SyncRig()
+        let (a, b) = (try rig.store("a"), try rig.store("b"))
+        try a.note("1")
+        for log in [a, b] { try rig.sync(log) }
+        try b.note("written offline")
+        rig.clock.advance(by: .seconds(3 * 365 * 86_400))
+        for number in 0..<50 { try a.note("later \(number)") }
+        try rig.sync(a)
+        let done = try rig.sync(b)
+        #expect(done.report.pushed == 1 && done.report.pulled == 50)
+        try rig.sync(a)
+        #expect(try a.notes() == b.notes())
+    }
+
+    /// livestore#353, PR#1582: one malformed event ends pulling for all.
+    @Test func aTypeThatNobodyKnowsIsStoredAndPassedOn() throws {
+        let rig = SyncRig()
+        let (a, b) = (try rig.store("a"), try rig.store("b"))
+        try a.appendBlocking([
+            ProposedEvent(type: "FromTheFuture", schemaVersion: 99, tags: [], payload: [0xFF, 0])
+        ])
+        try a.note("1")
+        for log in [a, b] { try rig.sync(log) }
+        #expect(try b.events(after: .start).map(\.type) == ["FromTheFuture", "Noted"])
+    }
+
+    /// livestore#1064, #416: what was just written is lost when the app ends.
+    @Test func whatWasAppendedDuringASyncIsDeliveredByTheNext() throws {
+        let rig = SyncRig()
+        let (a, b) = (try rig.store("a"), try rig.store("b"))
+        try a.note("1")
+        var isNoted = false
+        try rig.sync(a) { number, _ in
+            if number == 1, !isNoted {
+                isNoted = true
+                try? a.note("in between")
+            }
+            return .arrives
+        }
+        a.close()
+        let again = try EventLog(opening: rig.path("a"), options: .init(now: rig.clock.now))
+        try rig.sync(again)
+        try rig.sync(b)
+        #expect(try b.notes() == ["1", "in between"])
+    }
+}

@@ -1,0 +1,154 @@
+import Foundation
+import TapedeckLog
+import TapedeckModel
+@testable import TapedeckServer
+@testable import TapedeckSync
+import TapedeckSyncProtocol
+import TapedeckTesting
+
+/// Stores and a server in one thread, for what can be told step by step; `Simulation` is for the rest.
+final class SyncRig {
+    let server: InMemoryStorage
+    let space: SpaceID
+    let clock = ManualClock()
+    private let directory: String
+
+    /// - Parameter refuses: which events the server refuses.
+    init(refuses: @escaping RefusalPolicy = { _ in nil }) {
+        let clock = clock
+        server = InMemoryStorage(
+            refuses: refuses, now: clock.now, randomLineage: { .random() })
+        space = server.space(named: "default")
+        directory = NSTemporaryDirectory() + "tapedeck-rig-\(UInt64.random(in: 0 ... .max))"
+        try? FileManager.default.createDirectory(
+            atPath: directory, withIntermediateDirectories: true)
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: directory) }
+
+    func path(_ name: String) -> String { "\(directory)/\(name)" }
+
+    func store(_ name: String, now: (@Sendable () -> UInt64)? = nil) throws -> EventLog {
+        try EventLog.create(path(name), options: .init(now: now ?? clock.now))
+    }
+
+    /// What becomes of a message on its way.
+    enum Fate {
+        case arrives
+        case isLost
+        /// It arrives and has its effect; the answer does not.
+        case answerIsLost
+        case fails(SyncFailure)
+    }
+
+    /// How a sync ended.
+    struct Outcome {
+        var report: SyncReport
+        var requests: [SyncRequest] = []
+        var waits: [SyncWait] = []
+    }
+
+    /// Syncs a store until all is done; waits pass at once.
+    ///
+    /// - Parameters:
+    ///   - stepsMax: the sync is dropped after so many requests, as a crash would.
+    ///   - fate: of the request of that number, from 0.
+    @discardableResult
+    func sync(
+        _ log: EventLog, name: String = "server", stepsMax: Int = 1_000,
+        fate: (Int, SyncRequest) -> Fate = { _, _ in .arrives }
+    ) throws -> Outcome {
+        var session = try SyncSession(
+            log, upstream: name, options: .init(failuresMax: 20, backoffMax: 1_000),
+            random: SeededGenerator(seed: 1))
+        var outcome = Outcome(report: SyncReport())
+        var step = try session.begin()
+        while true {
+            switch step {
+            case .send(let request):
+                guard outcome.requests.count < stepsMax else {
+                    outcome.report = session.report
+                    return outcome
+                }
+                let number = outcome.requests.count
+                outcome.requests.append(request)
+                switch fate(number, request) {
+                case .arrives: step = try give(answer(request), to: &session)
+                case .isLost: step = try session.failed(SyncFailure(.offline, "lost"))
+                case .answerIsLost:
+                    _ = answer(request)
+                    step = try session.failed(SyncFailure(.offline, "lost"))
+                case .fails(let failure): step = try session.failed(failure)
+                }
+            case .wait(let wait):
+                outcome.waits.append(wait)
+                clock.advance(by: .milliseconds(1_000))
+                step = try session.woken()
+            case .end(let failure):
+                outcome.report = try session.finalReport(failure)
+                return outcome
+            case .listen, .none:
+                outcome.report = try session.finalReport(nil)
+                return outcome
+            }
+        }
+    }
+
+    private func give(
+        _ answer: Result<SyncResponse, SyncFailure>, to session: inout SyncSession
+    ) throws -> SyncSession.Step {
+        switch answer {
+        case .success(let response): try session.answered(response)
+        case .failure(let failure): try session.failed(failure)
+        }
+    }
+
+    /// What the server says.
+    func answer(_ request: SyncRequest) -> Result<SyncResponse, SyncFailure> {
+        do throws(ServerError) {
+            switch request {
+            case .handshake: return .success(.handshake(try server.handshake(space)))
+            case .lineage(let message):
+                guard let cursor = SyncCursor(message.cursor) else { break }
+                return .success(
+                    .handshake(
+                        try server.renewLineage(
+                            space, cursor: cursor, proof: nil, hasReturned: message.hasReturned_p)))
+            case .push(let message):
+                guard let lineage = LineageID(message.lineage) else { break }
+                return .success(
+                    .push(
+                        try server.push(
+                            space, lineage: lineage, entries: message.entries,
+                            bases: message.bases)))
+            case .pull(let message):
+                guard let cursor = SyncCursor(message.cursor) else { break }
+                return .success(
+                    .pull(
+                        try server.pull(
+                            space, after: cursor, bytesMax: Int(message.bytesMax),
+                            origin: OriginID(message.origin))))
+            }
+        } catch {
+            return .failure(SyncFailure(error.code, error.message))
+        }
+        return .failure(SyncFailure(.malformedRequest, "not a message"))
+    }
+}
+
+extension EventLog {
+    /// Appends a note.
+    @discardableResult
+    func note(_ text: String) throws -> EventID {
+        try appendBlocking([
+            ProposedEvent(type: "Noted", tags: [try Tag("note", "1")], payload: Array(text.utf8))
+        ]).firstID
+    }
+
+    /// What the notes that have kept their names say, sorted.
+    func notes() throws -> [String] {
+        try events(after: .start, limit: 10_000)
+            .filter { try $0.type == "Noted" && event($0.id)?.position == $0.position }
+            .map { String(decoding: $0.payload, as: UTF8.self) }.sorted()
+    }
+}

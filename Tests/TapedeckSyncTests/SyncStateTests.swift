@@ -1,0 +1,202 @@
+import TapedeckModel
+@testable import TapedeckSync
+import TapedeckSyncProtocol
+import TapedeckTesting
+import Testing
+
+/// The decisions of a sync, without a log and without a server.
+struct SyncStateTests {
+    private static let own = OriginID(high: 1, low: 1)
+    private static let other = OriginID(high: 2, low: 2)
+    private static let lineage = LineageID(high: 9, low: 9)
+    private var random = SeededGenerator(seed: 1)
+    private var state = SyncState(.init(isLive: true, failuresMax: 0, backoffMax: 8_000))
+    private var local = SyncState.Local(
+        own: SyncStateTests.own, lastSequences: [SyncStateTests.own: 5],
+        cursor: SyncCursor(SyncStateTests.lineage))
+
+    private mutating func give(_ input: SyncState.Input, now: UInt64 = 0) -> SyncState.Action {
+        state.handle(input, local, now: now, &random)
+    }
+
+    private func shaken(
+        head: UInt64 = 0, _ last: [OriginID: UInt64] = [:]
+    ) -> SyncState.Input {
+        .shaken(lineage: SyncStateTests.lineage, head: head, lastSequences: last)
+    }
+
+    private mutating func begin(
+        head: UInt64 = 0, _ last: [OriginID: UInt64] = [:]
+    ) -> SyncState.Action {
+        #expect(give(.begin) == .shake)
+        return give(shaken(head: head, last))
+    }
+
+    @Test mutating func whatTheServerLacksIsPushed() {
+        guard case .push = begin() else { return #expect(Bool(false), "\(state.phase)") }
+        #expect(give(.pushed([SyncStateTests.own: 5], nil)) == .listen)
+    }
+
+    @Test mutating func pushingAndPullingTakeTurns() {
+        var turns: [String] = []
+        var action = begin(head: 100)
+        for _ in 0..<6 {
+            switch action {
+            case .push:
+                turns.append("push")
+                action = give(.pushed([SyncStateTests.own: UInt64(turns.count)], nil))
+            case .pull:
+                turns.append("pull")
+                action = give(.pulled(head: 100, [:]))
+            default: turns.append("\(action)")
+            }
+        }
+        #expect(turns == ["push", "pull", "push", "pull", "push", "pull"])
+    }
+
+    @Test mutating func everyFailureIsFollowedByAnArmedTimer() {
+        for code in [ErrorCode.offline, .throttled, .unavailable, .internalError, .unauthorized] {
+            _ = give(.woken)
+            guard case .wait(let wait) = give(.failed(SyncFailure(code, "")), now: 50) else {
+                return #expect(Bool(false), "\(code): \(state.phase)")
+            }
+            #expect(wait.reason == code && wait.until > 50)
+        }
+        #expect(give(.woken) == .shake)
+    }
+
+    @Test mutating func waitsGrowToTheLongestAndSuccessEndsThem() {
+        _ = give(.begin)
+        var waits: [UInt64] = []
+        for _ in 0..<40 {
+            guard case .wait(let wait) = give(.failed(SyncFailure(.offline, ""))) else { return }
+            waits.append(wait.until)
+            _ = give(.woken)
+        }
+        #expect(waits.allSatisfy { (500...8_000).contains($0) })
+        #expect(waits.max() ?? 0 > 2_000)
+        _ = give(shaken(head: 0, [SyncStateTests.own: 5]))
+        guard case .wait(let wait) = give(.failed(SyncFailure(.offline, ""))) else { return }
+        #expect(wait.until == 500)
+    }
+
+    @Test mutating func whatTheServerAsksForIsKept() {
+        _ = give(.begin)
+        let failure = SyncFailure(.throttled, "", retryAfter: 60_000)
+        guard case .wait(let wait) = give(.failed(failure), now: 1_000) else {
+            return #expect(Bool(false))
+        }
+        #expect(wait.until == 61_000)
+    }
+
+    @Test mutating func aBatchThatIsTooLargeIsHalved() {
+        guard case .push(let first) = begin() else { return #expect(Bool(false)) }
+        guard case .push(let second) = give(.failed(SyncFailure(.tooLarge, ""))) else {
+            return #expect(Bool(false))
+        }
+        #expect(second == first / 2)
+    }
+
+    @Test mutating func aForgottenHistoryTakesAFreshOrigin() {
+        #expect(begin(head: 9, [SyncStateTests.own: 9]) == .renewOrigin)
+    }
+
+    @Test mutating func aServerThatIsBehindTheCursorIsRenewed() {
+        local.cursor = SyncCursor(SyncStateTests.lineage, position: 7, digest: SyncDigest())
+        #expect(begin(head: 6, [SyncStateTests.own: 5]) == .renewLineage)
+    }
+
+    @Test mutating func renewingEndsSomewhere() {
+        local.cursor = SyncCursor(SyncStateTests.lineage, position: 7, digest: SyncDigest())
+        var action = begin(head: 6, [SyncStateTests.own: 5])
+        var renewals = 0
+        while action == .renewLineage, renewals < 100 {
+            renewals += 1
+            action = give(shaken(head: 6, [SyncStateTests.own: 5]))
+        }
+        #expect(renewals < 10)
+        guard case .wait = action else { return #expect(Bool(false), "\(action)") }
+    }
+
+    @Test mutating func theFirstDifferenceIsFoundByHalving() {
+        local.lastSequences[SyncStateTests.own] = 1_000
+        local.forkedOrigins = [SyncStateTests.own]
+        var action = begin(head: 1_000, [SyncStateTests.own: 1_000])
+        var probes = 0
+        while case .probe(let event) = action, probes < 100 {
+            probes += 1
+            // They differ from 618 on.
+            let isForked = event.sequence >= 618
+            let problem = SyncProblem(
+                kind: .fork, origin: event.origin, sequence: event.sequence, message: "")
+            action = give(.pushed([:], isForked ? problem : nil))
+        }
+        #expect(action == .heal(EventID(origin: SyncStateTests.own, sequence: 618)))
+        #expect(probes <= 11)
+    }
+
+    @Test mutating func aPoisonousOriginIsParkedAndTheOthersGoOn() {
+        local.lastSequences = [SyncStateTests.own: 5, SyncStateTests.other: 3]
+        _ = begin()
+        let problem = SyncProblem(
+            kind: .malformed, origin: SyncStateTests.own, sequence: 1, message: "no")
+        guard case .push = give(.pushed([:], problem)) else { return #expect(Bool(false)) }
+        let action = give(.pushed([SyncStateTests.other: 3], nil), now: 10)
+        guard case .wait(let wait) = action else { return #expect(Bool(false), "\(action)") }
+        #expect(wait.reason == .malformedRequest && wait.until > 10)
+        // It is tried again by itself.
+        #expect(give(.woken) == .shake)
+        #expect(state.parked.isEmpty)
+    }
+
+    @Test mutating func aServerThatKnowsLessThanItSaidIsGivenTheRest() {
+        _ = begin(head: 4, [SyncStateTests.own: 4])
+        let problem = SyncProblem(
+            kind: .gap, origin: SyncStateTests.own, sequence: 2, message: "")
+        _ = give(.pulled(head: 0, [:]))
+        _ = give(.pushed([:], problem))
+        #expect(state.acknowledged[SyncStateTests.own] == 1)
+    }
+
+    @Test mutating func pulledEventsAreNotOfferedBack() {
+        local.lastSequences = [:]
+        guard case .pull = begin(head: 3, [SyncStateTests.other: 3]) else {
+            return #expect(Bool(false))
+        }
+        local.lastSequences = [SyncStateTests.other: 5]
+        local.cursor?.position = 5
+        #expect(give(.pulled(head: 5, [SyncStateTests.other: 5])) == .listen)
+    }
+
+    @Test mutating func changesOnEitherSideWakeASettledSession() {
+        #expect(begin(head: 0, [SyncStateTests.own: 5]) == .listen)
+        local.lastSequences[SyncStateTests.own] = 6
+        guard case .push = give(.localChanged) else { return #expect(Bool(false)) }
+        #expect(give(.pushed([SyncStateTests.own: 6], nil)) == .listen)
+        guard case .pull = give(.serverChanged(head: 1)) else { return #expect(Bool(false)) }
+    }
+
+    @Test func aSingleSyncEndsAfterSoManyFailures() {
+        var random = SeededGenerator(seed: 2)
+        var state = SyncState(.init(failuresMax: 3))
+        let local = SyncState.Local(own: SyncStateTests.own, lastSequences: [:], cursor: nil)
+        let failure = SyncFailure(.offline, "gone")
+        _ = state.handle(.begin, local, now: 0, &random)
+        for _ in 0..<2 {
+            guard case .wait = state.handle(.failed(failure), local, now: 0, &random) else {
+                return #expect(Bool(false))
+            }
+            #expect(state.handle(.woken, local, now: 0, &random) == .shake)
+        }
+        #expect(state.handle(.failed(failure), local, now: 0, &random) == .end(failure))
+    }
+
+    @Test func aTokenThatIsNotTakenEndsASingleSyncAtOnce() {
+        var random = SeededGenerator(seed: 2)
+        var state = SyncState()
+        let local = SyncState.Local(own: SyncStateTests.own, lastSequences: [:], cursor: nil)
+        let failure = SyncFailure(.unauthorized, "no")
+        _ = state.handle(.begin, local, now: 0, &random)
+        #expect(state.handle(.failed(failure), local, now: 0, &random) == .end(failure))
+    }
+}
