@@ -56,6 +56,13 @@ struct PageFile: ~Copyable {
         return count
     }
 
+    /// Lets the system fetch bytes that will be read soon; says nothing where it cannot.
+    func prefetch(at offset: Int, count: Int) {
+        #if os(Linux)
+            _ = posix_fadvise(file, off_t(offset), off_t(count), POSIX_FADV_WILLNEED)
+        #endif
+    }
+
     /// Reads both meta pages.
     ///
     /// The second one stands one page behind the first, whose size is in it.

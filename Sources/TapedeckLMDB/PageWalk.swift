@@ -154,6 +154,7 @@ final class PageWalk {
             for node in nodes { try data(of: node, bytes, page, context, &tally) }
         } else {
             tally.branchPages += 1
+            prefetch(nodes, level + 1, context)
             for (index, node) in nodes.enumerated() {
                 let next = index + 1 < nodes.count ? key(nodes[index + 1], bytes) : nil
                 try enter(
@@ -161,6 +162,15 @@ final class PageWalk {
                     lower: index == 0 ? lower : key(node, bytes), upper: next ?? upper, context,
                     &tally)
             }
+        }
+    }
+
+    /// Asks for all the pages below at once: a disk that has to seek for each answers many together
+    /// in little more time than one.
+    private func prefetch(_ nodes: [Node], _ level: UInt16, _ context: Context) {
+        guard level < context.tree.depth || context.readsLeaves else { return }
+        for node in nodes where node.child < filePages {
+            file.prefetch(at: Int(node.child) * pageSize, count: pageSize)
         }
     }
 

@@ -68,7 +68,8 @@ extension EventLog {
             box.withLock { $0 = result }
             done.signal()
         }
-        try queue.add(request, drain: { self.drain() })
+        // A thread that waits anyway may as well do the work: that saves two changes of threads.
+        if try queue.addHere(request) { queue.onWriter { self.drain(isHere: true) } }
         done.wait()
         return try box.withLock { $0 }.get()
     }
@@ -125,7 +126,11 @@ extension EventLog {
 
     // MARK: - The writer
 
-    func drain() {
+    /// Commits what waits, until nothing does.
+    ///
+    /// - Parameter isHere: whether it runs on the thread of a caller, which must not be kept busy by
+    ///   others: what comes after its own commit is left to the writer's queue.
+    func drain(isHere: Bool = false) {
         while let requests = queue.take(
             eventsMax: EventLog.eventsPerCommitMax, bytesMax: EventLog.bytesPerCommitMax)
         {
@@ -140,6 +145,7 @@ extension EventLog {
             for (request, result) in zip(requests, results) { request.completion(result) }
             queue.finished(requests.count, buffered: requests.count(where: \.isBuffered))
             announce()
+            if isHere, queue.hasWaiting { return queue.onWriterLater { self.drain() } }
         }
     }
 
@@ -267,6 +273,28 @@ final class AppendQueue: @unchecked Sendable {
         condition.lock()
         defer { condition.unlock() }
         return try body()
+    }
+
+    /// Adds a request; true where the caller is to drain, `onWriter`.
+    func addHere(_ request: AppendRequest) throws(LogError) -> Bool {
+        try locked { () throws(LogError) in
+            try checkOpen()
+            waiting.append(request)
+            defer { isDraining = true }
+            return !isDraining
+        }
+    }
+
+    /// Runs `body` as the writer, on the calling thread if the writer is idle.
+    func onWriter(_ body: () -> Void) { writer.sync { body() } }
+
+    /// Runs `body` as the writer, soon.
+    func onWriterLater(_ body: @escaping @Sendable () -> Void) { writer.async { body() } }
+
+    var hasWaiting: Bool {
+        condition.lock()
+        defer { condition.unlock() }
+        return !waiting.isEmpty
     }
 
     /// Adds a request; `drain` runs on the writer's queue when no drain is under way.

@@ -22,6 +22,7 @@ extension EventLog {
     ///
     /// Throws `LogError`: `.tooLarge`, and what a durable append throws.
     @available(*, noasync)
+    @discardableResult
     package func heal(from event: EventID) throws(LogError) -> UInt64 {
         try refreshState()
         let fresh = options.randomID()

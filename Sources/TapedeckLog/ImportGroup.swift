@@ -77,7 +77,8 @@ struct ImportGroup {
                     // A stamp that was given says nothing of any clock.
                     if !event.isStampGiven {
                         let stamp = Standing(of: event.stamp, said).effectiveStamp
-                        if stamp <= clockEnd { clock.merge(stamp) }
+                        // What a server received, it received by its clock, which all follow.
+                        if stamp <= clockEnd || !said.isEmpty { clock.merge(stamp) }
                     }
                 } else if id.sequence > compared[id.origin] ?? 0 {
                     // Recorded by somebody else since the first reading.

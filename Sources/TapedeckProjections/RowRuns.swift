@@ -165,8 +165,12 @@ final class RowRuns {
         self.memoryCountMax = memoryCountMax
     }
 
-    deinit {
+    deinit { remove() }
+
+    private func remove() {
+        guard file != nil else { return }
         try? file?.close()
+        file = nil
         unlink(path)
     }
 
@@ -189,8 +193,10 @@ final class RowRuns {
         inMemoryCount = 0
     }
 
-    /// Calls `body` with every row of every run, in the order of keys.
+    /// Calls `body` with every row of every run, in the order of keys; once, then they are gone.
     func merge(_ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) throws -> Void) throws {
+        // A mapped file needs no name.
+        defer { remove() }
         let mapped =
             fileCount > 0
             ? try Data(contentsOf: URL(fileURLWithPath: path), options: .alwaysMapped) : Data()

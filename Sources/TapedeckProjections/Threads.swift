@@ -3,6 +3,18 @@ internal import Synchronization
 
 /// Threads that may block: a pool of tasks must not wait for LMDB or for each other.
 enum Threads {
+    /// How much less of a busy processor the threads get than whoever appends or reads: a rebuild may
+    /// take longer, an append should not.
+    private static let niceness: Int32 = 10
+
+    /// Makes the calling thread give way to others.
+    private static func giveWay() {
+        #if os(Linux)
+            // Of the thread alone: on Linux every thread is scheduled by a niceness of its own.
+            _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, niceness)
+        #endif
+    }
+
     /// Runs `body` on `count` threads at once and returns when all have ended; throws what the first
     /// of them threw.
     static func run(_ count: Int, _ body: @escaping @Sendable (Int) throws -> Void) throws {
@@ -11,6 +23,7 @@ enum Threads {
         for index in 0..<count {
             group.enter()
             let thread = Thread {
+                giveWay()
                 do {
                     try body(index)
                 } catch {
@@ -19,6 +32,7 @@ enum Threads {
                 group.leave()
             }
             thread.stackSize = 8 << 20
+            thread.qualityOfService = .utility
             thread.name = "tapedeck.rebuild.\(index)"
             thread.start()
         }

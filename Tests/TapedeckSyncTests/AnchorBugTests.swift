@@ -224,7 +224,7 @@ struct AnchorBugTests {
         try rig.sync(a) { number, _ in
             if number == 1, !isNoted {
                 isNoted = true
-                try? a.note("in between")
+                _ = try? a.note("in between")
             }
             return .arrives
         }
