@@ -22,7 +22,8 @@ struct StorectlCommand: ParsableCommand {
             ShowCommand.self, QueryCommand.self, ReplayCommand.self, StatusCommand.self,
             VerifyCommand.self, DoctorCommand.self, ExportCommand.self, ImportCommand.self,
             BackupCommand.self, RestoreCommand.self, EraseCommand.self, SyncCommand.self,
-            OutboxCommand.self, ExplainCommand.self, ServeCommand.self, TokenCommand.self, CompletionsCommand.self,
+            OutboxCommand.self, ExplainCommand.self, ServeCommand.self, TokenCommand.self,
+            CompletionsCommand.self,
         ])
 
     /// The version of the program.

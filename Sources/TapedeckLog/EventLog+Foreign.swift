@@ -14,7 +14,9 @@ package struct ForeignEvents: Sendable {
     package init() {}
 
     /// Adds an event, with what the server said of it.
-    package mutating func add(_ canonical: UnsafeRawBufferPointer, _ id: EventID, _ receipt: Receipt) {
+    package mutating func add(
+        _ canonical: UnsafeRawBufferPointer, _ id: EventID, _ receipt: Receipt
+    ) {
         events.appendLittleEndian(UInt32(canonical.count))
         events.append(contentsOf: canonical)
         eventCount += 1

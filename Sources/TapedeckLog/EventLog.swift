@@ -284,7 +284,8 @@ struct StoreIdentity {
                 .damaged, "\(place.log) does not say which store it is", hint: "restore a backup")
         }
         let identity = StoreIdentity(
-            store: read?.identity.store ?? created ?? options.randomID(), origin: options.randomID())
+            store: read?.identity.store ?? created ?? options.randomID(), origin: options.randomID()
+        )
         try environment.write { transaction in
             try identity.become(transaction, tables, from: read?.identity.origin, mark: mark)
         }

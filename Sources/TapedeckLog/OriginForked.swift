@@ -4,6 +4,7 @@ public import TapedeckModel
 ///
 /// `schema/tapedeck/log/v1/log.proto` has the payload.
 public struct OriginForked: Event {
+    /// `OriginForked`.
     public static let eventType: EventType = "OriginForked"
 
     /// The origin that was written by two stores.

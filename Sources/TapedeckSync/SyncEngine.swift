@@ -19,12 +19,14 @@ public struct SyncProgress: Hashable, Sendable {
     /// Whether there is nothing to do just now.
     public var isSettled: Bool
 
+    /// Whether two say the same.
     public static func == (left: SyncProgress, right: SyncProgress) -> Bool {
         left.pushed == right.pushed && left.pulled == right.pulled && left.toPull == right.toPull
             && left.toPush == right.toPush && left.wait?.reason == right.wait?.reason
             && left.wait?.until == right.wait?.until && left.isSettled == right.isSettled
     }
 
+    /// Hashes what changes most.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(pushed)
         hasher.combine(pulled)

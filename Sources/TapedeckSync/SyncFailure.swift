@@ -40,8 +40,9 @@ public struct SyncError: CodedError {
     /// The error below this one.
     public let cause: (any Error)?
 
-    package init(_ code: ErrorCode, _ message: String, hint: String? = nil, cause: (any Error)? = nil)
-    {
+    package init(
+        _ code: ErrorCode, _ message: String, hint: String? = nil, cause: (any Error)? = nil
+    ) {
         self.code = code
         self.message = message
         self.hint = hint

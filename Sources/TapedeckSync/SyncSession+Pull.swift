@@ -35,7 +35,8 @@ extension SyncSession {
             unconfirmed = upstream.lastReceipt
             return .failed(
                 SyncFailure(
-                    .cursorMismatch, "the server has other events where it put those of this store"))
+                    .cursorMismatch, "the server has other events where it put those of this store")
+            )
         }
         var next = upstream
         next.cursor = page.cursor

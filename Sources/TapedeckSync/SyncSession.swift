@@ -155,7 +155,9 @@ package struct SyncSession {
 
     private func local() throws(LogError) -> SyncState.Local {
         var last: [OriginID: UInt64] = [:]
-        for row in try log.origins() where row.lastSequence > 0 { last[row.origin] = row.lastSequence }
+        for row in try log.origins() where row.lastSequence > 0 {
+            last[row.origin] = row.lastSequence
+        }
         return SyncState.Local(
             own: log.origin, lastSequences: last, cursor: upstream.cursor,
             hasReceiptsToSeed: try hasReceiptsToSeed(), forkedOrigins: forked,
@@ -183,7 +185,9 @@ extension SyncSession {
     private mutating func shaken(
         _ answer: WireHandshakeResponse
     ) throws(LogError) -> SyncState.Input {
-        guard let lineage = LineageID(answer.lineage) else { return .failed(.malformed("a handshake")) }
+        guard let lineage = LineageID(answer.lineage) else {
+            return .failed(.malformed("a handshake"))
+        }
         guard answer.protocol == SyncLimits.protocolVersion else {
             return .failed(
                 SyncFailure(

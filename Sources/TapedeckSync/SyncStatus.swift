@@ -83,7 +83,8 @@ public struct EventDelivery: Sendable {
     ///
     /// Throws `LogError`: `.damaged`, `.closed`.
     @available(*, noasync)
-    public static func all(of event: EventID, in log: EventLog) throws(LogError) -> [EventDelivery] {
+    public static func all(of event: EventID, in log: EventLog) throws(LogError) -> [EventDelivery]
+    {
         let receipts = try log.receipts(of: event)
         return try Upstream.all(in: log).map { upstream in
             let receipt = receipts.first { $0.lineage == upstream.cursor?.lineage }

@@ -13,7 +13,8 @@ struct UpstreamTests {
         upstream.acknowledged = [OriginID(high: 1, low: 2): 5, OriginID(high: 3, low: 2): 9]
         upstream.lastReceipt = Receipt(
             event: EventID(origin: OriginID(high: 1, low: 2), sequence: 5), lineage: lineage,
-            serverPosition: 80, receivedAt: Stamp(milliseconds: 5), outcome: .refused(ErrorCode(rawValue: "policy")))
+            serverPosition: 80, receivedAt: Stamp(milliseconds: 5),
+            outcome: .refused(ErrorCode(rawValue: "policy")))
         upstream.formerLineages = [LineageID(high: 8, low: 8)]
         upstream.seedPlace = [1, 2, 3]
         (upstream.seedRound, upstream.contactedAt, upstream.settledAt) = (4, 5, 6)

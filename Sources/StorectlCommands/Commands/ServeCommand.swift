@@ -47,7 +47,8 @@ struct ServeCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        var logger = Logger(label: "storectl.serve", factory: { StreamLogHandler.standardError(label: $0) })
+        var logger = Logger(
+            label: "storectl.serve", factory: { StreamLogHandler.standardError(label: $0) })
         logger.logLevel = verbose ? .info : .warning
         let json = json
         let server = try SyncServer(

@@ -72,7 +72,9 @@ struct SyncCommand: AsyncParsableCommand {
         guard let named, !named.isEmpty else {
             throw CommandError(
                 .unauthorized, "no token was given",
-                hint: "--token-file names the file that holds it; storectl serve prints where that is")
+                hint:
+                    "--token-file names the file that holds it; storectl serve prints where that is"
+            )
         }
         return try TokenFile.read(named)
     }
@@ -167,8 +169,10 @@ private final class SyncPrinter: Sendable {
         if progress.isSettled {
             say(
                 "up to date: pushed \(progress.pushed), pulled \(progress.pulled)",
-                ["state": "upToDate", "pushed": .init(progress.pushed),
-                    "pulled": .init(progress.pulled)])
+                [
+                    "state": "upToDate", "pushed": .init(progress.pushed),
+                    "pulled": .init(progress.pulled),
+                ])
         } else if let wait = progress.wait {
             let until = TimeArgument.text(Int64(wait.until))
             say(

@@ -11,7 +11,8 @@ enum TokenFile {
         let file = open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else {
             throw CommandError(
-                errno == EACCES ? .accessDenied : .notFound, "the token file \(path) cannot be read",
+                errno == EACCES ? .accessDenied : .notFound,
+                "the token file \(path) cannot be read",
                 hint: "storectl serve prints where it is")
         }
         defer { _ = close(file) }

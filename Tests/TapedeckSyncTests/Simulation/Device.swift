@@ -115,7 +115,8 @@ final class Device: @unchecked Sendable {
         var at: UInt64?
         if world.options.planted == .clockFollowsStamps {
             // As a clock would that merges whatever it meets.
-            let latest = try log.events(after: .start, limit: 10_000).map(\.stamp.milliseconds).max()
+            let latest = try log.events(after: .start, limit: 10_000).map(\.stamp.milliseconds)
+                .max()
             at = max(latest ?? 0, time) + 1
         }
         let done = try log.appendBlocking([

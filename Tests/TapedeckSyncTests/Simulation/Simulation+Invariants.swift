@@ -130,7 +130,8 @@ extension Simulation {
         for row in try log.origins() where row.lastSequence > 0 {
             for sequence in 1...row.lastSequence {
                 let id = EventID(origin: row.origin, sequence: sequence)
-                guard let event = try log.event(id), let chain = try log.chain(of: row.origin, at: sequence)
+                guard let event = try log.event(id),
+                    let chain = try log.chain(of: row.origin, at: sequence)
                 else {
                     violate(7, "\(id.short) should be there and is not")
                     continue

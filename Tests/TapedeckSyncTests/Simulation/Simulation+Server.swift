@@ -23,7 +23,8 @@ extension Simulation {
                     return reader.receipt()
                 }
                 let before = try server.head(of: space).lineage
-                let answer = try server.renewLineage(space, cursor: cursor, proof: proof,
+                let answer = try server.renewLineage(
+                    space, cursor: cursor, proof: proof,
                     hasReturned: message.hasReturned_p)
                 if answer.lineage != before.data { say("server", "takes a new lineage") }
                 return .success(.handshake(answer))

@@ -59,7 +59,8 @@ final class Simulation {
         if let given { drawn = given }
         drawn.planted = planted
         options = drawn
-        let root = FileManager.default.fileExists(atPath: "/dev/shm") ? "/dev/shm" : NSTemporaryDirectory()
+        let root =
+            FileManager.default.fileExists(atPath: "/dev/shm") ? "/dev/shm" : NSTemporaryDirectory()
         base = "\(root)/tapedeck-sim-\(getpid())-\(UInt64.random(in: 0 ... .max))"
         let clock = SharedClock()
         clock.random = SeededGenerator(seed: seed ^ 0xA5A5)
@@ -147,7 +148,8 @@ final class Simulation {
             }
         }
         if failure == nil, !isQuiet() {
-            failure = "invariant 4: after 20 minutes of a working network, "
+            failure =
+                "invariant 4: after 20 minutes of a working network, "
                 + devices.map { "\($0.name) is \($0.phaseText)" }.joined(separator: ", ")
         }
     }
