@@ -13,7 +13,7 @@ struct SyncCommand: AsyncParsableCommand {
             follows changes on both sides until it is interrupted.
 
             EXAMPLE:
-              storectl sync http://127.0.0.1:8737 --token-file ~/.local/share/tapedeck-server/token
+              storectl sync http://127.0.0.1:8737 --token-file token
               storectl sync http://127.0.0.1:8737 --token-file token --watch
               storectl sync http://127.0.0.1:8737 --token-file token --dry-run --json
             """)
