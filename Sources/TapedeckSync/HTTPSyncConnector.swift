@@ -33,6 +33,8 @@ package struct HTTPSyncConnector: SyncConnector {
         configuration.timeout = .init(
             connect: HTTPSyncConnector.connectTimeout, read: HTTPSyncConnector.silenceMax)
         configuration.redirectConfiguration = .disallow
+        // The session waits and tries again itself, and says so.
+        configuration.connectionPool.retryConnectionEstablishment = false
         client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     }
 
@@ -210,6 +212,11 @@ extension SyncFailure {
                 .malformedRequest, "the answer is not one of the protocol",
                 hint: "check that the address is a Tapedeck server's")
         case is CancellationError: self.init(.offline, "the request was cancelled")
+        case let error as IOError:
+            self.init(
+                .offline,
+                "the server cannot be reached: \(String(cString: strerror(error.errnoCode)))",
+                hint: "see that it runs and that the address is right")
         default:
             // Timeouts, refused and broken connections, names that do not resolve: all pass.
             self.init(.offline, "the server cannot be reached: \(error)")
