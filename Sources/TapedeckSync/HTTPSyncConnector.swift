@@ -33,6 +33,8 @@ package struct HTTPSyncConnector: SyncConnector {
         configuration.timeout = .init(
             connect: HTTPSyncConnector.connectTimeout, read: HTTPSyncConnector.silenceMax)
         configuration.redirectConfiguration = .disallow
+        // The engine tries again, and says that it waits: the client would do so in silence.
+        configuration.connectionPool.retryConnectionEstablishment = false
         client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     }
 

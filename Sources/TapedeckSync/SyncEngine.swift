@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Synchronization
 public import TapedeckLog
 public import TapedeckModel
 internal import TapedeckSyncProtocol
@@ -60,6 +61,12 @@ public final class SyncEngine: Sendable {
         case stop
     }
 
+    /// The request that is under way, and whether there is to be another.
+    private struct UnderWay {
+        var request: Task<Result<SyncResponse, SyncFailure>, Never>?
+        var isStopped = false
+    }
+
     /// How often the log is asked whether another process has appended to it.
     private static let pollInterval = Duration.milliseconds(20)
 
@@ -68,6 +75,7 @@ public final class SyncEngine: Sendable {
     private let options: Options
     private let signals: AsyncStream<Signal>
     private let send: AsyncStream<Signal>.Continuation
+    private let underWay = Mutex(UnderWay())
 
     /// Makes an engine for one store and one server.
     ///
@@ -99,7 +107,17 @@ public final class SyncEngine: Sendable {
     }
 
     /// Ends `run` soon; what was delivered stays delivered.
-    public func stop() { send.yield(.stop) }
+    ///
+    /// A request without an answer is given up: the server may or may not have done what it asks for,
+    /// which the next sync finds out.
+    public func stop() {
+        send.yield(.stop)
+        let request = underWay.withLock { underWay in
+            underWay.isStopped = true
+            return underWay.request
+        }
+        request?.cancel()
+    }
 
     /// Tries again at once instead of waiting on: the network came back, or the user asked.
     public func wake() { send.yield(.wake) }
@@ -125,10 +143,10 @@ public final class SyncEngine: Sendable {
     /// What a sync would do, without doing it: one handshake.
     public func preview() async throws -> SyncReport {
         do {
-            _ = try await box.perform { try $0.begin() }
-            var request = WireHandshakeRequest()
-            request.protocol = SyncLimits.protocolVersion
-            let response = try await connector.send(.handshake(request))
+            guard case .send(let request) = try await box.perform({ try $0.begin() }) else {
+                preconditionFailure("a session begins with a handshake")
+            }
+            let response = try await connector.send(request)
             await connector.close()
             return try await box.read { try $0.preview(response) }
         } catch let failure as SyncFailure {
@@ -157,10 +175,12 @@ public final class SyncEngine: Sendable {
             if let progress { progress(try await box.read { try $0.progress() }) }
             switch step {
             case .send(let request):
-                do {
-                    let response = try await connector.send(request)
+                switch await exchange(request) {
+                case .success(let response):
                     step = try await box.perform { try $0.answered(response) }
-                } catch let failure as SyncFailure {
+                case .failure where underWay.withLock(\.isStopped):
+                    step = try await box.perform { try $0.stop() }
+                case .failure(let failure):
                     step = try await box.perform { try $0.failed(failure) }
                 }
                 continue
@@ -203,6 +223,29 @@ public final class SyncEngine: Sendable {
                     try $0.failed(SyncFailure(.offline, "the live connection ended"))
                 }
             }
+        }
+    }
+
+    /// Sends a request and waits for its answer, or for `stop`.
+    private func exchange(_ request: SyncRequest) async -> Result<SyncResponse, SyncFailure> {
+        let connector = connector
+        let task = Task { () async -> Result<SyncResponse, SyncFailure> in
+            do throws(SyncFailure) {
+                return .success(try await connector.send(request))
+            } catch {
+                return .failure(error)
+            }
+        }
+        let isStopped = underWay.withLock { underWay in
+            underWay.request = task
+            return underWay.isStopped
+        }
+        if isStopped { task.cancel() }
+        defer { underWay.withLock { $0.request = nil } }
+        return await withTaskCancellationHandler {
+            await task.value
+        } onCancel: {
+            task.cancel()
         }
     }
 
