@@ -151,7 +151,8 @@ let package = Package(
             name: "HouseTests", dependencies: ["Tapedeck", "TapedeckTesting"],
             swiftSettings: settings),
         .testTarget(
-            name: "StorectlTests", dependencies: ["StorectlCommands", "storectl"],
+            name: "StorectlTests",
+            dependencies: ["StorectlCommands", "TapedeckTesting", "storectl"],
             swiftSettings: settings),
         .executableTarget(
             name: "tapedeck-crash-child", dependencies: ["TapedeckLog", "TapedeckModel"],

@@ -18,7 +18,7 @@ extension SyncSession {
     }
 
     /// The events that the server lacks, by origin: the last one that it has, and how many follow.
-    private func lacking() throws(LogError) -> [(origin: OriginID, from: UInt64, count: UInt64)] {
+    func lacking() throws(LogError) -> [(origin: OriginID, from: UInt64, count: UInt64)] {
         let known = state.acknowledged.isEmpty ? upstream.acknowledged : state.acknowledged
         return try log.origins().compactMap { row in
             let from = known[row.origin] ?? 0

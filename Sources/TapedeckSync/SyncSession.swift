@@ -174,6 +174,8 @@ package struct SyncSession {
     }
 
     private mutating func writeSettled() throws(LogError) {
+        // A session that was stopped ends as one does that has delivered everything.
+        guard try lacking().isEmpty else { return }
         upstream.settledAt = try log.currentHead().rawValue
         try log.setSyncRows([upstream.row])
     }
@@ -353,7 +355,8 @@ extension SyncSession {
             reached[event.origin] = max(reached[event.origin] ?? 0, event.sequence)
             if let code, !isProbe { report.refused.append(.init(event: event, code: code)) }
         }
-        if !isProbe { report.pushed += answer.fresh }
+        // What is seeded are receipts, which count nowhere.
+        if !isProbe, !isSeed { report.pushed += answer.fresh }
         for (origin, sequence) in reached {
             upstream.acknowledged[origin] = max(upstream.acknowledged[origin] ?? 0, sequence)
         }

@@ -64,6 +64,11 @@ struct SyncCommand: AsyncParsableCommand {
         let printer = SyncPrinter(isLive: watch, isJSON: options.json)
         let done = try await engine.run { printer.update($0) }
         printer.finish()
+        if !watch, Interruption.isRequested {
+            throw Interrupted(
+                message: "pushed \(Figures.count(done.pushed, "event")),"
+                    + " pulled \(Figures.count(done.pulled, "event")), and then it was to end")
+        }
         try report(done, isPreview: false)
     }
 

@@ -155,9 +155,25 @@ final class RunningStorectl {
         get throws { String(decoding: try Data(contentsOf: out), as: UTF8.self) }
     }
 
+    /// What it has printed on stderr so far.
+    var stderrSoFar: String {
+        get throws { String(decoding: try Data(contentsOf: error), as: UTF8.self) }
+    }
+
+    var identifier: Int32 { process.processIdentifier }
+
     func send(_ signal: Int32) { kill(process.processIdentifier, signal) }
 
     var isRunning: Bool { process.isRunning }
+
+    // Nothing outlives its test.
+    deinit { if process.isRunning { send(SIGKILL) } }
+
+    /// Whether it ends by itself within so many milliseconds.
+    func ends(withinMilliseconds limit: Int) -> Bool {
+        for _ in 0..<limit / 5 where process.isRunning { usleep(5_000) }
+        return !process.isRunning
+    }
 
     /// Waits until its output holds `text`; false after ten seconds.
     func waitForOutput(_ text: String) throws -> Bool {

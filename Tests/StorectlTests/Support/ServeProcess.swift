@@ -1,0 +1,81 @@
+import Foundation
+import Testing
+
+/// `storectl serve` as a process that can be killed and started again at the same place.
+final class ServeProcess {
+    /// Where it keeps its files.
+    let data: String
+    private(set) var port: Int
+    private let storectl: Storectl
+    private var process: RunningStorectl?
+    /// What all its lives have printed on stderr.
+    private(set) var diagnostics = ""
+
+    /// Starts it on a port that is free.
+    init() throws {
+        storectl = try Storectl()
+        data = storectl.directory.path + "/server"
+        port = try LocalSocket.freePort()
+        for attempt in 0..<5 {
+            if try launch() { return }
+            try #require(attempt < 4, "serve does not start: \(diagnostics)")
+            port = try LocalSocket.freePort()
+        }
+    }
+
+    var url: String { "http://127.0.0.1:\(port)" }
+    var tokenFile: String { data + "/token" }
+
+    var token: String {
+        get throws {
+            try String(contentsOfFile: tokenFile, encoding: .utf8)
+                .trimmingCharacters(in: .whitespacesAndNewlines)
+        }
+    }
+
+    /// The process that runs just now.
+    var running: RunningStorectl { get throws { try #require(process) } }
+
+    /// Starts it where it was.
+    func start(_ arguments: String...) throws {
+        // A connection of somebody else may hold the port for a moment.
+        for _ in 0..<20 {
+            if try launch(arguments) { return }
+            usleep(100_000)
+        }
+        Issue.record("serve does not start again: \(diagnostics)")
+    }
+
+    private func launch(_ arguments: [String] = []) throws -> Bool {
+        let process = try storectl.start(
+            ["serve", "--data", data, "--port", "\(port)", "--json"] + arguments)
+        while process.isRunning {
+            if try process.stdoutSoFar.contains("\n") {
+                self.process = process
+                return true
+            }
+            usleep(5_000)
+        }
+        diagnostics += try process.wait().stderr
+        return false
+    }
+
+    /// Ends it without a chance to clean up.
+    func kill() throws {
+        guard let process else { return }
+        process.send(SIGKILL)
+        diagnostics += try process.wait().stderr
+        self.process = nil
+    }
+
+    /// Ends it in an orderly way.
+    @discardableResult
+    func end() throws -> Storectl.Run {
+        let process = try running
+        process.send(SIGTERM)
+        let run = try process.wait()
+        diagnostics += run.stderr
+        self.process = nil
+        return run
+    }
+}

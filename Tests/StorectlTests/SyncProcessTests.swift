@@ -1,0 +1,98 @@
+import Foundation
+import TapedeckTesting
+import Testing
+
+/// Sync with real processes: stores, server and a network that fails between them.
+///
+/// - `TAPEDECK_SEED=N` repeats the plan of a run.
+/// - `TAPEDECK_SYNC_ROUNDS=N` runs so many rounds of `SyncRounds` instead of 6.
+/// - `TAPEDECK_WATCH_PAUSE=N` lets a watch sleep for so many seconds instead of 3.
+@Suite(.serialized) struct SyncProcessTests {
+    private static func number(_ name: String, _ usual: Int) -> Int {
+        ProcessInfo.processInfo.environment[name].flatMap { Int($0) } ?? usual
+    }
+
+    @Test func acknowledgedEventsReachEveryStoreOnceWhateverFails() throws {
+        let random = SeededGenerator.fromEnvironment()
+        let count = SyncProcessTests.number("TAPEDECK_SYNC_ROUNDS", 6)
+        let rounds = try SyncRounds(random)
+        do {
+            for _ in 0..<count { try rounds.round() }
+            try rounds.finish()
+        } catch {
+            Issue.record("\(error)\n\(rounds.trace.joined(separator: "\n"))")
+        }
+        print("sync processes: \(random); \(count) rounds, \(rounds.summary)")
+    }
+
+    @Test func watchSurvivesAPauseAndARestartOfTheServer() throws {
+        let server = try ServeProcess()
+        let (watching, writing) = (try Storectl.empty(), try Storectl.empty())
+        var history = SyncHistory()
+        try history.append(to: watching)
+        let watch = try watching.start([
+            "sync", server.url, "--token-file", server.tokenFile, "--watch", "--json",
+        ])
+        #expect(try watch.waitForOutput("upToDate"))
+
+        watch.send(SIGSTOP)
+        try server.kill()
+        try server.start()
+        sleep(UInt32(SyncProcessTests.number("TAPEDECK_WATCH_PAUSE", 3)))
+        watch.send(SIGCONT)
+        let text = try history.append(to: writing)[0]
+        #expect(try writing.sync(server.url, server).exit == 0)
+        let synced = Date()
+        var hasArrived = false
+        while !hasArrived, Date().timeIntervalSince(synced) < 15 {
+            hasArrived = try SyncHistory.lines(watching).contains { $0.content == text }
+            if !hasArrived { usleep(20_000) }
+        }
+        #expect(hasArrived)
+        #expect(Date().timeIntervalSince(synced) < 5)
+        #expect(watch.isRunning)
+
+        // And the other way, without anybody asking for it.
+        try history.append(to: watching)
+        let hasPulled = try waitsFor {
+            try writing.sync(server.url, server).document["pulled"]?.number == 1
+        }
+        #expect(hasPulled)
+        watch.send(SIGTERM)
+        let run = try watch.wait()
+        #expect(run.exit == 0, "\(run.stderr)")
+        try Storectl.settle([watching, writing], server)
+        try history.check([watching, writing])
+    }
+
+    /// A request that is never answered does not keep a sync from ending when it is told to.
+    @Test(arguments: [SIGINT, SIGTERM])
+    func interruptEndsASyncThatHangs(_ signal: Int32) throws {
+        let server = try ServeProcess()
+        let store = try Storectl.empty()
+        var history = SyncHistory()
+        try history.append(3, to: store)
+        let (listener, port) = try LocalSocket.listening()
+        defer { close(listener) }
+        for arguments in [["--json"], ["--watch", "--json"]] {
+            let process = try store.start(
+                ["sync", "http://127.0.0.1:\(port)", "--token-file", server.tokenFile] + arguments)
+            #expect(LocalSocket.isReadable(listener, milliseconds: 10_000))
+            usleep(100_000)
+            process.send(signal)
+            #expect(process.ends(withinMilliseconds: 3_000), "\(arguments)")
+            process.send(SIGKILL)
+            _ = try process.wait()
+        }
+        try Storectl.settle([store], server)
+        try history.check([store])
+    }
+
+    private func waitsFor(_ condition: () throws -> Bool) throws -> Bool {
+        for _ in 0..<200 {
+            if try condition() { return true }
+            usleep(20_000)
+        }
+        return false
+    }
+}

@@ -1,0 +1,127 @@
+import Foundation
+import Testing
+
+/// What sync says when it cannot or must not work, and what it never says.
+@Suite(.serialized) struct SyncRefusalTests {
+    @Test func wrongTokenIsToldAndLosesNothing() throws {
+        let server = try ServeProcess()
+        let store = try Storectl.empty()
+        var history = SyncHistory()
+        try history.append(3, to: store)
+        let wrong = try store.file("wrong-token", String(try server.token.reversed()).utf8)
+        try store.checkFails(
+            "sync", server.url, "--token-file", wrong, code: "unauthorized", exit: 7)
+        let run = try store.run("sync", server.url, "--token-file", wrong, "--json")
+        #expect(try run.document["waitingCount"]?.number == 3)
+        try store.checkFails("sync", server.url, code: "unauthorized", exit: 7)
+        try Storectl.settle([store], server)
+        try history.check([store])
+    }
+
+    @Test func serverThatDoesNotRunIsOfflineSoon() throws {
+        let server = try ServeProcess()
+        let store = try Storectl.empty()
+        var history = SyncHistory()
+        try history.append(3, to: store)
+        try server.kill()
+        let started = Date()
+        try store.checkFails(
+            "sync", server.url, "--token-file", server.tokenFile, code: "offline", exit: 7)
+        #expect(Date().timeIntervalSince(started) < 15)
+        try history.append(2, to: store)
+        try server.start()
+        #expect(try store.sync(server.url, server).document["pushed"]?.number == 5)
+        try Storectl.settle([store], server)
+        try history.check([store])
+    }
+
+    @Test func dryRunChangesNothing() throws {
+        let server = try ServeProcess()
+        let (store, other) = (try Storectl.empty(), try Storectl.empty())
+        var history = SyncHistory()
+        try history.append(4, to: other)
+        try Storectl.settle([other], server)
+        try history.append(3, to: store)
+        let log = try store.succeed("log", "--json").stdout
+        for _ in 0..<2 {
+            let run = try store.sync(server.url, server, "--dry-run")
+            #expect(run.exit == 0, "\(run.stderr)")
+            #expect(try run.document["pushed"]?.number == 3)
+            #expect(try run.document["pulled"]?.number == 4)
+        }
+        #expect(try store.succeed("log", "--json").stdout == log)
+        #expect(try other.sync(server.url, server).document["pulled"]?.number == 0)
+        try Storectl.settle([store, other], server)
+        try history.check([store, other])
+        #expect(try store.sync(server.url, server, "--dry-run").document["pushed"]?.number == 0)
+    }
+
+    @Test func sampleActivityNeverSyncs() throws {
+        let server = try ServeProcess()
+        let demo = try Storectl.demo()
+        for arguments in [[], ["--dry-run"], ["--watch"]] {
+            let run = try demo.run(
+                ["sync", server.url, "--token-file", server.tokenFile, "--json"] + arguments)
+            #expect(run.exit == 64, "\(arguments)")
+            #expect(try run.document["error"]?["code"]?.text == "usage")
+        }
+        let other = try Storectl.empty()
+        #expect(try other.sync(server.url, server).document["pulled"]?.number == 0)
+    }
+
+    @Test(arguments: [
+        "http://192.0.2.1:8737", "http://example.com", "http://127.0.0.1.example.com:8737",
+        "http://0.0.0.0:8737", "ftp://127.0.0.1", "http://", "http://user:word@127.0.0.1:8737",
+    ])
+    func tokenIsNotSentInTheOpen(_ target: String) throws {
+        let store = try Storectl.empty()
+        let file = try store.file("token", "tdk_secret-that-is-not-told".utf8)
+        try store.checkFails("sync", target, "--token-file", file, code: "usage", exit: 64)
+        #expect(try !store.printed("secret-that-is-not-told"))
+    }
+
+    @Test func tokenIsSeenNowhere() throws {
+        let server = try ServeProcess()
+        try server.end()
+        try server.start("--verbose")
+        let token = try server.token
+        let store = try Storectl.empty()
+        var history = SyncHistory()
+        try history.append(3, to: store)
+        let watch = try store.start([
+            "sync", server.url, "--token-file", server.tokenFile, "--watch",
+        ])
+        #expect(try watch.waitForOutput("up to date"))
+        for process in [watch, try server.running] {
+            let arguments = try #require(commandLine(process.identifier))
+            #expect(arguments.contains("storectl") && !arguments.contains(token))
+        }
+        watch.send(SIGINT)
+        _ = try watch.wait()
+        #expect(try store.sync(server.url, server, "--dry-run").exit == 0)
+        #expect(try store.run("sync", server.url, "--token-file", server.tokenFile).exit == 0)
+        let run = try server.end()
+        #expect(run.exit == 0)
+        // It did log requests, without what they carried.
+        #expect(run.stderr.contains("/v1/"))
+        #expect(!run.stdout.contains(token) && !run.stderr.contains(token))
+        #expect(try store.sync(server.url, server).exit == 7)
+        #expect(try !store.printed(token))
+        // Nor does the store keep it.
+        for file in try FileManager.default.contentsOfDirectory(atPath: store.store) {
+            let data = FileManager.default.contents(atPath: store.store + "/" + file) ?? Data()
+            #expect(data.firstRange(of: Data(token.utf8)) == nil, "\(file)")
+        }
+    }
+
+    /// The arguments of a process as others see them.
+    private func commandLine(_ process: Int32) -> String? {
+        #if os(Linux)
+            FileManager.default.contents(atPath: "/proc/\(process)/cmdline").map {
+                String(decoding: $0, as: UTF8.self)
+            }
+        #else
+            "storectl"
+        #endif
+    }
+}

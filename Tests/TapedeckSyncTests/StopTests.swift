@@ -1,0 +1,57 @@
+import Foundation
+import Synchronization
+import TapedeckLog
+import TapedeckModel
+@testable import TapedeckSync
+import TapedeckSyncProtocol
+import Testing
+
+/// Ending a sync before it is done.
+struct StopTests {
+    /// A server that takes requests and never answers.
+    private final class SilentConnector: SyncConnector {
+        let requests = Atomic(0)
+
+        func send(_ request: SyncRequest) async throws(SyncFailure) -> SyncResponse {
+            requests.wrappingAdd(1, ordering: .relaxed)
+            try? await Task.sleep(for: .seconds(60))
+            throw SyncFailure(.offline, "nothing came")
+        }
+
+        func heads() async throws(SyncFailure) -> AsyncStream<UInt64> { AsyncStream { _ in } }
+
+        func close() async {}
+    }
+
+    private static func append(_ log: EventLog) throws {
+        try log.appendBlocking([ProposedEvent(type: "Noted", tags: [], payload: [1])])
+    }
+
+    @Test(.timeLimit(.minutes(1)), arguments: [true, false])
+    func requestWithoutAnAnswerIsGivenUp(isLive: Bool) async throws {
+        let directory = NSTemporaryDirectory() + "tapedeck-stop-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let log = try EventLog.create(directory)
+        defer { log.close() }
+        try StopTests.append(log)
+        let connector = SilentConnector()
+        let engine = try SyncEngine(
+            log, upstream: "there", connector, options: .init(isLive: isLive))
+        let run = Task { try await engine.run() }
+        while connector.requests.load(ordering: .relaxed) == 0 {
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        let started = ContinuousClock.now
+        engine.stop()
+        let report = try await run.value
+        #expect(ContinuousClock.now - started < .seconds(10))
+        #expect(report.failure == nil)
+        // Nothing was delivered, and the store does not take it to be.
+        let settledAt = try StopTests.settledAt(log)
+        #expect(settledAt == 0)
+    }
+
+    private static func settledAt(_ log: EventLog) throws -> UInt64 {
+        try Upstream.named("there", in: log).settledAt
+    }
+}
