@@ -3,8 +3,8 @@ import Dispatch
 
 /// The event table behind one writer connection.
 ///
-/// A commit is synced (`synchronous=FULL`), and each event is a transaction of its own: what a service
-/// does that inserts a row a request and answers with the number that it got.
+/// A commit is synced (`synchronous=FULL`), and each event is a transaction of its own: what a
+/// service does that inserts a row a request and answers with the number that it got.
 final class EventWriter: @unchecked Sendable {
     // Touched on `queue` only.
     private let database: OpaquePointer
@@ -36,8 +36,9 @@ final class EventWriter: @unchecked Sendable {
             INSERT INTO event(origin, sequence, tag, payload) VALUES (?, ?, ?, ?)
             RETURNING position
             """
-        guard sqlite3_prepare_v3(
-            database, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &insert, nil) == SQLITE_OK,
+        guard
+            sqlite3_prepare_v3(
+                database, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &insert, nil) == SQLITE_OK,
             let insert
         else { throw SQLiteError(String(cString: sqlite3_errmsg(database))) }
         self.database = database

@@ -6,8 +6,8 @@ import NIOCore
 
 /// A service that inserts an event a request and answers its position: `sqlite-service DIR`.
 ///
-/// When it listens it prints a line of JSON, as `storectl serve` does. It knows one token; ours looks
-/// each one up.
+/// When it listens it prints a line of JSON, as `storectl serve` does. It knows one token; ours
+/// looks each one up.
 @main
 struct SQLiteService {
     static func main() async throws {

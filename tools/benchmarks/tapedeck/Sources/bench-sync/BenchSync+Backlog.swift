@@ -13,8 +13,8 @@ extension BenchSync {
         try FileManager.default.removeItem(atPath: directory + "/source")
     }
 
-    /// A new device: it downloads and verifies all, records it, and builds its projections until the
-    /// first page of the list can be shown.
+    /// A new device: it downloads and verifies all, records it, and builds its projections until
+    /// the first page of the list can be shown.
     ///
     /// This process is the device: its peak of memory is the device's.
     func bootstrap() async throws {
@@ -36,8 +36,8 @@ extension BenchSync {
             [("syncSeconds", synced.seconds), ("projectSeconds", (duration - synced).seconds)])
     }
 
-    /// What goes over the connection while one device delivers a backlog, and while another reads it:
-    /// requests and answers, headers included, over the bytes of payloads and tags.
+    /// What goes over the connection while one device delivers a backlog, and while another reads
+    /// it: requests and answers, headers included, over the bytes of payloads and tags.
     func wireBytes() async throws {
         let relay = try CountingRelay(to: url)
         let source = try Device(directory + "/source")

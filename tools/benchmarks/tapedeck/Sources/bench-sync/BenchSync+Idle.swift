@@ -3,8 +3,8 @@ import Foundation
 extension BenchSync {
     /// Connections that wait for news: `events` of them.
     ///
-    /// It goes on until each has heard that the connection is alive, which the server says every 15 s, so
-    /// that what that costs in memory is seen, too. `run` measures the server.
+    /// It goes on until each has heard that the connection is alive, which the server says every 15
+    /// s, so that what that costs in memory is seen, too. `run` measures the server.
     func idle() throws {
         let client = try LoadClient(url, token: token, connections: events)
         let duration = try timed {

@@ -4,10 +4,11 @@ import Tapedeck
 import TapedeckTesting
 
 extension BenchSync {
-    /// Two devices that stay connected: from the call that records an event on one until it is in the
-    /// log of the other.
+    /// Two devices that stay connected: from the call that records an event on one until it is in
+    /// the log of the other.
     ///
-    /// Between two events lies a pause of random length, so that no timer is always met at its best.
+    /// Between two events lies a pause of random length, so that no timer is always met at its
+    /// best.
     func live() async throws {
         let source = try Device(directory + "/source")
         let reader = try Device(directory + "/reader")

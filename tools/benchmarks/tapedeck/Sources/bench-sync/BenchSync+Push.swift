@@ -6,8 +6,9 @@ import TapedeckTesting
 extension BenchSync {
     /// One device with a backlog: it reads its log, compresses, pushes, and records the receipts.
     ///
-    /// Timed until the last event is acknowledged; it then still reads on what the server's log holds
-    /// of it (`settledSeconds`). Then the same number by plain requests, which is the server's side.
+    /// Timed until the last event is acknowledged; it then still reads on what the server's log
+    /// holds of it (`settledSeconds`). Then the same number by plain requests, which is the
+    /// server's side.
     func push() async throws {
         let device = try Device(directory + "/device")
         try device.record(events, seed: seed, videos: videos)

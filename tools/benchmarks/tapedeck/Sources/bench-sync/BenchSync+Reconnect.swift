@@ -10,8 +10,8 @@ extension BenchSync {
     ///
     /// 1. A thousand real devices, four in a space: all of a space hold the same in the end. Their
     ///    stores lie on the machine that is measured, too.
-    /// 2. The same number of connections, all in one space: the worst for a server that refuses what is
-    ///    stale. Two real devices then read what came of it.
+    /// 2. The same number of connections, all in one space: the worst for a server that refuses what
+    ///    is stale. Two real devices then read what came of it.
     func reconnect() async throws {
         let count = events / BenchSync.eventsPerDevice
         try await reconnectDevices(count)

@@ -1,11 +1,12 @@
 import Foundation
 import Tapedeck
 
-/// The load of the sync measures; the contract is in `tools/benchmarks/README.md`, "Adding a contender".
+/// The load of the sync measures; the contract is in `tools/benchmarks/README.md`, "Adding a
+/// contender".
 ///
-/// The server is another process, which `run` starts and measures. Devices are real ones, stores with
-/// a `SyncEngine`, wherever a device is what a measure is about; else plain connections (`LoadClient`),
-/// so that the load takes as little as possible of the cores that the server needs.
+/// The server is another process, which `run` starts and measures. Devices are real ones, stores
+/// with a `SyncEngine`, wherever a device is what a measure is about; else plain connections
+/// (`LoadClient`), so that the load takes as little as possible of the cores that the server needs.
 @main
 struct BenchSync {
     let measure: String

@@ -2,8 +2,8 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// Passes connections on to a server and counts all that goes over them: bodies, headers, everything
-/// but TCP's own.
+/// Passes connections on to a server and counts all that goes over them: bodies, headers,
+/// everything but TCP's own.
 final class CountingRelay: Sendable {
     /// Where it listens, until the program ends.
     let url: String
@@ -50,7 +50,9 @@ private final class ByteCounter: Sendable {
             var sent = 0
             while sent < received {
                 let passed = room.withUnsafeBytes {
-                    send(target, $0.baseAddress.map { $0 + sent }, received - sent, Sockets.noSignal)
+                    send(
+                        target, $0.baseAddress.map { $0 + sent }, received - sent,
+                        Sockets.noSignal)
                 }
                 guard passed > 0 else { break }
                 sent += passed

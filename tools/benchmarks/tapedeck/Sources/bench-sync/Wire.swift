@@ -43,7 +43,9 @@ enum Wire {
         entries.append(contentsOf: [0, 0, 0, 0, 0])
         entries.append(prefixed: event.payload)
         let count = UInt32(entries.count - start - 4)
-        for index in 0..<4 { entries[start + index] = UInt8(truncatingIfNeeded: count >> (8 * index)) }
+        for index in 0..<4 {
+            entries[start + index] = UInt8(truncatingIfNeeded: count >> (8 * index))
+        }
     }
 
     // MARK: - Answers
