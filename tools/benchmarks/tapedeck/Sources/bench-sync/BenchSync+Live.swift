@@ -17,19 +17,19 @@ extension BenchSync {
             try SyncEngine(
                 $0.log, server: url, token: token, options: .init(isLive: true, failuresMax: 1))
         }
-        let settled = Mutex<Set<Int>>([])
+        let settled = Numbers()
         let times = try await withThrowingTaskGroup(of: [Double].self) { group in
             for (number, engine) in engines.enumerated() {
                 group.addTask {
                     let report = try await engine.run { progress in
-                        if progress.isSettled { settled.withLock { _ = $0.insert(number) } }
+                        if progress.isSettled { settled.insert(number) }
                     }
                     if let failure = report.failure { throw failure }
                     return []
                 }
             }
             let begun = ContinuousClock.now
-            while settled.withLock(\.count) < 2 || reader.log.head < source.log.head {
+            while settled.count < 2 || reader.log.head < source.log.head {
                 try await Task.sleep(for: .milliseconds(10))
                 guard ContinuousClock.now - begun < .seconds(30) else {
                     for engine in engines { engine.stop() }
@@ -82,4 +82,12 @@ extension BenchSync {
             Thread.detachNewThread { waiting.resume(with: Result { try body() }) }
         }
     }
+}
+
+private final class Numbers: Sendable {
+    private let all = Mutex<Set<Int>>([])
+
+    var count: Int { all.withLock(\.count) }
+
+    func insert(_ number: Int) { all.withLock { _ = $0.insert(number) } }
 }
