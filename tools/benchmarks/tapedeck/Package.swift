@@ -12,6 +12,12 @@ let package = Package(
             dependencies: [
                 .product(name: "Tapedeck", package: "tapedeck"),
                 .product(name: "TapedeckTesting", package: "tapedeck"),
-            ])
+            ]),
+        .executableTarget(
+            name: "bench-sync",
+            dependencies: [
+                .product(name: "Tapedeck", package: "tapedeck"),
+                .product(name: "TapedeckTesting", package: "tapedeck"),
+            ]),
     ]
 )
