@@ -154,6 +154,14 @@ final class PageWalk {
             for node in nodes { try data(of: node, bytes, page, context, &tally) }
         } else {
             tally.branchPages += 1
+            if level + 1 == context.tree.depth, !context.readsLeaves {
+                // Most pages of a large file, so nothing is done for them that is not looked at.
+                for node in nodes where claim(node.child, 1, from: page, context.name) {
+                    report.usedPages += 1
+                    tally.leafPages += 1
+                }
+                return
+            }
             prefetch(nodes, level + 1, context)
             for (index, node) in nodes.enumerated() {
                 let next = index + 1 < nodes.count ? key(nodes[index + 1], bytes) : nil
