@@ -28,6 +28,8 @@ struct ImportGroup {
     /// It may run again in another transaction.
     func record(_ transaction: borrowing WriteTransaction) throws -> Outcome {
         let started = try log.state(in: transaction)
+        // Another process may have recorded an origin since this one looked; look-ups have to know it.
+        log.adopt(started)
         var outcome = Outcome(state: started)
         var writer = RecordWriter(log.tables, started)
         var receipts = ReceiptWriter(log.tables)

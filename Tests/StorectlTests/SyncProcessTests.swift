@@ -65,6 +65,29 @@ import Testing
         try history.check([watching, writing])
     }
 
+    /// Each of them meets events of origins that another has recorded a moment before.
+    @Test func manySyncsOfOneStoreAtATimeAgree() throws {
+        let server = try ServeProcess()
+        var history = SyncHistory()
+        let sources = try (0..<4).map { _ in try Storectl.empty() }
+        for source in sources {
+            try history.append(200, to: source)
+            #expect(try source.sync(server.url, server).exit == 0)
+        }
+        let store = try Storectl.empty()
+        let syncs = try (0..<4).map { _ in
+            try store.start([
+                "sync", server.url, "--token-file", server.tokenFile, "--json",
+            ])
+        }
+        for sync in syncs {
+            let run = try sync.wait()
+            #expect(run.exit == 0, "\(run.stderr)")
+        }
+        try Storectl.settle(sources + [store], server)
+        try history.check([store])
+    }
+
     /// A request that is never answered does not keep a sync from ending when it is told to.
     @Test(arguments: [SIGINT, SIGTERM])
     func interruptEndsASyncThatHangs(_ signal: Int32) throws {
