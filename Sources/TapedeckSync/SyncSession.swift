@@ -332,6 +332,7 @@ extension SyncSession {
         let isProbe = state.phase == .probing
         let isSeed = state.phase == .seeding
         let read = upstream.cursor?.position ?? 0
+        let former = upstream.acknowledged
         var isContradiction = false
         var refusals: [UInt64: ErrorCode] = [:]
         for refusal in answer.refusals where !refusal.code.isEmpty {
@@ -344,8 +345,12 @@ extension SyncSession {
             let position = answer.positions[index]
             guard position > 0 else { return .failed(.malformed("a push")) }
             let code = refusals[position]
-            if position <= read, !isProbe, try !holds(event, lineage, position) {
+            // Only where it was taken before, or where others have been read, can it be elsewhere.
+            if !isProbe, position <= read || event.sequence <= former[event.origin] ?? 0,
+                try !holds(event, lineage, position)
+            {
                 isContradiction = true
+                unconfirmed = try receipt(of: event, lineage) ?? unconfirmed
             }
             receipts.append(
                 Receipt(
@@ -370,6 +375,15 @@ extension SyncSession {
         {
             upstream.lastReceipt = last
         }
+        if !isProbe, answer.hasProblem, answer.problem.kind == .gap,
+            let origin = OriginID(answer.problem.origin),
+            answer.problem.sequence <= former[origin] ?? 0
+        {
+            // It asks for an event that it has given a receipt for.
+            isContradiction = true
+            let event = EventID(origin: origin, sequence: answer.problem.sequence)
+            unconfirmed = try receipt(of: event, lineage) ?? upstream.lastReceipt
+        }
         // Where a problem was found, the event it is of is not among these: they agree.
         try log.record(receipts: receipts, rows: [upstream.row])
         if isContradiction {
@@ -387,13 +401,18 @@ extension SyncSession {
         return .pushed(reached, problem)
     }
 
-    /// Whether an event has been read at a position of the server's log.
+    /// Whether an event is known to stand at a position of the server's log.
     private func holds(
         _ event: EventID, _ lineage: LineageID, _ position: UInt64
     ) throws(LogError) -> Bool {
-        try log.receipts(of: event).contains {
-            $0.lineage == lineage && $0.serverPosition == position
-        }
+        try receipt(of: event, lineage)?.serverPosition == position
+    }
+
+    /// What a lineage said of an event.
+    private func receipt(
+        of event: EventID, _ lineage: LineageID
+    ) throws(LogError) -> Receipt? {
+        try log.receipts(of: event).first { $0.lineage == lineage }
     }
 
     // MARK: - Seeding
