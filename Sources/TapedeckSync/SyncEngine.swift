@@ -71,6 +71,7 @@ public final class SyncEngine: Sendable {
     /// How often the log is asked whether another process has appended to it.
     private static let pollInterval = Duration.milliseconds(20)
 
+    private let log: EventLog
     private let box: SessionBox
     private let connector: any SyncConnector
     private let options: Options
@@ -101,6 +102,7 @@ public final class SyncEngine: Sendable {
             options: SyncState.Options(
                 isLive: options.isLive, failuresMax: options.failuresMax,
                 backoffMax: options.backoffMax))
+        self.log = log
         box = SessionBox(session)
         self.connector = connector
         self.options = options
@@ -256,10 +258,12 @@ public final class SyncEngine: Sendable {
         }
     }
 
-    /// Tells of appends by this and other processes.
+    /// Tells of appends by other processes; those of this one are told at once.
     private func watchLog() -> Task<Void, Never> {
         let (box, send) = (box, send)
+        let (log, number) = (log, log.observeCommits { _ in send.yield(.local) })
         return Task {
+            defer { log.stopObserving(number) }
             var seen = try? await box.read { try $0.log.currentHead() }
             while !Task.isCancelled {
                 try? await Task.sleep(for: SyncEngine.pollInterval)

@@ -11,30 +11,30 @@ import Testing
             let hello = try await it.handshake()
             let lineage = try #require(LineageID(hello.lineage))
             let live = try await LiveReader.open(it)
-            #expect(try await live.next() == .head(lineage, 0))
+            #expect(try await live.change() == .head(lineage, 0))
             _ = try await it.push(sampleEntries(1, 1...3), hello.lineage)
-            #expect(try await live.next() == .head(lineage, 3))
+            #expect(try await live.change() == .head(lineage, 3))
             // A second one hears of the present head at once.
             let other = try await LiveReader.open(it)
-            #expect(try await other.next() == .head(lineage, 3))
+            #expect(try await other.change() == .head(lineage, 3))
             _ = try await it.push(sampleEntries(2, 1...1), hello.lineage)
-            #expect(try await live.next() == .head(lineage, 4))
-            #expect(try await other.next() == .head(lineage, 4))
+            #expect(try await live.change() == .head(lineage, 4))
+            #expect(try await other.change() == .head(lineage, 4))
             var renew = WireLineageRequest()
             renew.cursor = SyncCursor(lineage, position: 9, digest: SyncDigest()).wire
             renew.origin = OriginID.sample(1).data
             let renewed: WireHandshakeResponse = try await it.exchange("/v1/lineage", renew)
-            #expect(try await live.next() == .head(try #require(LineageID(renewed.lineage)), 4))
+            #expect(try await live.change() == .head(try #require(LineageID(renewed.lineage)), 4))
         }
     }
 
     @Test func liveConnectionsEndAtOnceWhenTheServerDoes() async throws {
         try await RunningServer.with { it in
             let lives = try await (0..<5).asyncMap { _ in try await LiveReader.open(it) }
-            for live in lives { _ = try await live.next() }
+            for live in lives { _ = try await live.change() }
             let start = ContinuousClock.now
             await it.server.shutDown()
-            for live in lives { #expect(try await live.next() == .end) }
+            for live in lives { #expect(try await live.change() == .end) }
             #expect(ContinuousClock.now - start < .seconds(5))
         }
     }

@@ -7,54 +7,74 @@ import Testing
 /// - `TAPEDECK_SEED=N` runs that one schedule and prints its trace.
 /// - `TAPEDECK_SIM_SCHEDULES=N` runs so many; else as many as fit in `TAPEDECK_SIM_SECONDS` (10).
 @Suite struct SimulationTests {
+    /// A schedule that went wrong.
+    private struct Failure: Sendable {
+        var seed: UInt64
+        var what: String
+        var trace: [String]
+
+        var text: String {
+            "\(SeededGenerator.variable)=\(seed): \(what)\n\(trace.joined(separator: "\n"))"
+        }
+    }
+
     private static func number(_ name: String) -> UInt64? {
         ProcessInfo.processInfo.environment[name].flatMap { UInt64($0) }
     }
 
-    /// Runs one schedule; gives the trace where it fails.
-    private func failure(seed: UInt64, planted: PlantedBug? = nil) -> (String, [String])? {
+    /// A schedule blocks for long, and the tasks' own threads are not for that.
+    private static func onThread<R: Sendable>(
+        _ body: @escaping @Sendable () -> R
+    ) async -> R {
+        await withCheckedContinuation { waiting in
+            Thread { waiting.resume(returning: body()) }.start()
+        }
+    }
+
+    private static func failure(seed: UInt64, planted: PlantedBug? = nil) -> Failure? {
         let simulation = Simulation(seed: seed, planted: planted)
         guard let what = simulation.runSchedule() else { return nil }
-        return (what, simulation.trace)
+        return Failure(seed: seed, what: what, trace: simulation.trace)
     }
 
-    private func report(seed: UInt64, _ what: String, _ trace: [String]) {
-        Issue.record(
-            """
-            TAPEDECK_SEED=\(seed): \(what)
-            \(trace.joined(separator: "\n"))
-            """)
-    }
-
-    @Test func everyScheduleEndsWellForAll() throws {
+    @Test func everyScheduleEndsWellForAll() async {
         if let seed = SimulationTests.number(SeededGenerator.variable) {
-            if let (what, trace) = failure(seed: seed) { report(seed: seed, what, trace) }
+            let failure = await SimulationTests.onThread { SimulationTests.failure(seed: seed) }
+            if let failure { Issue.record("\(failure.text)") }
             return
         }
         let schedules = SimulationTests.number("TAPEDECK_SIM_SCHEDULES") ?? .max
         let seconds = SimulationTests.number("TAPEDECK_SIM_SECONDS") ?? 10
-        let end =
-            schedules == .max ? Date(timeIntervalSinceNow: Double(seconds)) : .distantFuture
         let first = UInt64.random(in: 0..<1 << 40)
-        var count: UInt64 = 0
-        while count < schedules, Date() < end {
-            let seed = first &+ count
-            if let (what, trace) = failure(seed: seed) { return report(seed: seed, what, trace) }
-            count += 1
+        let (count, failure) = await SimulationTests.onThread { () -> (UInt64, Failure?) in
+            let end =
+                schedules == .max ? Date(timeIntervalSinceNow: Double(seconds)) : .distantFuture
+            var count: UInt64 = 0
+            while count < schedules, Date() < end {
+                if let failure = SimulationTests.failure(seed: first &+ count) {
+                    return (count, failure)
+                }
+                count += 1
+            }
+            return (count, nil)
         }
-        print("simulation: \(count) schedules from seed \(first), none failed")
+        print("simulation: \(count) schedules from seed \(first) ended well")
+        if let failure { Issue.record("\(failure.text)") }
     }
 
     /// Schedules that have failed once.
     @Test(arguments: [UInt64]([1, 2, 3, 788_926_433_912]))
-    func formerFailuresStayAway(seed: UInt64) {
-        if let (what, trace) = failure(seed: seed) { report(seed: seed, what, trace) }
+    func formerFailuresStayAway(seed: UInt64) async {
+        let failure = await SimulationTests.onThread { SimulationTests.failure(seed: seed) }
+        if let failure { Issue.record("\(failure.text)") }
     }
 
     @Test(arguments: PlantedBug.allCases)
-    func plantedBugIsCaught(_ bug: PlantedBug) {
+    func plantedBugIsCaught(_ bug: PlantedBug) async {
         let seedsMax: UInt64 = 400
-        for seed in 0..<seedsMax where failure(seed: seed, planted: bug) != nil { return }
-        Issue.record("\(bug) was not noticed in \(seedsMax) schedules")
+        let isCaught = await SimulationTests.onThread {
+            (0..<seedsMax).contains { SimulationTests.failure(seed: $0, planted: bug) != nil }
+        }
+        #expect(isCaught, "\(bug) was not noticed in \(seedsMax) schedules")
     }
 }
