@@ -127,7 +127,8 @@ private struct Connection {
         sent = 0
         incoming.removeAll(keepingCapacity: true)
         isWaiting = true
-        try exchange()
+        // Nothing is received here: an answer that came at once would be one that no poll tells of.
+        try flush()
     }
 
     /// Sends and receives what is possible now; gives the answer when it is whole.
@@ -139,16 +140,24 @@ private struct Connection {
     }
 
     mutating func exchange() throws {
+        try flush()
+        try receive()
+    }
+
+    private mutating func flush() throws {
         while sent < outgoing.count {
             let count = outgoing.withUnsafeBytes {
                 send(file, $0.baseAddress.map { $0 + sent }, $0.count - sent, Sockets.noSignal)
             }
             if count < 0 {
                 guard errno == EAGAIN else { throw BenchError("a connection broke: \(errno)") }
-                break
+                return
             }
             sent += count
         }
+    }
+
+    private mutating func receive() throws {
         while true {
             let count = withUnsafeTemporaryAllocation(byteCount: 64 << 10, alignment: 8) { room in
                 let count = recv(file, room.baseAddress, room.count, 0)
