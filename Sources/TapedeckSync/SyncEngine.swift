@@ -55,12 +55,20 @@ public final class SyncEngine: Sendable {
     }
 
     private enum Signal: Sendable {
-        case local
-        case head(UInt64)
+        /// Something came in; `pending` says what.
+        case change
         case streamEnded
         case timer(UInt64)
         case wake
         case stop
+    }
+
+    /// What changed since it was last looked at: many changes are one signal, so that a flood of them
+    /// neither grows nor hides another signal.
+    private struct Pending: Sendable {
+        var isLocal = false
+        var head: UInt64?
+        var isSignalled = false
     }
 
     private struct Stopping: Sendable {
@@ -76,6 +84,7 @@ public final class SyncEngine: Sendable {
     private let connector: any SyncConnector
     private let options: Options
     private let stopping = Mutex(Stopping())
+    private let pending = Mutex(Pending())
     private let signals: AsyncStream<Signal>
     private let send: AsyncStream<Signal>.Continuation
 
@@ -106,7 +115,7 @@ public final class SyncEngine: Sendable {
         box = SessionBox(session)
         self.connector = connector
         self.options = options
-        (signals, send) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(256))
+        (signals, send) = AsyncStream.makeStream()
     }
 
     /// Ends `run` soon; what was delivered stays delivered.
@@ -217,15 +226,38 @@ public final class SyncEngine: Sendable {
             case .timer(let number) where number == timer:
                 step = try await box.perform { try $0.woken() }
             case .timer: step = .none
-            case .local: step = try await box.perform { try $0.localChanged() }
-            case .head(let head):
-                step = try await box.perform { try $0.serverChanged(head: head) }
+            case .change: step = try await takeChanges()
             case .streamEnded:
                 hasStream = false
                 step = try await box.perform {
                     try $0.failed(SyncFailure(.offline, "the live connection ended"))
                 }
             }
+        }
+    }
+
+    /// Notes a change, and signals it unless that has been done already.
+    private func note(_ change: (inout Pending) -> Void) {
+        let isNew = pending.withLock { pending in
+            change(&pending)
+            defer { pending.isSignalled = true }
+            return !pending.isSignalled
+        }
+        if isNew { send.yield(.change) }
+    }
+
+    private func takeChanges() async throws -> SyncSession.Step {
+        let changes = pending.withLock { pending in
+            defer { pending = Pending() }
+            return pending
+        }
+        return try await box.perform { session in
+            var step = SyncSession.Step.none
+            if let head = changes.head { step = try session.serverChanged(head: head) }
+            if changes.isLocal, step == .none || step == .listen {
+                step = try session.localChanged()
+            }
+            return step
         }
     }
 
@@ -250,9 +282,9 @@ public final class SyncEngine: Sendable {
 
     private func listen() -> Task<Void, Never> {
         let (connector, send) = (connector, send)
-        return Task {
+        return Task { [self] in
             if let heads = try? await connector.heads() {
-                for await head in heads { send.yield(.head(head)) }
+                for await head in heads { note { $0.head = head } }
             }
             send.yield(.streamEnded)
         }
@@ -260,15 +292,15 @@ public final class SyncEngine: Sendable {
 
     /// Tells of appends by other processes; those of this one are told at once.
     private func watchLog() -> Task<Void, Never> {
-        let (box, send) = (box, send)
-        let (log, number) = (log, log.observeCommits { _ in send.yield(.local) })
-        return Task {
+        let box = box
+        let number = log.observeCommits { [weak self] _ in self?.note { $0.isLocal = true } }
+        return Task { [self] in
             defer { log.stopObserving(number) }
             var seen = try? await box.read { try $0.log.currentHead() }
             while !Task.isCancelled {
                 try? await Task.sleep(for: SyncEngine.pollInterval)
                 let head = try? await box.read { try $0.log.currentHead() }
-                if let head, head != seen { send.yield(.local) }
+                if let head, head != seen { note { $0.isLocal = true } }
                 seen = head
             }
         }

@@ -110,6 +110,14 @@ private struct LiveReader {
         return LiveReader(connection: connection)
     }
 
+    /// What comes next besides signs of life.
+    func change() async throws -> Sign {
+        while true {
+            let sign = try await next()
+            if sign != .alive { return sign }
+        }
+    }
+
     func next() async throws -> Sign {
         let connection = connection
         return try await onThread {
