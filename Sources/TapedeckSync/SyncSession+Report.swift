@@ -48,7 +48,7 @@ extension SyncSession {
 
     /// What a sync would do, by a handshake's answer.
     func preview(_ response: SyncResponse) throws -> SyncReport {
-        guard case .handshake(let answer) = response, let lineage = LineageID(answer.lineage) else {
+        guard case .handshake(let answer) = response, LineageID(answer.lineage) != nil else {
             throw SyncError(SyncFailure.malformed("a handshake"))
         }
         var known: [OriginID: UInt64] = [:]
@@ -64,7 +64,6 @@ extension SyncSession {
         for (origin, last) in known where last > local[origin] ?? 0 {
             report.pulled += last - (local[origin] ?? 0)
         }
-        _ = lineage
         return report
     }
 }

@@ -166,16 +166,8 @@ package struct SyncSession {
 
     /// Notes that everything was delivered, so that it can be told without the network.
     private mutating func settle() throws(LogError) {
-        guard case .settled = state.phase else {
-            guard state.phase == .ended(nil), state.parked.isEmpty else { return }
-            return try writeSettled()
-        }
-        if state.parked.isEmpty { try writeSettled() }
-    }
-
-    private mutating func writeSettled() throws(LogError) {
         // A session that was stopped ends as one does that has delivered everything.
-        guard try lacking().isEmpty else { return }
+        guard state.parked.isEmpty, try lacking().isEmpty else { return }
         upstream.settledAt = try log.currentHead().rawValue
         try log.setSyncRows([upstream.row])
     }
