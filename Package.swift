@@ -89,7 +89,10 @@ let package = Package(
             swiftSettings: settings),
         .target(
             name: "TapedeckConnectors",
-            dependencies: ["TapedeckModel", "TapedeckLog", "TapedeckVideo", protobuf],
+            dependencies: [
+                "TapedeckModel", "TapedeckLog", "TapedeckProjections", "TapedeckVideo",
+                "TapedeckSync", crypto, protobuf,
+            ],
             swiftSettings: settings),
         .target(
             name: "Tapedeck",

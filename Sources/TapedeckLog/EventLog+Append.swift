@@ -207,21 +207,28 @@ extension EventLog {
         }
         guard !accepted.isEmpty else { return results }
 
+        state = try write(accepted, now: options.now(), state, transaction)
+        return results
+    }
+
+    /// Writes events as the own origin; gives the state behind them.
+    func write(
+        _ events: [ProposedEvent], now: UInt64, _ state: LogState,
+        _ transaction: borrowing WriteTransaction
+    ) throws -> LogState {
         var writer = RecordWriter(tables, state)
         let cursor = try transaction.cursor(tables.events)
-        var clock = HybridClock(last: ownRow.clock)
-        let now = options.now()
-        for (index, event) in accepted.enumerated() {
+        var clock = HybridClock(last: state.ownRow.clock)
+        for (index, event) in events.enumerated() {
             let stamp =
                 event.atMilliseconds.map { Stamp(milliseconds: $0) }
                 ?? clock.tick(milliseconds: now)
             try writer.add(
-                event, origin: state.own, stamp: stamp, endsCommit: index == accepted.count - 1,
+                event, origin: state.own, stamp: stamp, endsCommit: index == events.count - 1,
                 transaction, cursor)
         }
         writer.setClock(clock.last)
-        state = try writer.finish(transaction)
-        return results
+        return try writer.finish(transaction)
     }
 }
 

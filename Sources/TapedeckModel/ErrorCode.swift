@@ -127,6 +127,22 @@ extension ErrorCode {
     ///
     /// Ask for a new lineage and seed it.
     public static let cursorMismatch = ErrorCode(rawValue: "cursorMismatch")
+    /// A remote does not have what an intent concerns.
+    ///
+    /// It is delivered once a reading shows that it does.
+    public static let notThere = ErrorCode(rawValue: "notThere")
+    /// It is another device's to deliver for now.
+    public static let leased = ErrorCode(rawValue: "leased")
+    /// A device wants to deliver in the place of another, and the sync server has not seen that yet.
+    ///
+    /// Sync with the server.
+    public static let unclaimed = ErrorCode(rawValue: "unclaimed")
+    /// It cannot be told whether a remote did what it was asked.
+    ///
+    /// Look there, then `storectl outbox retry` or `storectl outbox drop`.
+    public static let unknownOutcome = ErrorCode(rawValue: "unknownOutcome")
+    /// A request may still take effect; it is asked for soon.
+    public static let unconfirmed = ErrorCode(rawValue: "unconfirmed")
     /// A check found a difference.
     public static let checkFailed = ErrorCode(rawValue: "checkFailed")
     /// The command line makes no sense.
@@ -147,6 +163,8 @@ extension ErrorCode {
         (.unauthorized, .remote), (.offline, .remote), (.throttled, .remote),
         (.unavailable, .remote), (.malformedRequest, .remote), (.protocolMismatch, .remote),
         (.lineageChanged, .remote), (.cursorMismatch, .remote),
+        (.notThere, .remote), (.leased, .remote), (.unclaimed, .remote),
+        (.unknownOutcome, .remote), (.unconfirmed, .remote),
         (.checkFailed, .checkFailed), (.usage, .usage), (.internalError, .internal),
     ]
 

@@ -56,6 +56,14 @@ public struct StateWriter: Sendable {
     public mutating func add(_ value: String?) { add(value) { $0.add($1) } }
     /// Adds a number or nothing.
     public mutating func add(_ value: Int64?) { add(value) { $0.add($1) } }
+    /// Adds an event's name or nothing.
+    public mutating func add(_ value: EventID?) {
+        add(value) { writer, id in
+            writer.add(id.origin.high)
+            writer.add(id.origin.low)
+            writer.add(id.sequence)
+        }
+    }
 }
 
 /// Reads a state's bytes; every read throws `ModelError` with code `.damaged` where they end.
@@ -121,12 +129,31 @@ public struct StateReader {
         try bool() ? try int64() : nil
     }
 
+    /// Reads an event's name or nothing.
+    public mutating func optionalEventID() throws(ModelError) -> EventID? {
+        try optional { (reader) throws(ModelError) in
+            let origin = OriginID(high: try reader.uint64(), low: try reader.uint64())
+            return EventID(origin: origin, sequence: try reader.uint64())
+        }
+    }
+
     /// The count of an array: no more than there are bytes left.
     @usableFromInline
     mutating func count() throws(ModelError) -> Int {
         let count = try uint64()
         guard count <= UInt64(reader.remaining) else { throw StateReader.short }
         return Int(count)
+    }
+
+    /// Reads an item's or a row's bytes from front to end.
+    package static func read<Value>(
+        _ bytes: [UInt8], _ body: (inout StateReader) throws(ModelError) -> Value
+    ) throws(ModelError) -> Value {
+        let result: Result<Value, ModelError> = bytes.withUnsafeBytes { buffer in
+            var reader = StateReader(buffer)
+            return Result { () throws(ModelError) in try body(&reader) }
+        }
+        return try result.get()
     }
 
     private func found<Value>(_ value: Value?) throws(ModelError) -> Value {

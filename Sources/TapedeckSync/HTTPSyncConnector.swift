@@ -27,7 +27,7 @@ package struct HTTPSyncConnector: SyncConnector {
     ///
     /// Throws `SyncError` with `.usage`.
     package init(address: String, token: String) throws(SyncError) {
-        base = try HTTPSyncConnector.checked(address)
+        base = try HTTPAddress(address).base
         self.token = token
         var configuration = HTTPClient.Configuration()
         configuration.timeout = .init(
@@ -36,24 +36,6 @@ package struct HTTPSyncConnector: SyncConnector {
         // The session waits and tries again itself, and says so.
         configuration.connectionPool.retryConnectionEstablishment = false
         client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
-    }
-
-    private static func checked(_ address: String) throws(SyncError) -> String {
-        guard let url = URLComponents(string: address), let scheme = url.scheme?.lowercased(),
-            let host = url.host, !host.isEmpty, scheme == "http" || scheme == "https",
-            url.query == nil, url.fragment == nil, url.user == nil, url.password == nil
-        else {
-            throw SyncError(
-                .usage, "\"\(address.prefix(100))\" is not the address of a server",
-                hint: "write it like http://127.0.0.1:8080")
-        }
-        let isLocal = ["127.0.0.1", "::1", "[::1]", "localhost"].contains(host)
-        guard scheme == "https" || isLocal else {
-            throw SyncError(
-                .usage, "\(address) would carry the token unencrypted over the network",
-                hint: "use https, or a tunnel that ends on this machine")
-        }
-        return address.hasSuffix("/") ? String(address.dropLast()) : address
     }
 
     package func close() async { try? await client.shutdown() }

@@ -10,6 +10,8 @@ package struct SyncFailure: Error, Hashable, Sendable {
     package var hint: String?
     /// How long the upstream asks to be left alone, in milliseconds.
     package var retryAfter: UInt64?
+    /// Whether it is certain that the request never got there.
+    package var isUnsent = false
 
     package init(
         _ code: ErrorCode, _ message: String, hint: String? = nil, retryAfter: UInt64? = nil

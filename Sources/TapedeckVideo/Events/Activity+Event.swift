@@ -105,3 +105,79 @@ extension AnswerUploaded: VideoEvent {
         return self
     }
 }
+
+extension LikeToggled: VideoEvent {
+    /// `LikeToggled`.
+    public static let eventType: EventType = "LikeToggled"
+
+    /// The video, or the answer.
+    public var tags: [Tag] {
+        get throws { hasVideo ? [try VideoKey(video).tag] : [try Tag("answer", answer)] }
+    }
+
+    /// Checks that exactly one thing is named and that the toggle says which way.
+    public func normalized() throws(ModelError) -> LikeToggled {
+        var copy = self
+        guard hasVideo != hasAnswer else {
+            throw FieldChecks.invalid("video", "or answer must be given, and not both")
+        }
+        if hasVideo { copy.video = try FieldChecks.video(video, "video").text }
+        if hasAnswer { try FieldChecks.id(answer, "answer") }
+        guard hasIsOn else { throw FieldChecks.invalid("isOn", "is missing") }
+        return copy
+    }
+}
+
+extension VideoWatched: VideoEvent {
+    /// `VideoWatched`.
+    public static let eventType: EventType = "VideoWatched"
+
+    /// The video.
+    public var tags: [Tag] { get throws { [try VideoKey(video).tag] } }
+
+    /// Checks the video and the figures.
+    public func normalized() throws(ModelError) -> VideoWatched {
+        var copy = self
+        copy.video = try FieldChecks.video(video, "video").text
+        try FieldChecks.seconds(startSeconds, "startSeconds")
+        try FieldChecks.seconds(endSeconds, "endSeconds")
+        guard !hasEndSeconds || startSeconds <= endSeconds else {
+            throw FieldChecks.invalid("endSeconds", "is before startSeconds")
+        }
+        return copy
+    }
+}
+
+extension VideoShared: VideoEvent {
+    /// `VideoShared`.
+    public static let eventType: EventType = "VideoShared"
+
+    /// Where a video can be shared.
+    static let destinationsKnown: Set<String> = ["twitter", "facebook", "tumblr", "email"]
+
+    /// The video.
+    public var tags: [Tag] { get throws { [try VideoKey(video).tag] } }
+
+    /// Checks the video, the destinations and the texts.
+    public func normalized() throws(ModelError) -> VideoShared {
+        var copy = self
+        copy.video = try FieldChecks.video(video, "video").text
+        copy.destinations = Set(destinations).sorted()
+        guard !destinations.isEmpty else {
+            throw FieldChecks.invalid("destinations", "is missing or empty")
+        }
+        for destination in destinations
+        where !VideoShared.destinationsKnown.contains(destination) {
+            throw FieldChecks.invalid(
+                "destinations",
+                "holds \"\(destination.prefix(40))\"; known are "
+                    + VideoShared.destinationsKnown.sorted().joined(separator: ", "))
+        }
+        try FieldChecks.text(text, "text")
+        try FieldChecks.text(to, "to")
+        guard !destinations.contains("email") || !to.isEmpty else {
+            throw FieldChecks.invalid("to", "is missing: an e-mail needs an address")
+        }
+        return copy
+    }
+}

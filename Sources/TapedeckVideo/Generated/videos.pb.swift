@@ -281,6 +281,204 @@ public nonisolated struct PlaybackProgressed: Sendable {
   public init() {}
 }
 
+/// The user likes a video or an answer, or does so no longer; exactly one of the two is named.
+public nonisolated struct LikeToggled: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// The video's key.
+  public var video: String {
+    get {_video ?? String()}
+    set {_video = newValue}
+  }
+  /// Returns true if `video` has been explicitly set.
+  public var hasVideo: Bool {self._video != nil}
+  /// Clears the value of `video`. Subsequent reads from it will return its default value.
+  public mutating func clearVideo() {self._video = nil}
+
+  /// The answer's id.
+  public var answer: String {
+    get {_answer ?? String()}
+    set {_answer = newValue}
+  }
+  /// Returns true if `answer` has been explicitly set.
+  public var hasAnswer: Bool {self._answer != nil}
+  /// Clears the value of `answer`. Subsequent reads from it will return its default value.
+  public mutating func clearAnswer() {self._answer = nil}
+
+  /// Whether it is liked; must be present.
+  public var isOn: Bool {
+    get {_isOn ?? false}
+    set {_isOn = newValue}
+  }
+  /// Returns true if `isOn` has been explicitly set.
+  public var hasIsOn: Bool {self._isOn != nil}
+  /// Clears the value of `isOn`. Subsequent reads from it will return its default value.
+  public mutating func clearIsOn() {self._isOn = nil}
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+
+  fileprivate var _video: String? = nil
+  fileprivate var _answer: String? = nil
+  fileprivate var _isOn: Bool? = nil
+}
+
+/// The user watched a video, or began to.
+public nonisolated struct VideoWatched: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// The video's key.
+  public var video: String = String()
+
+  /// From where, in seconds; absent where only the beginning is told.
+  public var startSeconds: Double {
+    get {_startSeconds ?? 0}
+    set {_startSeconds = newValue}
+  }
+  /// Returns true if `startSeconds` has been explicitly set.
+  public var hasStartSeconds: Bool {self._startSeconds != nil}
+  /// Clears the value of `startSeconds`. Subsequent reads from it will return its default value.
+  public mutating func clearStartSeconds() {self._startSeconds = nil}
+
+  /// Up to where, in seconds.
+  public var endSeconds: Double {
+    get {_endSeconds ?? 0}
+    set {_endSeconds = newValue}
+  }
+  /// Returns true if `endSeconds` has been explicitly set.
+  public var hasEndSeconds: Bool {self._endSeconds != nil}
+  /// Clears the value of `endSeconds`. Subsequent reads from it will return its default value.
+  public mutating func clearEndSeconds() {self._endSeconds = nil}
+
+  /// Whether it was watched to its end.
+  public var isComplete: Bool {
+    get {_isComplete ?? false}
+    set {_isComplete = newValue}
+  }
+  /// Returns true if `isComplete` has been explicitly set.
+  public var hasIsComplete: Bool {self._isComplete != nil}
+  /// Clears the value of `isComplete`. Subsequent reads from it will return its default value.
+  public mutating func clearIsComplete() {self._isComplete = nil}
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+
+  fileprivate var _startSeconds: Double? = nil
+  fileprivate var _endSeconds: Double? = nil
+  fileprivate var _isComplete: Bool? = nil
+}
+
+/// The user shares a video with others.
+public nonisolated struct VideoShared: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// The video's key.
+  public var video: String = String()
+
+  /// Where: `twitter`, `facebook`, `tumblr` or `email`; at least one.
+  public var destinations: [String] = []
+
+  /// What the user says about it.
+  public var text: String = String()
+
+  /// To whom, for a sharing by e-mail.
+  public var to: String {
+    get {_to ?? String()}
+    set {_to = newValue}
+  }
+  /// Returns true if `to` has been explicitly set.
+  public var hasTo: Bool {self._to != nil}
+  /// Clears the value of `to`. Subsequent reads from it will return its default value.
+  public mutating func clearTo() {self._to = nil}
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+
+  fileprivate var _to: String? = nil
+}
+
+/// A sighting of somebody's comment on a video or an answer, as a remote tells it.
+public nonisolated struct CommentObserved: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// The remote's name of the comment, with its system in front, such as `whale:7`.
+  public var comment: String = String()
+
+  /// The video's key.
+  public var video: String {
+    get {_video ?? String()}
+    set {_video = newValue}
+  }
+  /// Returns true if `video` has been explicitly set.
+  public var hasVideo: Bool {self._video != nil}
+  /// Clears the value of `video`. Subsequent reads from it will return its default value.
+  public mutating func clearVideo() {self._video = nil}
+
+  /// The answer's id.
+  public var answer: String {
+    get {_answer ?? String()}
+    set {_answer = newValue}
+  }
+  /// Returns true if `answer` has been explicitly set.
+  public var hasAnswer: Bool {self._answer != nil}
+  /// Clears the value of `answer`. Subsequent reads from it will return its default value.
+  public mutating func clearAnswer() {self._answer = nil}
+
+  /// What was said.
+  public var text: String = String()
+
+  /// Who said it.
+  public var author: String {
+    get {_author ?? String()}
+    set {_author = newValue}
+  }
+  /// Returns true if `author` has been explicitly set.
+  public var hasAuthor: Bool {self._author != nil}
+  /// Clears the value of `author`. Subsequent reads from it will return its default value.
+  public mutating func clearAuthor() {self._author = nil}
+
+  /// When; absent where the remote does not tell.
+  public var createdAt: SwiftProtobuf.Google_Protobuf_Timestamp {
+    get {_createdAt ?? SwiftProtobuf.Google_Protobuf_Timestamp()}
+    set {_createdAt = newValue}
+  }
+  /// Returns true if `createdAt` has been explicitly set.
+  public var hasCreatedAt: Bool {self._createdAt != nil}
+  /// Clears the value of `createdAt`. Subsequent reads from it will return its default value.
+  public mutating func clearCreatedAt() {self._createdAt = nil}
+
+  /// The id of the `CommentPosted` that it came of, where the remote took it from this user.
+  public var postedAs: String {
+    get {_postedAs ?? String()}
+    set {_postedAs = newValue}
+  }
+  /// Returns true if `postedAs` has been explicitly set.
+  public var hasPostedAs: Bool {self._postedAs != nil}
+  /// Clears the value of `postedAs`. Subsequent reads from it will return its default value.
+  public mutating func clearPostedAs() {self._postedAs = nil}
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+
+  fileprivate var _video: String? = nil
+  fileprivate var _answer: String? = nil
+  fileprivate var _author: String? = nil
+  fileprivate var _createdAt: SwiftProtobuf.Google_Protobuf_Timestamp? = nil
+  fileprivate var _postedAs: String? = nil
+}
+
 // MARK: - Code below here is support for the SwiftProtobuf runtime.
 
 fileprivate nonisolated let _protobuf_package = "tapedeck.video.v1"
@@ -546,6 +744,212 @@ nonisolated extension PlaybackProgressed: SwiftProtobuf.Message, SwiftProtobuf._
     if lhs.viewing != rhs.viewing {return false}
     if lhs.positionSeconds != rhs.positionSeconds {return false}
     if lhs.durationSeconds != rhs.durationSeconds {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension LikeToggled: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".LikeToggled"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}video\0\u{1}answer\0\u{3}is_on\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self._video) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self._answer) }()
+      case 3: try { try decoder.decodeSingularBoolField(value: &self._isOn) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    try { if let v = self._video {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 1)
+    } }()
+    try { if let v = self._answer {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 2)
+    } }()
+    try { if let v = self._isOn {
+      try visitor.visitSingularBoolField(value: v, fieldNumber: 3)
+    } }()
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: LikeToggled, rhs: LikeToggled) -> Bool {
+    if lhs._video != rhs._video {return false}
+    if lhs._answer != rhs._answer {return false}
+    if lhs._isOn != rhs._isOn {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension VideoWatched: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".VideoWatched"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}video\0\u{3}start_seconds\0\u{3}end_seconds\0\u{3}is_complete\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.video) }()
+      case 2: try { try decoder.decodeSingularDoubleField(value: &self._startSeconds) }()
+      case 3: try { try decoder.decodeSingularDoubleField(value: &self._endSeconds) }()
+      case 4: try { try decoder.decodeSingularBoolField(value: &self._isComplete) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if !self.video.isEmpty {
+      try visitor.visitSingularStringField(value: self.video, fieldNumber: 1)
+    }
+    try { if let v = self._startSeconds {
+      try visitor.visitSingularDoubleField(value: v, fieldNumber: 2)
+    } }()
+    try { if let v = self._endSeconds {
+      try visitor.visitSingularDoubleField(value: v, fieldNumber: 3)
+    } }()
+    try { if let v = self._isComplete {
+      try visitor.visitSingularBoolField(value: v, fieldNumber: 4)
+    } }()
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: VideoWatched, rhs: VideoWatched) -> Bool {
+    if lhs.video != rhs.video {return false}
+    if lhs._startSeconds != rhs._startSeconds {return false}
+    if lhs._endSeconds != rhs._endSeconds {return false}
+    if lhs._isComplete != rhs._isComplete {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension VideoShared: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".VideoShared"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}video\0\u{1}destinations\0\u{1}text\0\u{1}to\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.video) }()
+      case 2: try { try decoder.decodeRepeatedStringField(value: &self.destinations) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self.text) }()
+      case 4: try { try decoder.decodeSingularStringField(value: &self._to) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if !self.video.isEmpty {
+      try visitor.visitSingularStringField(value: self.video, fieldNumber: 1)
+    }
+    if !self.destinations.isEmpty {
+      try visitor.visitRepeatedStringField(value: self.destinations, fieldNumber: 2)
+    }
+    if !self.text.isEmpty {
+      try visitor.visitSingularStringField(value: self.text, fieldNumber: 3)
+    }
+    try { if let v = self._to {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 4)
+    } }()
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: VideoShared, rhs: VideoShared) -> Bool {
+    if lhs.video != rhs.video {return false}
+    if lhs.destinations != rhs.destinations {return false}
+    if lhs.text != rhs.text {return false}
+    if lhs._to != rhs._to {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension CommentObserved: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".CommentObserved"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}comment\0\u{1}video\0\u{1}answer\0\u{1}text\0\u{1}author\0\u{3}created_at\0\u{3}posted_as\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.comment) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self._video) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self._answer) }()
+      case 4: try { try decoder.decodeSingularStringField(value: &self.text) }()
+      case 5: try { try decoder.decodeSingularStringField(value: &self._author) }()
+      case 6: try { try decoder.decodeSingularMessageField(value: &self._createdAt) }()
+      case 7: try { try decoder.decodeSingularStringField(value: &self._postedAs) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if !self.comment.isEmpty {
+      try visitor.visitSingularStringField(value: self.comment, fieldNumber: 1)
+    }
+    try { if let v = self._video {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 2)
+    } }()
+    try { if let v = self._answer {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 3)
+    } }()
+    if !self.text.isEmpty {
+      try visitor.visitSingularStringField(value: self.text, fieldNumber: 4)
+    }
+    try { if let v = self._author {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 5)
+    } }()
+    try { if let v = self._createdAt {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 6)
+    } }()
+    try { if let v = self._postedAs {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 7)
+    } }()
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: CommentObserved, rhs: CommentObserved) -> Bool {
+    if lhs.comment != rhs.comment {return false}
+    if lhs._video != rhs._video {return false}
+    if lhs._answer != rhs._answer {return false}
+    if lhs.text != rhs.text {return false}
+    if lhs._author != rhs._author {return false}
+    if lhs._createdAt != rhs._createdAt {return false}
+    if lhs._postedAs != rhs._postedAs {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -24,14 +24,34 @@ enum Marks {
     }
 
     /// Takes away all marks before `order`, unless a later clear already did.
-    static func clear(before order: FoldOrder, _ key: inout KeyedState<WatchLater.State>) {
+    ///
+    /// - Parameter crossing: the report that crossed; nil for a toggle.
+    static func clear(
+        before order: FoldOrder, by crossing: EventID?, _ key: inout KeyedState<WatchLater.State>
+    ) {
         guard key.state.clear < order else { return }
         key.state.clear = order
+        key.state.crossing = crossing
         while let mark = firstToggle(key), mark < order { key.removeItem(name(mark)) }
         while let mark = firstObserved(key), instant(mark.time) < order {
             key.removeItem(name(time: mark.time, id: mark.id))
         }
         refresh(&key)
+    }
+
+    /// Takes away the marks of toggles that a remote confirmed and has taken back since.
+    static func takeBack(_ key: inout KeyedState<WatchLater.State>) throws {
+        guard key.firstItem(prefix: RowKey(DeliveredMark.prefix)) != nil else { return }
+        // A run of toggles has one mark each; there are few, and only the confirmed ones can go.
+        var kept: [(name: [UInt8], value: [UInt8])] = []
+        while let mark = key.firstItem(prefix: RowKey(toggle)) {
+            key.removeItem(RowKey(mark.name))
+            let delivered = try EventID(mark.value.utf8Text).flatMap {
+                try DeliveredMark.of($0, key)
+            }
+            if try !(delivered?.isTakenBack(key) ?? false) { kept.append(mark) }
+        }
+        for mark in kept { key.setItem(RowKey(mark.name), mark.value) }
     }
 
     /// Sets `since` to the earliest mark that is left.
@@ -139,6 +159,9 @@ extension FoldOrder {
         guard bytes.count == FoldOrder.encodedCount else { return nil }
         self = bytes.withUnsafeBytes { FoldOrder(decoding: $0) }
     }
+
+    /// The version of an observation.
+    var observedVersion: UInt64 { item[1..<9].reduce(0) { $0 << 8 | UInt64($1) } }
 
     /// The milliseconds of an activity's stamp.
     var activityMilliseconds: UInt64 {

@@ -2,17 +2,6 @@ internal import TapedeckModel
 internal import TapedeckProjections
 
 extension StateReader {
-    /// Reads an item's or a row's bytes from front to end.
-    static func read<Value>(
-        _ bytes: [UInt8], _ body: (inout StateReader) throws(ModelError) -> Value
-    ) throws(ModelError) -> Value {
-        let result: Result<Value, ModelError> = bytes.withUnsafeBytes { buffer in
-            var reader = StateReader(buffer)
-            return Result { () throws(ModelError) in try body(&reader) }
-        }
-        return try result.get()
-    }
-
     mutating func optionalBytes() throws(ModelError) -> [UInt8]? {
         try bool() ? try bytes() : nil
     }

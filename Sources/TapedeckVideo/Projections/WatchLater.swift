@@ -28,6 +28,13 @@ public enum WatchLaterRule: String, Sendable {
 /// | `p` time id | nothing: a run of tellings that began behind the latest clear |
 /// | `b` id | `ObservedRun` of a broadcast |
 /// | `v` viewing | where the viewing crossed first |
+/// | `k` event id | `DeliveredMark`: a toggle on that a remote has confirmed |
+///
+/// A toggle that a remote has confirmed is the remote's own from then on: when the remote takes the mark
+/// back in a later version, the toggle's mark goes with it.
+///
+/// Table 1 holds the videos of which a remote has to be told: a viewing took the mark away, and some
+/// broadcast is still told as marked. `WatchLaterUnset` reads its rows.
 ///
 /// The two cases in which an earlier clear must come back ask for a refold: an earlier crossing of
 /// the viewing whose crossing is the latest clear, and a withdrawal in the midst of a run.
@@ -46,22 +53,23 @@ public struct WatchLater: Projection {
 
     /// `watch-later`.
     public var name: String { "watch-later" }
-    /// 1.
-    public var version: Int { 1 }
+    /// 2.
+    public var version: Int { 2 }
     /// The rule.
     public var parameters: String { "rule=\(rule.rawValue)" }
     /// `video`.
     public var tagKind: String { "video" }
-    /// Toggles, playback, and what remotes tell.
+    /// Toggles, playback, what remotes tell, and what they confirm.
     public var eventTypes: [EventType] {
         [
             WatchLaterToggled.eventType, PlaybackProgressed.eventType, BroadcastReceived.eventType,
+            DeliveredMark.eventType,
         ]
     }
     /// Any for the crossing, canonical for the rule of 2012.
     public var law: FoldLaw { rule == .crossing ? .any : .canonical }
-    /// One: the list.
-    public var tables: [String] { ["oldest-mark-first"] }
+    /// The list, and what remotes have to be told.
+    public var tables: [String] { ["oldest-mark-first", "to-tell"] }
 
     /// Whether and since when a video is on the list.
     public struct State: ProjectionState, Equatable {
@@ -69,6 +77,10 @@ public struct WatchLater: Projection {
         var clear = FoldOrder.start
         /// The earliest mark that is left, in Unix milliseconds.
         var since: Int64?
+        /// The report that crossed, where that is the latest clear.
+        var crossing: EventID?
+        /// The broadcasts that a remote tells as marked, by id.
+        package internal(set) var told: [ToldMark] = []
 
         /// Not on the list.
         public init() {}
@@ -77,12 +89,21 @@ public struct WatchLater: Projection {
         public init(decoding bytes: inout StateReader) throws {
             clear = try bytes.foldOrder()
             since = try bytes.optionalInt64()
+            crossing = try bytes.optionalEventID()
+            told = try bytes.array { (reader) throws(ModelError) in
+                ToldMark(broadcast: try reader.string(), time: try reader.int64())
+            }
         }
 
         /// Writes the state's bytes.
         public func encode(into bytes: inout StateWriter) {
             bytes.add(clear)
             bytes.add(since)
+            bytes.add(crossing)
+            bytes.add(told) { writer, mark in
+                writer.add(mark.broadcast)
+                writer.add(mark.time)
+            }
         }
     }
 
@@ -91,14 +112,23 @@ public struct WatchLater: Projection {
         switch event.typeIndex {
         case 0: try foldToggle(event, into: &key)
         case 1: try foldProgress(event, into: &key)
-        default: try foldBroadcast(event, into: &key)
+        case 2: try foldBroadcast(event, into: &key)
+        default: try foldConfirmation(event, into: &key)
         }
     }
 
-    /// One row for a video on the list.
+    /// One row for a video on the list, and one where a remote has to be told.
     public func rows(of state: State, key: Tag, into rows: inout RowSink) {
-        guard let since = state.since else { return }
-        rows.add(table: 0, key: RowKey().ascending(since).text(key.name))
+        if let since = state.since {
+            rows.add(table: 0, key: RowKey().ascending(since).text(key.name))
+        }
+        if let crossing = state.crossing, !state.told.isEmpty,
+            state.told.contains(where: { Marks.instant($0.time) < state.clear })
+        {
+            rows.add(
+                table: 1, key: RowKey().text(key.name),
+                value: WatchLaterUnset(key: key, crossing: crossing).encoded)
+        }
     }
 
     // MARK: - Toggles
@@ -117,10 +147,12 @@ public struct WatchLater: Projection {
         }
         if isOn {
             guard key.state.clear < event.order else { return }
-            key.setItem(Marks.name(event.order), [])
+            let delivered = try DeliveredMark.of(event.id, key)
+            guard try delivered.map({ try !$0.isTakenBack(key) }) ?? true else { return }
+            key.setItem(Marks.name(event.order), Array(event.id.description.utf8))
             Marks.refresh(&key)
         } else {
-            Marks.clear(before: event.order, &key)
+            Marks.clear(before: event.order, by: nil, &key)
         }
     }
 
@@ -150,14 +182,17 @@ public struct WatchLater: Projection {
         if rule == .crossing, !(duration > 0 && position >= mark) { return }
         let name = RowKey(event.payload.bytes(viewing, after: Marks.viewing))
         switch rule {
-        case .crossing: foldCrossing(name, at: event.order, into: &key)
+        case .crossing: foldCrossing(name, by: event.id, at: event.order, into: &key)
         case .rule2012:
-            fold2012(name, isBeyond: duration > 0 && position > mark, at: event.order, &key)
+            fold2012(
+                name, isBeyond: duration > 0 && position > mark, by: event.id, at: event.order,
+                &key)
         }
     }
 
     private func foldCrossing(
-        _ viewing: RowKey, at order: FoldOrder, into key: inout KeyedState<State>
+        _ viewing: RowKey, by event: EventID, at order: FoldOrder,
+        into key: inout KeyedState<State>
     ) {
         if let bytes = key.item(viewing), let held = FoldOrder(item: bytes) {
             guard order < held else { return }
@@ -169,12 +204,12 @@ public struct WatchLater: Projection {
             }
         }
         key.setItem(viewing, order.item)
-        Marks.clear(before: order, &key)
+        Marks.clear(before: order, by: event, &key)
     }
 
     /// Canonical order: a viewing's first report decides whether it is armed.
     private func fold2012(
-        _ viewing: RowKey, isBeyond: Bool, at order: FoldOrder,
+        _ viewing: RowKey, isBeyond: Bool, by event: EventID, at order: FoldOrder,
         _ key: inout KeyedState<State>
     ) {
         let held = key.item(viewing)
@@ -182,7 +217,7 @@ public struct WatchLater: Projection {
         if held == nil { key.setItem(viewing, isMarked ? Viewing2012.armed : Viewing2012.idle) }
         guard isBeyond, isMarked, held ?? Viewing2012.armed == Viewing2012.armed else { return }
         key.setItem(viewing, Viewing2012.fired)
-        Marks.clear(before: order, &key)
+        Marks.clear(before: order, by: event, &key)
     }
 
     // MARK: - Broadcasts
@@ -204,12 +239,33 @@ public struct WatchLater: Projection {
         }
         guard run != before else { return }
         key.setItem(name, run.encoded)
+        if run.fall != before?.fall { try Marks.takeBack(&key) }
         guard run.begin?.time != before?.begin?.time else { return }
         let id = event.payload.bytes(wire.broadcast)
         if let old = before?.begin { key.removeItem(Marks.name(time: old.time, id: id)) }
         if let new = run.begin, key.state.clear < Marks.instant(new.time) {
             key.setItem(Marks.name(time: new.time, id: id), [])
         }
+        key.state.told.removeAll { $0.broadcast.utf8.elementsEqual(id) }
+        if let begin = run.begin {
+            let mark = ToldMark(broadcast: id.utf8Text, time: begin.time)
+            let place =
+                key.state.told.firstIndex { mark.broadcast < $0.broadcast } ?? key.state.told.count
+            key.state.told.insert(mark, at: place)
+        }
+        Marks.refresh(&key)
+    }
+
+    // MARK: - Confirmations
+
+    private func foldConfirmation(
+        _ event: borrowing FoldEvent, into key: inout KeyedState<State>
+    ) throws {
+        guard let (intent, mark) = try DeliveredMark.read(event.payload) else { return }
+        let name = DeliveredMark.name(of: intent)
+        guard key.item(name) == nil else { return }
+        key.setItem(name, mark.encoded)
+        try Marks.takeBack(&key)
         Marks.refresh(&key)
     }
 }

@@ -1,0 +1,31 @@
+public import TapedeckProjections
+public import TapedeckSync
+package import TapedeckVideo
+
+/// Every connector of this program, and the projections that they need.
+public enum Connectors {
+    /// The systems that `storectl remote add` knows.
+    public static let systems: [String] = ["shelby"]
+
+    /// The connector of a system at an address; nil for a system that there is none for.
+    package static func named(
+        _ system: String, projections: VideoProjections = .standard
+    ) -> (any Connector)? {
+        switch system {
+        case "shelby": ShelbyConnector(projections)
+        default: nil
+        }
+    }
+
+    /// What the user wants of remotes, by the kinds of keys under which it lies.
+    public static let outboxes: [Outbox] = [
+        Outbox(
+            of: "video", inserts: [CommentPosted.eventType, VideoShared.eventType],
+            registers: [
+                LikeToggled.eventType, VideoWatched.eventType, WatchLaterToggled.eventType,
+            ])
+    ]
+
+    /// The projections that a store needs which syncs with remotes, beside those of the domain.
+    public static let projections: [any Projection] = [Remotes()] + outboxes
+}

@@ -1,0 +1,314 @@
+internal import Foundation
+internal import SwiftProtobuf
+internal import TapedeckModel
+package import TapedeckProjections
+package import TapedeckSync
+package import TapedeckVideo
+
+/// Speaks Shelby's API of 2012 (`/v2`).
+///
+/// Reads answer a list, or an object with `err`; writes answer an object, and an `err` in it is the only
+/// sign of failure: the HTTP status tells nothing. There is no paging and no "since": each reading takes
+/// the whole list of the account's channel.
+///
+/// | intent | request | how it is safe |
+/// |---|---|---|
+/// | watch later, also the unset by watching | `PUT /v2/broadcasts/{id}.json` `owner_watch_later` | natural |
+/// | like | the same, `liked_by_owner` | natural |
+/// | watched | the same, `watched_by_owner` | natural |
+/// | share | `POST /v2/socializations.json` | once: nothing tells of what was shared |
+///
+/// Comments stay in the store: this API has no place for them.
+package struct ShelbyConnector: Connector {
+    private let projections: VideoProjections
+
+    /// Makes a connector that looks things up in `projections`.
+    package init(_ projections: VideoProjections = .standard) { self.projections = projections }
+
+    package var manifest: ConnectorManifest {
+        ConnectorManifest(
+            system: "shelby", rateCount: 20, rateWindow: 10_000, settling: 5_000,
+            // As the app of 2012 polled.
+            freshness: [10_000, 20_000, 40_000, 80_000, 120_000], intentKinds: ["video"])
+    }
+
+    package var lookups: [any Projection] { [projections.videos, projections.watchLater] }
+
+    // MARK: - Login
+
+    /// `token` and `tokenSecret` come of OAuth; the rest is asked for with them.
+    package func login(
+        _ secrets: RemoteSecrets, _ answers: [RemoteResponse]
+    ) throws(SyncFailure) -> LoginStep {
+        guard let token = secrets.token, !token.isEmpty else {
+            throw SyncFailure(
+                .unauthorized, "Shelby takes an OAuth token and its secret",
+                hint: "storectl login NAME --token-file FILE, with both on a line each")
+        }
+        var account = RemoteAccount(user: "", token: token, tokenSecret: secrets.tokenSecret)
+        account.details["consumerKey"] = secrets.consumerKey
+        account.details["consumerSecret"] = secrets.consumerSecret
+        func ask(_ path: String) -> LoginStep { .send(RemoteRequest("GET", path), as: account) }
+        guard let users = answers.first else { return ask("/v2/users.json") }
+        guard let user = try Self.list(users).first.flatMap({ Self.text($0, "_id", "id") }) else {
+            throw SyncFailure(.remoteError, "Shelby does not say who the user is")
+        }
+        account.user = user
+        guard answers.count > 1 else { return ask("/v2/channels.json") }
+        // The app of 2012 takes the first channel that is not public as the user's own.
+        let channel = try Self.list(answers[1]).first { !Self.isTrue($0, "public") }
+            .flatMap { Self.text($0, "_id", "id") }
+        guard let channel else {
+            throw SyncFailure(.remoteError, "the user has no channel at Shelby")
+        }
+        account.details["channel"] = channel
+        return .done(account)
+    }
+
+    package func authorize(
+        _ request: inout RemoteRequest, _ account: RemoteAccount, _ moment: RequestMoment
+    ) {
+        OAuthSignature.add(to: &request, account, moment)
+    }
+
+    // MARK: - Reading
+
+    package func feeds(_ account: RemoteAccount) -> [RemotePage] { [RemotePage("broadcasts")] }
+
+    package func request(for page: RemotePage, _ account: RemoteAccount) -> RemoteRequest {
+        let channel = RemoteRequest.segment(account.details["channel"] ?? "")
+        return RemoteRequest(
+            "GET", "/v2/channels/\(channel)/broadcasts.json",
+            query: [.init("video_player", "youtube,vimeo")])
+    }
+
+    package func read(
+        _ response: RemoteResponse, of page: RemotePage, _ account: RemoteAccount
+    ) throws(SyncFailure) -> RemoteContent {
+        // The list is read as a file of it is; what stands in front of it is the API's own.
+        _ = try Self.list(response)
+        let result: IngestResult
+        do {
+            result = try IngestResource.named("shelby/broadcasts").read(
+                response.body, observedAt: response.date)
+        } catch {
+            throw SyncFailure(error.code, error.message, hint: error.hint)
+        }
+        var content = RemoteContent()
+        content.sightings = result.proposals
+        content.refused = result.refused.map { "\($0.path): \($0.message)" }
+        return content
+    }
+
+    // MARK: - Delivering
+
+    package func derived(
+        _ views: some ViewReader, after: [UInt8]?, limit: Int
+    ) throws -> [DerivedIntent] {
+        try WatchLaterUnset.page(
+            of: projections.watchLater, views, after: after, limit: limit
+        ).map { DerivedIntent(row: $0.row, event: $0.unset.crossing, key: $0.unset.key) }
+    }
+
+    package func plan(
+        _ intent: Intent, _ views: some ViewReader, _ account: RemoteAccount
+    ) throws -> DeliveryPlan {
+        let known = try KnownBroadcasts(intent.key, views, projections)
+        guard let winner = known.winner else {
+            return .waiting(.notThere, "no broadcast of \(intent.key.name) is known there")
+        }
+        switch intent.event.type {
+        case PlaybackProgressed.eventType: return unset(known, before: intent)
+        case WatchLaterToggled.eventType:
+            guard try intent.event.decode(WatchLaterToggled.self).isOn else {
+                return unset(known, before: intent)
+            }
+            return known.told.isEmpty ? .deliver([flag(.watchLater, true, winner)]) : .satisfied
+        case LikeToggled.eventType:
+            let liked = known.broadcasts.filter(\.isLiked)
+            if try intent.event.decode(LikeToggled.self).isOn {
+                return liked.isEmpty ? .deliver([flag(.liked, true, winner)]) : .satisfied
+            }
+            return liked.isEmpty
+                ? .satisfied
+                : .deliver(liked.map { flag(.liked, false, $0.id, target: $0.id) })
+        case VideoWatched.eventType:
+            let isWatched = known.broadcasts.contains { $0.id == winner && $0.isWatched }
+            return isWatched ? .satisfied : .deliver([flag(.watched, true, winner)])
+        case VideoShared.eventType:
+            return .deliver([share(try intent.event.decode(VideoShared.self), winner)])
+        default: return .foreign
+        }
+    }
+
+    /// Takes the marks away that were there before; one that the remote set behind it stays.
+    private func unset(_ known: KnownBroadcasts, before intent: Intent) -> DeliveryPlan {
+        let time = Int64(intent.event.stamp.milliseconds)
+        let told = known.told.filter { $0.time <= time }
+        guard !told.isEmpty else { return .satisfied }
+        return .deliver(
+            told.map { flag(.watchLater, false, $0.broadcast, target: $0.broadcast) })
+    }
+
+    /// What the owner of a broadcast can say of it.
+    fileprivate enum Flag: String {
+        case watchLater = "owner_watch_later"
+        case liked = "liked_by_owner"
+        case watched = "watched_by_owner"
+    }
+
+    private func flag(
+        _ flag: Flag, _ value: Bool, _ broadcast: String, target: String = ""
+    ) -> Delivery {
+        Delivery(
+            target: target, safety: .natural,
+            request: RemoteRequest(
+                "PUT", "/v2/broadcasts/\(RemoteRequest.segment(broadcast)).json",
+                body: .form([.init(flag.rawValue, value ? "true" : "false")])),
+            baseline: broadcast)
+    }
+
+    private func share(_ share: VideoShared, _ broadcast: String) -> Delivery {
+        var fields: [RemoteRequest.Field] = [
+            .init("destination", share.destinations.joined(separator: ",")),
+            .init("broadcast_id", broadcast), .init("comment", share.text),
+        ]
+        if share.hasTo { fields.append(.init("to", share.to)) }
+        return Delivery(
+            safety: .once,
+            request: RemoteRequest("POST", "/v2/socializations.json", body: .form(fields)))
+    }
+
+    package func confirm(
+        _ response: RemoteResponse, _ delivery: Delivery, of intent: Intent,
+        _ account: RemoteAccount
+    ) throws(SyncFailure) -> Confirmation {
+        let answer = try Self.object(response)
+        guard case .form(let fields) = delivery.request.body, let field = fields.first,
+            let flag = Flag(rawValue: field.name)
+        else { return Confirmation(remoteID: Self.text(answer, "_id", "id") ?? "") }
+        return try confirm(
+            flag, field.value == "true", delivery.baseline, answer, response, intent)
+    }
+
+    /// What the remote shows behind a change of a flag: its answer where that has the flag, else that the
+    /// flag was taken, as of the answer's date.
+    private func confirm(
+        _ flag: Flag, _ value: Bool, _ broadcast: String, _ answer: JSONValue,
+        _ response: RemoteResponse, _ intent: Intent
+    ) throws(SyncFailure) -> Confirmation {
+        do {
+            if let sighting = try? BroadcastReceived(
+                shelby: JSONElement(answer, at: "$")), sighting.broadcast == broadcast,
+                let shown = flag.value(in: sighting)
+            {
+                guard shown == value else {
+                    throw SyncFailure(.remoteError, "Shelby took the change and did not make it")
+                }
+                return Confirmation(
+                    remoteID: broadcast, remoteVersion: sighting.remoteVersion ?? 0,
+                    sightings: [
+                        try ProposedEvent(sighting: sighting, observedAt: response.date)
+                    ])
+            }
+            var sighting = BroadcastReceived()
+            sighting.broadcast = broadcast
+            sighting.video = String(intent.key.name)
+            flag.set(value, in: &sighting)
+            // A date has seconds only, and the change may lie in their last millisecond.
+            let time = response.date.map { $0 + 999 } ?? Int64(intent.event.stamp.milliseconds)
+            sighting.updatedAt = Google_Protobuf_Timestamp(milliseconds: time)
+            return Confirmation(
+                remoteID: broadcast, remoteVersion: UInt64(max(0, time)),
+                sightings: [try ProposedEvent(sighting: sighting, observedAt: response.date)])
+        } catch let failure as SyncFailure {
+            throw failure
+        } catch {
+            throw SyncFailure(.remoteError, "what Shelby shows cannot be recorded: \(error)")
+        }
+    }
+
+    // MARK: - Answers
+
+    /// The list that an answer is; an object is a failure, whatever the status.
+    private static func list(_ response: RemoteResponse) throws(SyncFailure) -> [JSONValue] {
+        switch try document(response) {
+        case .array(let list): return list
+        case .object(let members): throw failure(members, response)
+        default: throw SyncFailure(.remoteError, "Shelby answered neither a list nor an error")
+        }
+    }
+
+    /// The object that an answer to a write is.
+    private static func object(_ response: RemoteResponse) throws(SyncFailure) -> JSONValue {
+        let document = try document(response)
+        guard case .object(let members) = document else {
+            throw SyncFailure(.unavailable, "Shelby did not answer as its API does")
+        }
+        if members["err"] != nil { throw failure(members, response) }
+        return document
+    }
+
+    private static func document(_ response: RemoteResponse) throws(SyncFailure) -> JSONValue {
+        do {
+            return try JSONParser.parse(
+                response.body, bytesMax: IngestResource.documentBytesMax)
+        } catch {
+            // Without a document of the API's own the status is all there is.
+            throw response.failure
+                ?? SyncFailure(.unavailable, "Shelby's answer is not JSON: \(error.message)")
+        }
+    }
+
+    private static func failure(
+        _ members: [String: JSONValue], _ response: RemoteResponse
+    ) -> SyncFailure {
+        var text = "Shelby answered with an error"
+        if case .string(let message) = members["err"] { text = String(message.prefix(200)) }
+        let lower = text.lowercased()
+        let isLogin = ["not authorized", "unauthorized", "not logged in", "oauth", "access token"]
+            .contains { lower.contains($0) }
+        if isLogin || response.status == 401 {
+            return SyncFailure(.unauthorized, text, hint: "storectl login again")
+        }
+        if let failure = response.failure, failure.isTransient {
+            return SyncFailure(failure.code, text, retryAfter: failure.retryAfter)
+        }
+        return SyncFailure(.remoteError, text)
+    }
+
+    private static func text(_ value: JSONValue, _ names: String...) -> String? {
+        guard case .object(let members) = value else { return nil }
+        for name in names {
+            if case .string(let text) = members[name], !text.isEmpty { return text }
+        }
+        return nil
+    }
+
+    private static func isTrue(_ value: JSONValue, _ name: String) -> Bool {
+        guard case .object(let members) = value else { return false }
+        switch members[name] {
+        case .bool(let flag): return flag
+        case .number(let number): return number != "0"
+        default: return false
+        }
+    }
+}
+
+extension ShelbyConnector.Flag {
+    fileprivate func value(in sighting: BroadcastReceived) -> Bool? {
+        switch self {
+        case .watchLater: sighting.hasWatchLater ? sighting.watchLater : nil
+        case .liked: sighting.hasLiked ? sighting.liked : nil
+        case .watched: sighting.hasWatched ? sighting.watched : nil
+        }
+    }
+
+    fileprivate func set(_ value: Bool, in sighting: inout BroadcastReceived) {
+        switch self {
+        case .watchLater: sighting.watchLater = value
+        case .liked: sighting.liked = value
+        case .watched: sighting.watched = value
+        }
+    }
+}

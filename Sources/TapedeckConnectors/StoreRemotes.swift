@@ -1,0 +1,350 @@
+internal import Foundation
+public import TapedeckLog
+public import TapedeckModel
+public import TapedeckProjections
+public import TapedeckSync
+public import TapedeckVideo
+
+/// The remote systems of one open store: connecting them, logging in, syncing, and what waits.
+///
+/// ```swift
+/// let store = try TapedeckStore.open(directory, projections: VideoProjections.standard.all + Connectors.projections)
+/// let remotes = StoreRemotes(store.log, store.projections)
+/// try remotes.add("home", system: "shelby", url: "https://api.example.org")
+/// try await remotes.logIn("home", RemoteCredentials(user: "ada@example.org", password: password))
+/// let report = try await remotes.sync("home")
+/// ```
+///
+/// The store has to keep `Connectors.projections`. Which remotes there are stands in the log and is the
+/// same on all of the user's devices; logins are each device's own, in files beside the log. Errors are
+/// `SyncError`, `LogError` and `ProjectionError`.
+public struct StoreRemotes: Sendable {
+    private let log: EventLog
+    private let runner: ProjectionRunner
+    private let projections: VideoProjections
+    private let logins: LoginFiles
+
+    /// Works on a store that is open.
+    public init(
+        _ log: EventLog, _ runner: ProjectionRunner, projections: VideoProjections = .standard
+    ) {
+        self.log = log
+        self.runner = runner
+        self.projections = projections
+        logins = LoginFiles(store: log.directory.path)
+    }
+
+    // MARK: - Which there are
+
+    /// Every remote, by name.
+    @available(*, noasync)
+    public func all() throws -> [Remote] {
+        try runner.read([Remotes().name]) { try Remotes.all($0) }
+    }
+
+    /// The remote of a name; throws `.notFound`.
+    @available(*, noasync)
+    public func named(_ name: String) throws -> Remote {
+        let all = try all()
+        guard let remote = all.first(where: { $0.name == name }) else {
+            throw SyncError(
+                .notFound, "there is no remote \"\(name.prefix(80))\"",
+                hint: all.isEmpty
+                    ? "storectl remote add NAME SYSTEM URL makes one"
+                    : "there are \(all.map(\.name).joined(separator: ", "))")
+        }
+        return remote
+    }
+
+    /// Connects the store with an account of a remote system, on all of the user's devices.
+    ///
+    /// A store holds one account of a system. Adding the same name again changes its address. Throws
+    /// `SyncError`: `.usage`, `.storeExists` (another remote of that system).
+    @available(*, noasync)
+    @discardableResult
+    public func add(_ name: String, system: String, url: String) throws -> Remote {
+        let remote = try Remote(checking: name, system: system, url: url)
+        guard Connectors.systems.contains(system) else {
+            throw SyncError(
+                .usage, "there is no system \"\(system.prefix(80))\"",
+                hint: "known are \(Connectors.systems.joined(separator: ", "))")
+        }
+        for other in try all() where other.name != name || other.system != system {
+            if other.system == system {
+                throw SyncError(
+                    .conditionFailed, "the store is connected with \(system) as \(other.name)",
+                    hint:
+                        "a store holds one account of a system: use another store, or remove it first"
+                )
+            }
+            if other.name == name {
+                throw SyncError(
+                    .conditionFailed, "\(name) is a remote of \(other.system)",
+                    hint: "use another name, or storectl remote remove \(name) first")
+            }
+        }
+        var added = RemoteAdded()
+        added.name = remote.name
+        added.system = remote.system
+        added.url = remote.url
+        try log.record([try ProposedEvent(added)])
+        return remote
+    }
+
+    /// Ends a connection, on all of the user's devices; what was recorded stays.
+    ///
+    /// Throws `SyncError`: `.notFound`.
+    @available(*, noasync)
+    public func remove(_ name: String) throws {
+        let remote = try named(name)
+        var removed = RemoteRemoved()
+        removed.name = remote.name
+        try log.record([try ProposedEvent(removed)])
+        logins.remove(remote.name)
+        try RemoteRow.remove(remote.name, in: log)
+    }
+
+    /// How a remote stands, from the log alone.
+    @available(*, noasync)
+    public func status(_ remote: Remote) throws -> RemoteStatus {
+        let row = try RemoteRow.named(remote.name, in: log)
+        let login = try logins.read(remote.name)
+        var status = RemoteStatus(
+            remote: remote, hasLogin: login?.account != nil,
+            contactedAt: row.contactedAt > 0 ? row.contactedAt : nil,
+            readAt: row.readAt > 0 ? row.readAt : nil, reason: row.wait?.reason,
+            message: row.wait?.message,
+            until: row.wait.flatMap { $0.until > 0 ? $0.until : nil })
+        try outbox(of: remote) { delivery in
+            if delivery.isOver { status.ended += 1 } else { status.undelivered += 1 }
+            return true
+        }
+        return status
+    }
+
+    // MARK: - Login
+
+    /// Logs in, and keeps what is needed to do it again when the token ends.
+    ///
+    /// Throws `SyncError`: `.notFound`, `.unauthorized`, `.offline` and the other codes of a remote.
+    public func logIn(_ name: String, _ credentials: RemoteCredentials) async throws {
+        let (remote, connector) = try await offThread { try self.connector(of: name) }
+        let transport = try HTTPRemoteTransport(base: remote.url)
+        do {
+            try await logIn(remote, connector, credentials.secrets, transport)
+        } catch {
+            await transport.close()
+            throw (error as? SyncFailure).map { SyncError($0) } ?? error
+        }
+        await transport.close()
+    }
+
+    private func logIn(
+        _ remote: Remote, _ connector: any Connector, _ secrets: RemoteSecrets,
+        _ transport: HTTPRemoteTransport
+    ) async throws {
+        var answers: [RemoteResponse] = []
+        while true {
+            switch try connector.login(secrets, answers) {
+            case .send(var request, let account):
+                if let account {
+                    connector.authorize(
+                        &request, account,
+                        RequestMoment(
+                            base: remote.url, now: log.now(), nonce: .random(in: 0...(.max))))
+                }
+                answers.append(try await transport.send(request))
+            case .done(let account):
+                try logins.write(
+                    RemoteLogin(secrets: secrets, account: account), for: remote.name)
+                // What waited for the login goes on.
+                return try await offThread {
+                    var row = try RemoteRow.named(remote.name, in: log)
+                    row.wait = nil
+                    row.contactedAt = log.now()
+                    try log.setSyncRows([row.row])
+                }
+            }
+        }
+    }
+
+    // MARK: - Sync
+
+    /// Reads what the remote has and delivers what the user wants of it.
+    ///
+    /// - Parameters:
+    ///   - isLive: whether to go on until the task is cancelled.
+    ///   - progress: told of each step, on some thread.
+    ///
+    /// What the remote made impossible is in the report's `failure`; nothing is lost by it. Throws
+    /// `SyncError`: `.notFound`, `.unauthorized` (nobody has logged in), `.busy` (another process syncs
+    /// with the remote for this store); `LogError` where the store fails.
+    public func sync(
+        _ name: String, isLive: Bool = false,
+        progress: (@Sendable (RemoteReport) -> Void)? = nil
+    ) async throws -> RemoteReport {
+        let engine = try await offThread { try self.engine(name, isLive: isLive) }
+        return try await withTaskCancellationHandler {
+            try await engine.run(progress: progress)
+        } onCancel: {
+            engine.stop()
+        }
+    }
+
+    @available(*, noasync)
+    private func engine(_ name: String, isLive: Bool) throws -> RemoteEngine {
+        let (remote, connector) = try connector(of: name)
+        let session = try RemoteSession(
+            log, remote, connector, runner, outboxes: Connectors.outboxes, logins: logins,
+            options: RemoteSession.Options(
+                isLive: isLive, failuresMax: isLive ? 0 : 3,
+                // Somebody is looking: a remote that is back is noticed soon.
+                backoffMax: isLive ? 30_000 : 4_000),
+            boot: { RemoteSession.systemBoot() })
+        return try RemoteEngine(
+            session, try HTTPRemoteTransport(base: remote.url), store: log.directory.path)
+    }
+
+    // MARK: - The outbox
+
+    /// Calls `body` with each intent that is not done at a remote, until it returns false.
+    @available(*, noasync)
+    public func outbox(of remote: Remote, _ body: (RemoteDelivery) throws -> Bool) throws {
+        guard let connector = Connectors.named(remote.system, projections: projections) else {
+            return
+        }
+        try remoteOutbox(remote, connector).forEach { delivery, _, _ in try body(delivery) }
+    }
+
+    /// Wants an intent tried again that was refused or of which nobody knows, or that waits.
+    ///
+    /// Throws `SyncError` with `.notFound` where no outbox has it.
+    @available(*, noasync)
+    public func retry(_ event: EventID) throws -> RemoteDelivery {
+        try record(.retried, of: event)
+    }
+
+    /// Gives an intent up: it is delivered no more, and its event stays.
+    ///
+    /// Throws `SyncError` with `.notFound` where no outbox has it.
+    @available(*, noasync)
+    public func drop(_ event: EventID) throws -> RemoteDelivery {
+        try record(.dropped, of: event)
+    }
+
+    /// What has become of an intent at the remotes whose outboxes still have it.
+    @available(*, noasync)
+    public func deliveries(of event: EventID) throws -> [RemoteDelivery] {
+        var found: [RemoteDelivery] = []
+        for remote in try all() {
+            try outbox(of: remote) { delivery in
+                if delivery.event.id == event { found.append(delivery) }
+                return true
+            }
+        }
+        return found
+    }
+
+    @available(*, noasync)
+    private func record(
+        _ kind: OutcomeRecorded.Kind, of event: EventID
+    ) throws -> RemoteDelivery {
+        for remote in try all() {
+            guard let connector = Connectors.named(remote.system, projections: projections) else {
+                continue
+            }
+            let outbox = try remoteOutbox(remote, connector)
+            var found: (RemoteDelivery, Tag)?
+            try outbox.forEach { delivery, _, key in
+                guard delivery.event.id == event else { return true }
+                found = (delivery, key)
+                return false
+            }
+            if let (delivery, key) = found {
+                try outbox.record(kind, delivery, key: key)
+                return delivery
+            }
+        }
+        throw SyncError(
+            .notFound, "no remote's outbox has the event \(event)", hint: "storectl outbox lists it"
+        )
+    }
+
+    @available(*, noasync)
+    private func remoteOutbox(
+        _ remote: Remote, _ connector: any Connector
+    ) throws -> RemoteOutbox {
+        try RemoteOutbox(
+            log, remote, connector, runner, outboxes: Connectors.outboxes,
+            account: try logins.read(remote.name)?.account)
+    }
+
+    @available(*, noasync)
+    private func connector(of name: String) throws -> (Remote, any Connector) {
+        let remote = try named(name)
+        guard let connector = Connectors.named(remote.system, projections: projections) else {
+            throw SyncError(
+                .usage, "this program does not know the system \(remote.system) of \(name)",
+                hint: "use a newer one")
+        }
+        return (remote, connector)
+    }
+
+    /// Runs what blocks beside the tasks' threads.
+    private func offThread<R: Sendable>(
+        _ body: @escaping @Sendable () throws -> R
+    ) async throws -> R {
+        try await withCheckedThrowingContinuation { waiting in
+            DispatchQueue.global(qos: .userInitiated).async {
+                waiting.resume(with: Result(catching: body))
+            }
+        }
+    }
+}
+
+/// What a user logs in with. It is never in the log, in an error or on a command line.
+public struct RemoteCredentials: Sendable {
+    let secrets: RemoteSecrets
+
+    /// A name and a password.
+    public init(user: String, password: String) {
+        secrets = RemoteSecrets(user: user, password: password)
+    }
+
+    /// A token of OAuth and its secret, with what the remote knows this program by.
+    public init(
+        token: String, secret: String, consumerKey: String? = nil, consumerSecret: String? = nil
+    ) {
+        var secrets = RemoteSecrets(token: token, tokenSecret: secret)
+        secrets.consumerKey = consumerKey
+        secrets.consumerSecret = consumerSecret
+        self.secrets = secrets
+    }
+}
+
+/// How a store stands with a remote.
+public struct RemoteStatus: Sendable {
+    /// Which.
+    public var remote: Remote
+    /// Whether this device has logged in.
+    public var hasLogin: Bool
+    /// When it answered last, in Unix milliseconds; nil for never.
+    public var contactedAt: UInt64?
+    /// When everything was read last, in Unix milliseconds; nil for never.
+    public var readAt: UInt64?
+    /// Why the last sync ended early.
+    public var reason: ErrorCode?
+    /// The same for people.
+    public var message: String?
+    /// When it is tried again, in Unix milliseconds; nil where that takes something else.
+    public var until: UInt64?
+    /// Intents that are to be delivered.
+    public var undelivered = 0
+    /// Intents that were refused, or of which nobody knows.
+    public var ended = 0
+
+    /// Whether everything that is wanted is done, and has been asked for.
+    public var isUpToDate: Bool {
+        readAt != nil && reason == nil && undelivered == 0 && ended == 0
+    }
+}

@@ -1,0 +1,179 @@
+internal import AsyncHTTPClient
+internal import Foundation
+internal import NIOCore
+internal import Synchronization
+internal import TapedeckModel
+
+/// The way to a remote.
+package protocol RemoteTransport: Sendable {
+    /// Sends a request and returns the answer, whatever its status.
+    ///
+    /// Throws `SyncFailure` with `.offline` where there is none; `isUnsent` where it never left.
+    func send(_ request: RemoteRequest) async throws(SyncFailure) -> RemoteResponse
+
+    func close() async
+}
+
+/// The way to a remote over HTTP.
+package struct HTTPRemoteTransport: RemoteTransport {
+    private static let connectTimeout = TimeAmount.seconds(5)
+    /// How long an answer may take; below `Custody.margin`.
+    private static let requestTimeout = TimeAmount.seconds(60)
+    private static let answerBytesMax = 64 << 20
+    private static let chunkBytes = 256 << 10
+
+    private let base: String
+    private let client: HTTPClient
+
+    /// - Parameter base: the remote's address.
+    ///
+    /// Throws `SyncError` with `.usage`.
+    package init(base: String) throws(SyncError) {
+        self.base = try HTTPAddress(base).base
+        var configuration = HTTPClient.Configuration()
+        configuration.timeout = .init(
+            connect: HTTPRemoteTransport.connectTimeout, read: HTTPRemoteTransport.requestTimeout)
+        configuration.redirectConfiguration = .disallow
+        // A request that may have arrived is never sent a second time behind the session's back.
+        configuration.connectionPool.retryConnectionEstablishment = false
+        configuration.connectionPool.idleTimeout = .seconds(5)
+        client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+    }
+
+    package func close() async { try? await client.shutdown() }
+
+    package func send(_ request: RemoteRequest) async throws(SyncFailure) -> RemoteResponse {
+        let prepared = try prepare(request)
+        do {
+            let response = try await client.execute(
+                prepared, timeout: HTTPRemoteTransport.requestTimeout)
+            let body = try await response.body.collect(upTo: HTTPRemoteTransport.answerBytesMax)
+            return RemoteResponse(
+                status: Int(response.status.code),
+                headers: response.headers.map { RemoteRequest.Field($0.name, $0.value) },
+                body: [UInt8](body.readableBytesView))
+        } catch {
+            throw HTTPRemoteTransport.failure(error)
+        }
+    }
+
+    private func prepare(_ request: RemoteRequest) throws(SyncFailure) -> HTTPClientRequest {
+        var url = base + request.path
+        if !request.query.isEmpty { url += "?" + RemoteRequest.encoded(request.query) }
+        var prepared = HTTPClientRequest(url: url)
+        prepared.method = .RAW(value: request.method)
+        prepared.headers.add(name: "Accept", value: "application/json")
+        prepared.headers.add(name: "User-Agent", value: "Tapedeck")
+        for field in request.headers { prepared.headers.add(name: field.name, value: field.value) }
+        switch request.body {
+        case .none: break
+        case .form(let fields):
+            prepared.headers.add(
+                name: "Content-Type", value: "application/x-www-form-urlencoded")
+            prepared.body = .bytes(ByteBuffer(string: RemoteRequest.encoded(fields)))
+        case .json(let bytes):
+            prepared.headers.add(name: "Content-Type", value: "application/json")
+            prepared.body = .bytes(ByteBuffer(bytes: bytes))
+        case .parts(let parts):
+            let multipart = try MultipartBody(parts)
+            prepared.headers.add(
+                name: "Content-Type", value: "multipart/form-data; boundary=\(multipart.boundary)")
+            prepared.body = .stream(
+                multipart.chunks(of: HTTPRemoteTransport.chunkBytes),
+                length: .known(Int64(multipart.byteCount)))
+        }
+        return prepared
+    }
+
+    private static func failure(_ error: any Error) -> SyncFailure {
+        if let failure = error as? SyncFailure { return failure }
+        var failure: SyncFailure
+        switch error {
+        case let error as IOError:
+            failure = SyncFailure(
+                .offline,
+                "the remote cannot be reached: \(String(cString: strerror(error.errnoCode)))",
+                hint: "see that the address is right")
+            failure.isUnsent = [ECONNREFUSED, EHOSTUNREACH, ENETUNREACH].contains(error.errnoCode)
+        case let error as HTTPClientError:
+            failure = SyncFailure(.offline, "the remote cannot be reached: \(error)")
+            failure.isUnsent = error == .connectTimeout
+        default:
+            failure = SyncFailure(.offline, "the remote cannot be reached: \(error)")
+            let text = String(describing: type(of: error))
+            // No connection came about, to any of the host's addresses.
+            failure.isUnsent = text == "NIOConnectionError" || text == "NWPOSIXError"
+        }
+        return failure
+    }
+}
+
+/// Files as the parts of a form, streamed.
+private struct MultipartBody {
+    let boundary = "tapedeck-" + UUID().uuidString
+    let byteCount: Int
+    private let pieces: [Piece]
+
+    private enum Piece {
+        case bytes([UInt8])
+        case file(String, count: Int)
+    }
+
+    init(_ parts: [RemoteRequest.Part]) throws(SyncFailure) {
+        var pieces: [Piece] = []
+        var total = 0
+        func add(_ text: String) {
+            pieces.append(.bytes(Array(text.utf8)))
+            total += text.utf8.count
+        }
+        for part in parts {
+            var status = stat()
+            guard stat(part.path, &status) == 0 else {
+                throw SyncFailure(.notFound, "the file of \(part.name) is not there")
+            }
+            add(
+                "--\(boundary)\r\nContent-Disposition: form-data; name=\"\(part.name)\";"
+                    + " filename=\"\(part.fileName)\"\r\nContent-Type: \(part.contentType)\r\n\r\n")
+            pieces.append(.file(part.path, count: Int(status.st_size)))
+            total += Int(status.st_size)
+            add("\r\n")
+        }
+        add("--\(boundary)--\r\n")
+        self.pieces = pieces
+        byteCount = total
+    }
+
+    func chunks(of size: Int) -> AsyncThrowingStream<ByteBuffer, any Error> {
+        let source = Mutex(Source(rest: pieces[...]))
+        return AsyncThrowingStream { try source.withLock { try $0.next(size) } }
+    }
+
+    private struct Source {
+        var rest: ArraySlice<Piece>
+        var file: (handle: FileHandle, left: Int)?
+
+        mutating func next(_ size: Int) throws -> ByteBuffer? {
+            while true {
+                if let open = file {
+                    let data = try open.handle.read(upToCount: min(size, open.left)) ?? Data()
+                    guard !data.isEmpty || open.left == 0 else {
+                        throw SyncFailure(.inputOutput, "a file became shorter while it was sent")
+                    }
+                    file = open.left > data.count ? (open.handle, open.left - data.count) : nil
+                    if file == nil { try open.handle.close() }
+                    if !data.isEmpty { return ByteBuffer(bytes: data) }
+                    continue
+                }
+                switch rest.popFirst() {
+                case nil: return nil
+                case .bytes(let bytes): return ByteBuffer(bytes: bytes)
+                case .file(let path, let count):
+                    guard let handle = FileHandle(forReadingAtPath: path) else {
+                        throw SyncFailure(.notFound, "a file to be sent is not there any more")
+                    }
+                    file = (handle, count)
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,126 @@
+internal import Foundation
+internal import TapedeckModel
+
+/// What the user proves who they are with. It is never in the log, in an error or in argv.
+package struct RemoteSecrets: Codable, Hashable, Sendable {
+    /// A user name or an e-mail address.
+    package var user: String
+    package var password: String
+    /// A token that was got elsewhere; then there is no password.
+    package var token: String?
+    package var tokenSecret: String?
+    /// What the remote knows this program by, where it wants that.
+    package var consumerKey: String?
+    package var consumerSecret: String?
+
+    package init(
+        user: String = "", password: String = "", token: String? = nil, tokenSecret: String? = nil
+    ) {
+        self.user = user
+        self.password = password
+        self.token = token
+        self.tokenSecret = tokenSecret
+    }
+}
+
+/// A login at a remote: what requests carry, and whose account it is.
+package struct RemoteAccount: Codable, Hashable, Sendable {
+    /// The remote's id of the user.
+    package var user: String
+    package var token: String
+    package var tokenSecret: String?
+    /// When the token ends, in Unix milliseconds; nil where the remote does not say.
+    package var expiresAt: UInt64?
+    /// What else the login brought, such as the user's channel.
+    package var details: [String: String]
+
+    package init(
+        user: String, token: String, tokenSecret: String? = nil, expiresAt: UInt64? = nil,
+        details: [String: String] = [:]
+    ) {
+        self.user = user
+        self.token = token
+        self.tokenSecret = tokenSecret
+        self.expiresAt = expiresAt
+        self.details = details
+    }
+}
+
+/// What is kept of a login: the secrets, by which an ended token is replaced, and the account.
+package struct RemoteLogin: Codable, Hashable, Sendable {
+    package var secrets: RemoteSecrets
+    package var account: RemoteAccount?
+
+    package init(secrets: RemoteSecrets, account: RemoteAccount? = nil) {
+        self.secrets = secrets
+        self.account = account
+    }
+}
+
+/// Where logins are kept: beside the log and never in it, each in a file that only its owner can read.
+package struct LoginFiles: Sendable {
+    /// The directory in a store's own.
+    package static let directoryName = "logins"
+    private static let bytesMax = 64 << 10
+
+    private let directory: String
+
+    package init(store: String) { directory = store + "/" + LoginFiles.directoryName }
+
+    private func path(_ remote: String) -> String { "\(directory)/\(remote).json" }
+
+    /// The login of a remote; nil where there is none.
+    package func read(_ remote: String) throws(SyncError) -> RemoteLogin? {
+        guard let bytes = FileManager.default.contents(atPath: path(remote)) else {
+            guard !FileManager.default.fileExists(atPath: path(remote)) else {
+                throw SyncError(.accessDenied, "the login in \(path(remote)) cannot be read")
+            }
+            return nil
+        }
+        guard bytes.count <= LoginFiles.bytesMax,
+            let login = try? JSONDecoder().decode(RemoteLogin.self, from: bytes)
+        else {
+            throw SyncError(
+                .damaged, "\(path(remote)) does not hold a login",
+                hint: "storectl login writes it anew")
+        }
+        return login
+    }
+
+    /// Writes a login, all of it or nothing.
+    package func write(_ login: RemoteLogin, for remote: String) throws(SyncError) {
+        do {
+            try FileManager.default.createDirectory(
+                atPath: directory, withIntermediateDirectories: true,
+                attributes: [.posixPermissions: 0o700])
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.sortedKeys, .prettyPrinted]
+            try replace(path(remote), with: encoder.encode(login))
+        } catch let error as SyncError {
+            throw error
+        } catch {
+            throw SyncError(.inputOutput, "the login cannot be written: \(error)", cause: error)
+        }
+    }
+
+    /// Forgets a login; one that is not there is no error.
+    package func remove(_ remote: String) { unlink(path(remote)) }
+
+    private func replace(_ path: String, with bytes: Data) throws(SyncError) {
+        let draft = path + ".new"
+        unlink(draft)
+        let file = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard file >= 0 else {
+            throw SyncError(
+                .accessDenied, "\(draft) cannot be written: \(String(cString: strerror(errno)))")
+        }
+        let count = bytes.withUnsafeBytes { Foundation.write(file, $0.baseAddress, $0.count) }
+        let isWritten = count == bytes.count && fsync(file) == 0
+        let isClosed = close(file) == 0
+        guard isWritten, isClosed, rename(draft, path) == 0 else {
+            throw SyncError(
+                errno == ENOSPC ? .diskFull : .inputOutput,
+                "\(path) cannot be written: \(String(cString: strerror(errno)))")
+        }
+    }
+}

@@ -1,0 +1,206 @@
+internal import Dispatch
+internal import Foundation
+internal import Synchronization
+internal import TapedeckLog
+internal import TapedeckModel
+
+/// Drives one `RemoteSession`: does the input and output, and the waiting.
+///
+/// One engine at a time speaks with a remote for a store, in whatever process: two would deliver
+/// everything twice. An engine runs once.
+package final class RemoteEngine: Sendable {
+    private let box: RemoteSessionBox
+    private let transport: any RemoteTransport
+    private let lock: RemoteLock
+    private let state = Mutex((isStopped: false, task: Task<Void, Never>?.none))
+    private let signals: AsyncStream<Void>
+    private let signal: AsyncStream<Void>.Continuation
+
+    /// Makes an engine of a session.
+    ///
+    /// Throws `SyncError`: `.busy` where another one speaks with the remote for this store.
+    package init(
+        _ session: RemoteSession, _ transport: any RemoteTransport, store: String
+    ) throws(SyncError) {
+        lock = try RemoteLock(store: store, session.remote.name)
+        box = RemoteSessionBox(session)
+        self.transport = transport
+        (signals, signal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
+
+    /// Ends `run` soon; a request that is under way is given up, and asked for in the next sync.
+    package func stop() {
+        let task = state.withLock { state in
+            state.isStopped = true
+            return state.task
+        }
+        task?.cancel()
+        signal.yield()
+    }
+
+    /// Runs the session to its end.
+    package func run(
+        progress: (@Sendable (RemoteReport) -> Void)? = nil
+    ) async throws -> RemoteReport {
+        let log = box.log
+        let observer = log.observeCommits { [signal] _ in signal.yield() }
+        defer { log.stopObserving(observer) }
+        do {
+            let report = try await drive(progress)
+            await transport.close()
+            return report
+        } catch {
+            await transport.close()
+            throw error
+        }
+    }
+
+    private func drive(
+        _ progress: (@Sendable (RemoteReport) -> Void)?
+    ) async throws -> RemoteReport {
+        var step = try await box.perform { try $0.begin() }
+        while true {
+            if let progress { progress(try await box.read { $0.report }) }
+            if case .end = step {
+            } else if state.withLock(\.isStopped) || Task.isCancelled {
+                step = try await box.perform { try $0.stop() }
+            }
+            switch step {
+            case .send(let request):
+                switch await answer(to: request) {
+                case .success(let response):
+                    step = try await box.perform { try $0.answered(response) }
+                case .failure(let failure):
+                    step = try await box.perform { try $0.failed(failure) }
+                }
+            case .wait(let wait):
+                await pause(until: wait.until, orSignal: false)
+                step = try await box.perform { try $0.woken() }
+            case .idle(let until):
+                await pause(until: until, orSignal: true)
+                step = try await box.perform { try $0.woken() }
+            case .end: return try await box.read { $0.report }
+            }
+        }
+    }
+
+    private func answer(
+        to request: RemoteRequest
+    ) async -> Result<RemoteResponse, SyncFailure> {
+        let transport = transport
+        let result = Mutex<Result<RemoteResponse, SyncFailure>?>(nil)
+        await cancellable {
+            let answer: Result<RemoteResponse, SyncFailure>
+            do throws(SyncFailure) {
+                answer = .success(try await transport.send(request))
+            } catch {
+                answer = .failure(error)
+            }
+            result.withLock { $0 = answer }
+        }
+        return result.withLock { $0 } ?? .failure(SyncFailure(.offline, "it was to end"))
+    }
+
+    /// Waits until a time, or until the log changes.
+    private func pause(until: UInt64, orSignal: Bool) async {
+        let now = box.log.now()
+        let wait = until > now ? min(until - now, RemoteEngine.pauseMax) : 0
+        let signals = signals
+        await cancellable {
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask { try? await Task.sleep(for: .milliseconds(wait)) }
+                if orSignal {
+                    group.addTask {
+                        for await _ in signals { return }
+                    }
+                }
+                await group.next()
+                group.cancelAll()
+            }
+        }
+    }
+
+    /// However long a wait is, the clock is looked at again: it may have been set.
+    private static let pauseMax: UInt64 = 60_000
+
+    private func cancellable(_ body: @escaping @Sendable () async -> Void) async {
+        let task = Task(operation: body)
+        let isStopped = state.withLock { state in
+            state.task = task
+            return state.isStopped
+        }
+        if isStopped { task.cancel() }
+        await withTaskCancellationHandler {
+            await task.value
+        } onCancel: {
+            task.cancel()
+        }
+        state.withLock { $0.task = nil }
+    }
+}
+
+/// Keeps a session on one queue.
+private final class RemoteSessionBox: @unchecked Sendable {
+    // Touched on `queue` only.
+    private var session: RemoteSession
+    private let queue = DispatchQueue(label: "tapedeck.remote")
+    let log: EventLog
+
+    init(_ session: RemoteSession) {
+        self.session = session
+        log = session.log
+    }
+
+    func perform(
+        _ body: @escaping @Sendable (inout RemoteSession) throws -> RemoteSession.Step
+    ) async throws -> RemoteSession.Step {
+        try await withCheckedThrowingContinuation { waiting in
+            queue.async { waiting.resume(with: Result { try body(&self.session) }) }
+        }
+    }
+
+    func read<R: Sendable>(
+        _ body: @escaping @Sendable (RemoteSession) throws -> R
+    ) async throws -> R {
+        try await withCheckedThrowingContinuation { waiting in
+            queue.async { waiting.resume(with: Result { try body(self.session) }) }
+        }
+    }
+}
+
+/// Held by the one process that speaks with a remote for a store; the system lets go of it when the
+/// process ends, however that is.
+private final class RemoteLock: Sendable {
+    private let file: Int32
+
+    init(store: String, _ remote: String) throws(SyncError) {
+        let path = "\(store)/\(LoginFiles.directoryName)/\(remote).lock"
+        file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        guard file >= 0 else {
+            throw SyncError(
+                .accessDenied, "\(path) cannot be opened: \(String(cString: strerror(errno)))")
+        }
+        guard flock(file, LOCK_EX | LOCK_NB) == 0 else {
+            _ = close(file)
+            throw SyncError(
+                .busy, "another process is syncing with \(remote)",
+                hint: "wait for it, or end it")
+        }
+    }
+
+    deinit { _ = close(file) }
+}
+
+extension RemoteSession {
+    /// This boot of the machine and its continuous milliseconds, sleep included.
+    package static func systemBoot() -> (name: String, milliseconds: UInt64) {
+        var time = timespec()
+        #if os(Linux)
+            clock_gettime(CLOCK_BOOTTIME, &time)
+        #else
+            clock_gettime(CLOCK_MONOTONIC, &time)
+        #endif
+        let milliseconds = UInt64(time.tv_sec) * 1_000 + UInt64(time.tv_nsec) / 1_000_000
+        return (StoreDirectory.bootID, milliseconds)
+    }
+}

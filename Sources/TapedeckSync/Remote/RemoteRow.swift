@@ -1,0 +1,130 @@
+package import TapedeckLog
+internal import TapedeckModel
+
+/// What a device remembers of a remote: a row of the log, written together with what it speaks of.
+package struct RemoteRow: Hashable, Sendable {
+    /// The remote's name.
+    package var name: String
+    /// When it answered last, in Unix milliseconds; 0 for never.
+    package var contactedAt: UInt64 = 0
+    /// When everything had been read last; 0 for never.
+    package var readAt: UInt64 = 0
+    /// Why it is waited for, if it is.
+    package var wait: SyncWait?
+    /// Failures in a row.
+    package var failures: UInt32 = 0
+
+    package init(name: String) { self.name = name }
+
+    private static let version: UInt8 = 1
+    private static let prefix = "remote/"
+
+    private static func key(_ name: String) -> String { prefix + name }
+
+    /// The row that holds it.
+    package var row: SyncRow {
+        var bytes: [UInt8] = [RemoteRow.version]
+        bytes.appendLittleEndian(contactedAt)
+        bytes.appendLittleEndian(readAt)
+        bytes.appendLittleEndian(failures)
+        RemoteRow.append(wait, to: &bytes)
+        return SyncRow(RemoteRow.key(name), bytes)
+    }
+
+    /// What is remembered of a remote; a fresh start where nothing is.
+    @available(*, noasync)
+    package static func named(_ name: String, in log: EventLog) throws(LogError) -> RemoteRow {
+        var row = RemoteRow(name: name)
+        guard let value = try log.syncRow(key(name)) else { return row }
+        value.withUnsafeBytes { bytes in
+            var reader = ByteReader(bytes)
+            guard reader.littleEndian(UInt8.self) == version,
+                let contactedAt = reader.littleEndian(UInt64.self),
+                let readAt = reader.littleEndian(UInt64.self),
+                let failures = reader.littleEndian(UInt32.self),
+                let wait = read(&reader)
+            else { return }
+            (row.contactedAt, row.readAt, row.failures) = (contactedAt, readAt, failures)
+            row.wait = wait
+        }
+        return row
+    }
+
+    /// Removes all that is remembered of a remote.
+    @available(*, noasync)
+    package static func remove(_ name: String, in log: EventLog) throws(LogError) {
+        var rows = try log.syncRows(prefix: key(name) + "/").map { SyncRow($0.name, nil) }
+        rows.append(SyncRow(key(name), nil))
+        try log.setSyncRows(rows)
+    }
+
+    // MARK: - Feeds and lanes
+
+    /// Says that a feed has been read to its end, with nothing new on the way.
+    static func complete(_ remote: String, feed: String) -> SyncRow {
+        SyncRow("\(key(remote))/feed/\(Digest16(hashing: Array(feed.utf8)).text)", [1])
+    }
+
+    /// Whether a feed has once been read to its end.
+    @available(*, noasync)
+    static func isComplete(
+        _ remote: String, feed: String, in log: EventLog
+    ) throws(LogError) -> Bool {
+        try log.syncRow(complete(remote, feed: feed).name) != nil
+    }
+
+    /// Why a lane is waited for; nil removes it.
+    static func lane(_ remote: String, _ lane: String, _ wait: LaneWait?) -> SyncRow {
+        let name = "\(key(remote))/lane/\(Digest16(hashing: Array(lane.utf8)).text)"
+        guard let wait else { return SyncRow(name, nil) }
+        var bytes: [UInt8] = []
+        bytes.appendLittleEndian(wait.failures)
+        append(wait.wait, to: &bytes)
+        return SyncRow(name, bytes)
+    }
+
+    @available(*, noasync)
+    static func lane(
+        _ remote: String, _ lane: String, in log: EventLog
+    ) throws(LogError) -> LaneWait? {
+        guard let value = try log.syncRow(RemoteRow.lane(remote, lane, nil).name) else {
+            return nil
+        }
+        return value.withUnsafeBytes { bytes in
+            var reader = ByteReader(bytes)
+            guard let failures = reader.littleEndian(UInt32.self), let wait = read(&reader),
+                let wait
+            else { return nil }
+            return LaneWait(failures: failures, wait: wait)
+        }
+    }
+
+    private static func append(_ wait: SyncWait?, to bytes: inout [UInt8]) {
+        bytes.append(wait == nil ? 0 : 1)
+        guard let wait else { return }
+        bytes.appendPrefixed(wait.reason.rawValue)
+        bytes.appendPrefixed(wait.message)
+        bytes.appendLittleEndian(wait.until)
+    }
+
+    /// The wait that `append` wrote; the outer nil says that the bytes are none.
+    private static func read(_ reader: inout ByteReader) -> SyncWait?? {
+        guard let isThere = reader.littleEndian(UInt8.self) else { return nil }
+        guard isThere == 1 else { return .some(nil) }
+        guard let reason = reader.prefixedString(), let message = reader.prefixedString(),
+            let until = reader.littleEndian(UInt64.self)
+        else { return nil }
+        return .some(SyncWait(reason: ErrorCode(rawValue: reason), message: message, until: until))
+    }
+}
+
+/// Why one lane waits while others go on, and after how many failures.
+struct LaneWait: Hashable {
+    var failures: UInt32
+    var wait: SyncWait
+}
+
+extension Digest16 {
+    /// 32 hexadecimal digits.
+    fileprivate var text: String { OriginID(high: high, low: low).description }
+}

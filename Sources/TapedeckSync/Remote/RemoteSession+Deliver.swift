@@ -1,0 +1,338 @@
+internal import TapedeckLog
+internal import TapedeckModel
+internal import TapedeckProjections
+
+extension RemoteSession {
+    /// How far the delivering is: one pass over the outbox after another, until one does nothing.
+    struct Delivering {
+        /// The outboxes of this pass that are through; the one behind them is at `after`.
+        fileprivate var outbox = 0
+        fileprivate var after: [UInt8]?
+        fileprivate var hasDone = false
+        /// Lanes in which an earlier intent waits.
+        fileprivate var blocked: Set<Tag> = []
+        fileprivate var queue: [Intent] = []
+        /// When the first wait ends.
+        var soonest: UInt64?
+
+        fileprivate mutating func waits(until: UInt64) {
+            soonest = min(soonest ?? .max, until)
+        }
+    }
+
+    /// How many rows of an outbox are looked at in one transaction.
+    private static let rowsPerPass = 200
+
+    /// The next request of a delivery; nil where nothing can be delivered now.
+    mutating func nextDelivery(
+        _ account: RemoteAccount
+    ) throws -> (RemoteRequest, Pending)? {
+        while true {
+            while !delivering.queue.isEmpty {
+                let intent = delivering.queue.removeFirst()
+                if delivering.blocked.contains(intent.key) { continue }
+                if let request = try step(intent, account) {
+                    delivering.hasDone = true
+                    return request
+                }
+            }
+            guard try refill() else {
+                guard delivering.hasDone else { return nil }
+                let soonest = delivering.soonest
+                delivering = Delivering()
+                delivering.soonest = soonest
+                continue
+            }
+        }
+    }
+
+    /// Takes further intents out of the outboxes; false where there are no more.
+    private mutating func refill() throws -> Bool {
+        let limit = RemoteSession.rowsPerPass
+        while delivering.outbox <= outboxes.count {
+            let (number, after) = (delivering.outbox, delivering.after)
+            let connector = connector
+            var last: [UInt8]?
+            if number == outboxes.count {
+                let found = try runner.read(connector.lookups.map(\.name)) {
+                    try connector.derived($0, after: after, limit: limit)
+                }
+                last = found.count < limit ? nil : found.last?.row
+                delivering.queue = try found.compactMap { found in
+                    try log.event(found.event).map {
+                        Intent($0, key: found.key, isDerived: true)
+                    }
+                }
+            } else {
+                let outbox = outboxes[number]
+                let rows = try runner.read([outbox.name]) {
+                    try OutboxRow.page(of: outbox, $0, after: after, limit: limit)
+                }
+                last = rows.count < limit ? nil : rows.last?.row
+                delivering.queue = try rows.compactMap { row in
+                    // What followed from a rule is listed by the connector.
+                    guard !row.item.isDerived, row.item.end == nil,
+                        let event = try log.event(row.item.event)
+                    else { return nil }
+                    return Intent(event, key: row.key)
+                }
+            }
+            delivering.after = last
+            if last == nil { delivering.outbox += 1 }
+            if !delivering.queue.isEmpty { return true }
+        }
+        return false
+    }
+
+    /// What is known of an intent now; nil where it has ended.
+    func item(of intent: Intent) throws -> (item: OutboxItem, taken: Set<String>)? {
+        guard let outbox = outboxes.first(where: { $0.tagKind == intent.key.kind }) else {
+            return nil
+        }
+        let state =
+            try runner.read([outbox.name]) { try $0.state(of: outbox, key: intent.key) }
+            ?? Outbox.State()
+        if let item = state.items.first(where: {
+            $0.event == intent.event.id && $0.isDerived == intent.isDerived
+        }) {
+            return item.end == nil ? (item, Set(state.taken)) : nil
+        }
+        guard intent.isDerived, state.settled != intent.event.id else { return nil }
+        var item = OutboxItem(
+            intent.event.id, type: "", at: intent.event.stamp.milliseconds)
+        item.isDerived = true
+        return (item, Set(state.taken))
+    }
+
+    /// Does what can be done for an intent without the network; gives the request that comes next.
+    private mutating func step(
+        _ intent: Intent, _ account: RemoteAccount
+    ) throws -> (RemoteRequest, Pending)? {
+        guard let (item, _) = try item(of: intent) else { return nil }
+        if let wait = try RemoteRow.lane(remote.name, intent.key.text, in: log),
+            wait.wait.until > now
+        {
+            delivering.waits(until: wait.wait.until)
+            delivering.blocked.insert(intent.key)
+            return nil
+        }
+        let connector = connector
+        let plan = try runner.read(connector.lookups.map(\.name)) {
+            try connector.plan(intent, $0, account)
+        }
+        switch plan {
+        case .foreign: return nil
+        case .waiting: return nil
+        case .satisfied:
+            // Derived intents end by what made them; to record that would be noise.
+            if !intent.isDerived { try record(.confirmed, nil, of: intent) }
+            return nil
+        case .refused(let code, let message):
+            try refuse(intent, target: "", code, message)
+            return nil
+        case .deliver(let deliveries):
+            for delivery in deliveries {
+                if let step = try step(delivery, of: intent, item) { return step }
+                if delivering.blocked.contains(intent.key) { return nil }
+            }
+            // Every part has ended.
+            if let refused = item.parts.first(where: { $0.kind == .refused }) {
+                try refuse(
+                    intent, target: "", ErrorCode(rawValue: refused.code), refused.message)
+            } else if item.parts.contains(where: { $0.kind == .unknown }) {
+                try record(.unknown, nil, of: intent, code: .unknownOutcome)
+            } else if !intent.isDerived {
+                try record(.confirmed, nil, of: intent)
+            }
+            return nil
+        }
+    }
+
+    /// The next request of one delivery; nil where it has ended, or where its lane waits.
+    private mutating func step(
+        _ delivery: Delivery, of intent: Intent, _ item: OutboxItem
+    ) throws -> (RemoteRequest, Pending)? {
+        let part = item.part(delivery.target)
+        if let part, part.kind == .confirmed || part.isEnd { return nil }
+        let custody = try custody(of: item)
+        if delivery.safety == .natural {
+            if case .leased(let until) = custody {
+                block(intent, until: until)
+                return nil
+            }
+            // Twice is once: no claim is needed. A remote that says yes and does nothing is asked again in
+            // another sync only.
+            guard !delivered.contains(RemoteSession.name(of: delivery, intent)) else {
+                block(intent)
+                return nil
+            }
+            return (delivery.request, .delivery(delivery, intent))
+        }
+        switch custody {
+        case .leased(let until):
+            block(intent, until: until)
+            return nil
+        case .unclaimed:
+            block(intent)
+            return nil
+        case .claim:
+            try claim(intent)
+            block(intent)
+            return nil
+        case .own, .taken: break
+        }
+        // Whether somebody may have sent it: this device before a crash, or who held it before.
+        let isDoubtful = part?.kind == .dispatched || custody == .taken && part?.kind != .unsent
+        guard isDoubtful else { return (delivery.request, .delivery(delivery, intent)) }
+        guard delivery.safety == .probe, let probe = delivery.probe else {
+            try record(
+                .unknown, delivery, of: intent, code: .unknownOutcome,
+                message: "the request may have taken effect, and nothing tells")
+            return nil
+        }
+        let settled = (part?.milliseconds ?? 0) + connector.manifest.settling
+        guard settled <= now else {
+            block(intent, until: settled)
+            return nil
+        }
+        return (probe, .probe(delivery, intent))
+    }
+
+    private mutating func block(_ intent: Intent, until: UInt64? = nil) {
+        delivering.blocked.insert(intent.key)
+        if let until { delivering.waits(until: until) }
+    }
+
+    private static func name(of delivery: Delivery, _ intent: Intent) -> String {
+        "\(intent.event.id) \(delivery.target)"
+    }
+
+    // MARK: - Answers
+
+    mutating func took(
+        _ response: RemoteResponse, _ delivery: Delivery, of intent: Intent
+    ) throws {
+        guard let account = login.account else { return }
+        let confirmation = try connector.confirm(response, delivery, of: intent, account)
+        try confirmed(confirmation, delivery, of: intent)
+    }
+
+    mutating func took(
+        probe response: RemoteResponse, _ delivery: Delivery, of intent: Intent
+    ) throws {
+        guard let account = login.account, let (item, taken) = try item(of: intent) else { return }
+        let baseline = item.part(delivery.target)?.baseline ?? delivery.baseline
+        switch try connector.find(
+            response, delivery, of: intent, baseline: baseline, taken: taken, account)
+        {
+        case .found(let confirmation): try confirmed(confirmation, delivery, of: intent)
+        case .missing:
+            try record(.unsent, delivery, of: intent)
+            delivering.queue.insert(intent, at: 0)
+        case .ask(let request):
+            var delivery = delivery
+            delivery.probe = request
+            held = (request, .probe(delivery, intent))
+        }
+    }
+
+    private mutating func confirmed(
+        _ confirmation: Confirmation, _ delivery: Delivery, of intent: Intent
+    ) throws {
+        var events = confirmation.sightings
+        if delivery.safety == .natural {
+            delivered.insert(RemoteSession.name(of: delivery, intent))
+        }
+        // Of a part that is natural, or of what follows from a rule, the sightings say enough.
+        if delivery.safety != .natural || delivery.target.isEmpty && !intent.isDerived {
+            var outcome = outcome(.confirmed, delivery.target, of: intent)
+            outcome.remoteID = confirmation.remoteID
+            outcome.remoteVersion = confirmation.remoteVersion
+            events.append(try ProposedEvent(outcome, beside: intent))
+        }
+        try log.record(
+            events, rows: [RemoteRow.lane(remote.name, intent.key.text, nil), row.row])
+        report.pushed += 1
+        // The other parts of the same intent come next, and its end behind them.
+        if !delivery.target.isEmpty { delivering.queue.insert(intent, at: 0) }
+    }
+
+    /// A delivery did not go through.
+    mutating func failed(
+        _ failure: SyncFailure, _ delivery: Delivery, of intent: Intent
+    ) throws {
+        switch failure.code {
+        case .offline, .unauthorized, .throttled:
+            // Turned away at the door, or never arrived. Else the dispatch stands: it has to be asked.
+            let isUnsent = failure.isUnsent || failure.code != .offline
+            if isUnsent, delivery.safety != .natural { try record(.unsent, delivery, of: intent) }
+            delivering.queue.insert(intent, at: 0)
+        case .unavailable, .internalError:
+            if failure.isUnsent, delivery.safety != .natural {
+                try record(.unsent, delivery, of: intent)
+            }
+            try postpone(failure, delivery, of: intent)
+        default:
+            try refuse(intent, target: delivery.target, failure.code, failure.message)
+            if !delivery.target.isEmpty { delivering.queue.insert(intent, at: 0) }
+        }
+    }
+
+    /// Lets a lane wait while the others go on.
+    mutating func postpone(
+        _ failure: SyncFailure, _ delivery: Delivery, of intent: Intent
+    ) throws {
+        let held = try RemoteRow.lane(remote.name, intent.key.text, in: log)
+        let failures = (held?.failures ?? 0) + 1
+        let pause = max(laneWait(failures), failure.retryAfter ?? 0)
+        let wait = SyncWait(
+            reason: failure.code, message: failure.message, until: now + pause)
+        try log.setSyncRows([
+            RemoteRow.lane(
+                remote.name, intent.key.text, LaneWait(failures: failures, wait: wait))
+        ])
+        delivering.blocked.insert(intent.key)
+        delivering.waits(until: wait.until)
+    }
+
+    private func refuse(
+        _ intent: Intent, target: String, _ code: ErrorCode, _ message: String
+    ) throws {
+        var outcome = outcome(.refused, target, of: intent)
+        outcome.code = code.rawValue
+        outcome.message = message
+        try log.record([try ProposedEvent(outcome, beside: intent)])
+    }
+
+    private func claim(_ intent: Intent) throws {
+        var claim = IntentClaimed()
+        claim.system = remote.system
+        claim.intent = intent.event.id.description
+        claim.isDerived = intent.isDerived
+        try log.record([try ProposedEvent(claim, beside: intent)])
+    }
+
+    /// Records an outcome of a delivery, or of the whole intent.
+    func record(
+        _ kind: OutcomeRecorded.Kind, _ delivery: Delivery?, of intent: Intent,
+        code: ErrorCode? = nil, message: String = ""
+    ) throws {
+        var outcome = outcome(kind, delivery?.target ?? "", of: intent)
+        if kind == .dispatched { outcome.baseline = delivery?.baseline ?? "" }
+        outcome.code = code?.rawValue ?? ""
+        outcome.message = message
+        try log.record([try ProposedEvent(outcome, beside: intent)])
+    }
+
+    private func outcome(
+        _ kind: OutcomeRecorded.Kind, _ target: String, of intent: Intent
+    ) -> OutcomeRecorded {
+        var outcome = OutcomeRecorded()
+        outcome.system = remote.system
+        outcome.intent = intent.event.id.description
+        outcome.target = target
+        outcome.kind = kind
+        outcome.isDerived = intent.isDerived
+        return outcome
+    }
+}

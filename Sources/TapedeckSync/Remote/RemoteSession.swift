@@ -1,0 +1,447 @@
+package import TapedeckLog
+internal import TapedeckModel
+package import TapedeckProjections
+
+/// # Sync with one remote
+///
+/// Inputs come in, one step goes out; whoever drives it (`RemoteEngine`, or a simulator) sends requests,
+/// waits, and reports with the next input. It touches the log and nothing else.
+///
+///     begin ─▶ login? ─▶ read pages ─▶ deliver, one intent at a time ─▶ settled (ends, or waits while live)
+///                 ▲          │ failure              │ failure
+///                 └──401─────┴─▶ waiting(reason, until) ◀──┘
+///
+/// Invariants:
+/// 1. A page's sightings and the place behind it commit together.
+/// 2. Before a request that is not natural leaves, its dispatch is on disk. From there on only an outcome
+///    says that it was not done; without one it is asked for, or told as unknown.
+/// 3. An outcome and what the remote then showed commit together.
+/// 4. A 401 ends nothing but the token: one login is tried, then the remote waits for the user.
+package struct RemoteSession {
+    /// How a session behaves.
+    package struct Options: Hashable, Sendable {
+        /// Whether to go on reading when everything is done.
+        package var isLive: Bool
+        /// Failures in a row after which it ends; 0 for never.
+        package var failuresMax: UInt32
+        /// The longest wait between two attempts, in milliseconds.
+        package var backoffMax: UInt64
+
+        package init(
+            isLive: Bool = false, failuresMax: UInt32 = 3, backoffMax: UInt64 = Backoff.waitMax
+        ) {
+            self.isLive = isLive
+            self.failuresMax = failuresMax
+            self.backoffMax = backoffMax
+        }
+    }
+
+    /// What is to be done next.
+    package enum Step: Sendable {
+        case send(RemoteRequest)
+        /// Something is in the way until a time; `woken` tries at once.
+        case wait(SyncWait)
+        /// Everything is done; `woken` at a time, in Unix milliseconds, or when there is something to do.
+        case idle(until: UInt64)
+        case end(SyncFailure?)
+    }
+
+    /// What the next answer belongs to.
+    enum Pending {
+        case nothing
+        case login([RemoteResponse])
+        case page(RemotePage)
+        case delivery(Delivery, Intent)
+        case probe(Delivery, Intent)
+    }
+
+    package let log: EventLog
+    package let remote: Remote
+    let connector: any Connector
+    let runner: ProjectionRunner
+    let outboxes: [Outbox]
+    let options: Options
+    let logins: LoginFiles
+    private let leases: LeaseClock
+    var login: RemoteLogin
+    var row: RemoteRow
+    var pending = Pending.nothing
+    private var isStopped = false
+    /// Whether a login has been tried since one held.
+    private var hasRenewed = false
+    private var random: any RandomNumberGenerator & Sendable
+    private var backoff: Backoff
+    /// When requests went out, the latest last.
+    private var sentAt: [UInt64] = []
+    /// A request that comes next.
+    var held: (request: RemoteRequest, pending: Pending)?
+
+    var reading = Reading()
+    var delivering = Delivering()
+    package var report = RemoteReport()
+    /// Readings without news in a row: the longer, the rarer.
+    private var quietReadings = 0
+    private var nextReading: UInt64 = 0
+    private var patience = RemoteSession.patienceMax
+    /// Natural deliveries that went through, by intent and target.
+    var delivered: Set<String> = []
+
+    /// How often a sync by hand waits for a lane, and how long at most, in milliseconds.
+    private static let patienceMax = 5
+    private static let laneWaitMax: UInt64 = 15_000
+
+    /// Makes a session of an open store.
+    ///
+    /// - Parameters:
+    ///   - runner: serves the outboxes and what the connector looks things up in.
+    ///   - outboxes: those of the connector's kinds.
+    ///   - boot: names this boot of the machine and its continuous milliseconds.
+    ///
+    /// Throws `SyncError` with `.unauthorized` where nobody has logged in.
+    package init(
+        _ log: EventLog, _ remote: Remote, _ connector: any Connector, _ runner: ProjectionRunner,
+        outboxes: [Outbox], logins: LoginFiles, options: Options = Options(),
+        boot: @escaping @Sendable () -> (name: String, milliseconds: UInt64),
+        random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
+    ) throws {
+        self.log = log
+        self.remote = remote
+        self.connector = connector
+        self.runner = runner
+        self.outboxes = outboxes.filter { connector.manifest.intentKinds.contains($0.tagKind) }
+        self.options = options
+        self.logins = logins
+        self.random = random
+        guard let login = try logins.read(remote.name) else {
+            throw SyncError(
+                .unauthorized, "nobody has logged in at \(remote.name)",
+                hint: "storectl login \(remote.name)")
+        }
+        self.login = login
+        leases = try LeaseClock(log, boot: boot)
+        row = try RemoteRow.named(remote.name, in: log)
+        backoff = Backoff(longest: options.backoffMax)
+    }
+
+    // MARK: - Inputs
+
+    package mutating func begin() throws -> Step {
+        reading.begin(connector, login.account)
+        // Somebody wants it now; what the remote itself asked for holds all the same.
+        if row.wait?.reason != .throttled { row.wait = nil }
+        return try next()
+    }
+
+    package mutating func answered(_ response: RemoteResponse) throws -> Step {
+        let pending = pending
+        self.pending = .nothing
+        row.contactedAt = log.now()
+        do {
+            switch pending {
+            case .nothing: break
+            case .login(let answers): try took(login: answers + [response])
+            case .page(let page): try took(response, of: page)
+            case .delivery(let delivery, let intent):
+                try took(response, delivery, of: intent)
+            case .probe(let delivery, let intent):
+                try took(probe: response, delivery, of: intent)
+            }
+        } catch let failure as SyncFailure {
+            return try fail(failure, pending)
+        }
+        try recover()
+        return try next()
+    }
+
+    package mutating func failed(_ failure: SyncFailure) throws -> Step {
+        let pending = pending
+        self.pending = .nothing
+        return try fail(failure, pending)
+    }
+
+    /// A wait has ended, or the user wants it to.
+    package mutating func woken() throws -> Step {
+        if row.wait?.reason != .throttled { row.wait = nil }
+        return try next()
+    }
+
+    package mutating func stop() throws -> Step {
+        isStopped = true
+        return try next()
+    }
+
+    // MARK: - What next
+
+    var now: UInt64 { log.now() }
+
+    private mutating func next() throws -> Step {
+        if isStopped { return try end(nil) }
+        if let wait = row.wait, wait.until > now { return .wait(wait) }
+        if let held {
+            self.held = nil
+            return try send(held.request, held.pending)
+        }
+        guard let account = usableAccount else { return try logIn() }
+        if let page = reading.next {
+            return try send(connector.request(for: page, account), .page(page))
+        }
+        if let (request, pending) = try nextDelivery(account) { return try send(request, pending) }
+        return try settle()
+    }
+
+    /// The account, unless its token has ended.
+    private var usableAccount: RemoteAccount? {
+        guard let account = login.account else { return nil }
+        if let end = account.expiresAt, end <= now, !hasRenewed { return nil }
+        return account
+    }
+
+    private mutating func logIn() throws -> Step {
+        hasRenewed = true
+        let step: LoginStep
+        do throws(SyncFailure) {
+            step = try connector.login(login.secrets, [])
+        } catch {
+            return try fail(error, .login([]))
+        }
+        switch step {
+        case .send(let request, let account):
+            return try send(authorized(request, as: account), .login([]))
+        case .done(let account):
+            try keep(account)
+            return try next()
+        }
+    }
+
+    private mutating func took(login answers: [RemoteResponse]) throws {
+        switch try connector.login(login.secrets, answers) {
+        case .send(let request, let account):
+            held = (authorized(request, as: account), .login(answers))
+        case .done(let account): try keep(account)
+        }
+    }
+
+    private mutating func keep(_ account: RemoteAccount) throws {
+        login.account = account
+        try logins.write(login, for: remote.name)
+        if reading.isEmpty { reading.begin(connector, account) }
+    }
+
+    /// Sends a request now, or when the remote's rate allows it.
+    private mutating func send(_ request: RemoteRequest, _ pending: Pending) throws -> Step {
+        let manifest = connector.manifest
+        let now = now
+        sentAt.removeAll { $0 + manifest.rateWindow <= now }
+        if sentAt.count >= manifest.rateCount, let first = sentAt.first {
+            held = (request, pending)
+            return .wait(
+                SyncWait(
+                    reason: .throttled, message: "as many requests as the remote allows",
+                    until: first + manifest.rateWindow))
+        }
+        var request = request
+        if case .login = pending {
+        } else if let account = login.account {
+            request = authorized(request, as: account)
+        }
+        // Nothing leaves before its dispatch is on disk.
+        if case .delivery(let delivery, let intent) = pending, delivery.safety != .natural {
+            try record(.dispatched, delivery, of: intent)
+        }
+        sentAt.append(now)
+        self.pending = pending
+        return .send(request)
+    }
+
+    private mutating func authorized(
+        _ request: RemoteRequest, as account: RemoteAccount?
+    ) -> RemoteRequest {
+        guard let account else { return request }
+        var request = request
+        connector.authorize(
+            &request, account,
+            RequestMoment(
+                base: remote.url, now: now, nonce: .random(in: 0...(.max), using: &random)))
+        return request
+    }
+
+    // MARK: - Failures
+
+    /// Whether all of the remote is in question, and not only what was asked.
+    private func concernsAll(_ failure: SyncFailure, _ pending: Pending) -> Bool {
+        switch failure.code {
+        case .unauthorized, .offline, .throttled: return true
+        case .unavailable:
+            // One request that a remote chokes on must not keep it from the others.
+            if case .delivery = pending { return false }
+            if case .probe = pending { return false }
+            return true
+        default:
+            if case .login = pending { return true }
+            return false
+        }
+    }
+
+    private mutating func fail(_ failure: SyncFailure, _ pending: Pending) throws -> Step {
+        if case .delivery(let delivery, let intent) = pending {
+            try failed(failure, delivery, of: intent)
+        }
+        guard concernsAll(failure, pending) else {
+            switch pending {
+            case .page(let page): reading.giveUp(page, failure, &report)
+            case .probe(let delivery, let intent): try postpone(failure, delivery, of: intent)
+            default: break
+            }
+            return try next()
+        }
+        if case .page(let page) = pending { reading.again(page) }
+        if case .login = pending, failure.code != .unauthorized { hasRenewed = false }
+        if failure.code == .unauthorized {
+            if case .login = pending {
+            } else if !hasRenewed {
+                return try logIn()
+            }
+            row.wait = SyncWait(reason: failure.code, message: failure.message, until: 0)
+            return try end(failure)
+        }
+        row.failures += 1
+        let wait = backoff.fail(retryAfter: failure.retryAfter, &random)
+        row.wait = SyncWait(
+            reason: failure.code, message: failure.message, until: now + wait)
+        try log.setSyncRows([row.row])
+        if options.failuresMax > 0, row.failures >= options.failuresMax { return try end(failure) }
+        return .wait(row.wait!)
+    }
+
+    /// An answer came: whatever was in the way is gone.
+    private mutating func recover() throws {
+        if case .login = pending { return }
+        hasRenewed = false
+        guard row.failures > 0 || row.wait != nil else { return }
+        row.failures = 0
+        row.wait = nil
+        backoff.succeed()
+    }
+
+    // MARK: - The end
+
+    private mutating func settle() throws -> Step {
+        row.readAt = now
+        row.failures = 0
+        row.wait = nil
+        try log.setSyncRows([row.row])
+        let soonest = delivering.soonest
+        delivering = Delivering()
+        guard options.isLive else {
+            if patience > 0, let soonest, soonest <= now + RemoteSession.laneWaitMax {
+                patience -= 1
+                return .idle(until: max(soonest, now + 1))
+            }
+            return try end(nil)
+        }
+        if nextReading == 0 {
+            let ladder = connector.manifest.freshness
+            nextReading = now + ladder[min(quietReadings, ladder.count - 1)]
+        } else if nextReading <= now {
+            nextReading = 0
+            quietReadings += 1
+            reading.begin(connector, login.account)
+            return try next()
+        }
+        return .idle(until: min(nextReading, soonest ?? .max))
+    }
+
+    private mutating func end(_ failure: SyncFailure?) throws -> Step {
+        try log.setSyncRows([row.row])
+        try leases.remember(log)
+        report.failure = failure.map { SyncError($0) }
+        try takeStock()
+        return .end(failure)
+    }
+
+    // MARK: - Ownership
+
+    /// How long a lane waits after failures in a row, in milliseconds.
+    mutating func laneWait(_ failures: UInt32) -> UInt64 {
+        var backoff = Backoff(longest: options.backoffMax)
+        var wait: UInt64 = 0
+        for _ in 0..<min(failures, 12) { wait = backoff.fail(retryAfter: nil, &random) }
+        return wait
+    }
+
+    /// Who may deliver an intent.
+    func custody(of item: OutboxItem) throws -> Custody.Answer {
+        func sequenced(_ event: EventID) throws -> Custody.Sequenced? {
+            // A lost server's receipts count on: of several the one with the least time.
+            try log.receipts(of: event).min { $0.receivedAt < $1.receivedAt }.map {
+                Custody.Sequenced(
+                    origin: event.origin, position: $0.serverPosition,
+                    receivedAt: $0.receivedAt.milliseconds)
+            }
+        }
+        let claims = try item.claims.map { ($0, try sequenced($0)) }
+        return Custody.of(
+            origin: item.event.origin, device: log.origin,
+            age: leases.age(of: item.milliseconds, now: now),
+            intent: try sequenced(item.event), claims: claims.compactMap(\.1),
+            hasOpenClaim: claims.contains { $0.0.origin == log.origin && $0.1 == nil }, now: now)
+    }
+}
+
+/// Tells how old something is, as long as the clock of the day can be trusted to have gone on evenly.
+///
+/// It holds the day's clock against the machine's continuous one. A clock that was set, or another boot,
+/// gives no age: the lease then counts as over.
+private struct LeaseClock {
+    /// How far the two clocks may drift apart, in milliseconds.
+    private static let driftMax: UInt64 = 2_000
+    private static let name = "lease"
+
+    private let boot: @Sendable () -> (name: String, milliseconds: UInt64)
+    private let trusted: (boot: String, offset: UInt64, since: UInt64)?
+
+    @available(*, noasync)
+    init(
+        _ log: EventLog, boot: @escaping @Sendable () -> (name: String, milliseconds: UInt64)
+    ) throws(LogError) {
+        self.boot = boot
+        trusted = try log.syncRow(LeaseClock.name).flatMap { value in
+            value.withUnsafeBytes { bytes in
+                var reader = ByteReader(bytes)
+                guard let boot = reader.prefixedString(),
+                    let offset = reader.littleEndian(UInt64.self),
+                    let since = reader.littleEndian(UInt64.self)
+                else { return nil }
+                return (boot, offset, since)
+            }
+        }
+        try remember(log)
+    }
+
+    /// Keeps how the clocks stand, unless they have gone on evenly since.
+    func remember(_ log: EventLog) throws(LogError) {
+        let now = log.now()
+        let current = boot()
+        let offset = now &- current.milliseconds
+        if let trusted, isEven(trusted.offset, offset), trusted.boot == current.name { return }
+        var bytes: [UInt8] = []
+        bytes.appendPrefixed(current.name)
+        bytes.appendLittleEndian(offset)
+        bytes.appendLittleEndian(now)
+        try log.setSyncRows([SyncRow(LeaseClock.name, bytes)])
+    }
+
+    private func isEven(_ left: UInt64, _ right: UInt64) -> Bool {
+        let distance = left &- right
+        return distance <= LeaseClock.driftMax || (0 &- distance) <= LeaseClock.driftMax
+    }
+
+    func age(of milliseconds: UInt64, now: UInt64) -> UInt64? {
+        let current = boot()
+        guard let trusted, trusted.boot == current.name,
+            isEven(trusted.offset, now &- current.milliseconds), trusted.since <= milliseconds,
+            milliseconds <= now
+        else { return nil }
+        return now - milliseconds
+    }
+}

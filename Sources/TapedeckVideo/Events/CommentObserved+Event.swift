@@ -1,0 +1,38 @@
+public import TapedeckModel
+
+extension CommentObserved: Observation {
+    /// `CommentObserved`.
+    public static let eventType: EventType = "CommentObserved"
+
+    /// The video, or the answer.
+    public var tags: [Tag] {
+        get throws { hasVideo ? [try VideoKey(video).tag] : [try Tag("answer", answer)] }
+    }
+
+    /// `comment/<system>:<id>`.
+    public var entity: String { "comment/\(comment)" }
+
+    /// None: no remote tells of changes.
+    public var remoteVersion: UInt64? { nil }
+
+    /// Sightings are told apart by the time at which they were made, in milliseconds.
+    public static var versionMilliseconds: Int64 { 1 }
+
+    /// Checks the ids, the texts and the time.
+    public func normalized() throws(ModelError) -> CommentObserved {
+        var copy = self
+        try FieldChecks.id(comment, "comment")
+        guard hasVideo != hasAnswer else {
+            throw FieldChecks.invalid("video", "or answer must be given, and not both")
+        }
+        if hasVideo { copy.video = try FieldChecks.video(video, "video").text }
+        if hasAnswer { try FieldChecks.id(answer, "answer") }
+        try FieldChecks.text(text, "text")
+        try FieldChecks.text(author, "author")
+        if hasCreatedAt { try FieldChecks.time(createdAt, "createdAt") }
+        if hasPostedAs, EventID(postedAs) == nil {
+            throw FieldChecks.invalid("postedAs", "is not the id of an event")
+        }
+        return copy
+    }
+}
