@@ -15,6 +15,8 @@ public protocol RemoteSimulator: Sendable {
     var violations: [SimulatorViolation] { get }
     /// Every write that took effect, in order.
     var effects: [SimulatorEffect] { get }
+    /// How the system makes life hard; a checker that waits for calm sets `.none`.
+    var adversary: SimulatorAdversary { get set }
     /// Takes a request at a time, in Unix milliseconds.
     mutating func respond(to request: SimulatedRequest, at now: Int64) -> SimulatedAnswer
     /// Lets happen what happens without a request: uploads that end, what other users do.

@@ -3,7 +3,7 @@
 /// `dice` is drawn from by requests, `fate` by what others do and `calendar` by when they do it. So
 /// neither the requests nor the steps in which time passes change what others do.
 struct SimulatorCore: Sendable {
-    let adversary: SimulatorAdversary
+    var adversary: SimulatorAdversary
     var dice: SeededGenerator
     var fate: SeededGenerator
     private var calendar: SeededGenerator

@@ -30,6 +30,12 @@ public struct WhaleSimulator: RemoteSimulator, SimulatorEngine {
     /// Every write that took effect, in order.
     public var effects: [SimulatorEffect] { core.effects }
 
+    /// How the system makes life hard.
+    public var adversary: SimulatorAdversary {
+        get { core.adversary }
+        set { core.adversary = newValue }
+    }
+
     /// Takes a request at a time, in Unix milliseconds.
     public mutating func respond(to request: SimulatedRequest, at now: Int64) -> SimulatedAnswer {
         take(request, at: now)
