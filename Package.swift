@@ -104,14 +104,18 @@ let package = Package(
         .target(
             name: "StorectlCommands",
             dependencies: [
-                "Tapedeck", "TapedeckConnectors", "TapedeckServer", arguments, lifecycle, logging,
+                "Tapedeck", "TapedeckConnectors", "TapedeckServer", "TapedeckTesting", arguments,
+                lifecycle, logging,
             ],
             swiftSettings: settings),
         .executableTarget(
             name: "storectl", dependencies: ["StorectlCommands"], swiftSettings: settings),
         .target(
             name: "TapedeckTesting",
-            dependencies: ["Tapedeck", "TapedeckModel", "TapedeckLog", "TapedeckProjections"],
+            dependencies: [
+                "Tapedeck", "TapedeckModel", "TapedeckLog", "TapedeckProjections", hummingbird,
+                lifecycle, logging, nio,
+            ],
             swiftSettings: settings),
 
         .testTarget(
@@ -152,6 +156,9 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "HouseTests", dependencies: ["Tapedeck", "TapedeckTesting"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "TapedeckTestingTests", dependencies: ["TapedeckTesting"],
             swiftSettings: settings),
         .testTarget(
             name: "StorectlTests",

@@ -23,7 +23,7 @@ struct StorectlCommand: ParsableCommand {
             VerifyCommand.self, DoctorCommand.self, ExportCommand.self, ImportCommand.self,
             BackupCommand.self, RestoreCommand.self, EraseCommand.self, SyncCommand.self,
             OutboxCommand.self, ExplainCommand.self, ServeCommand.self, TokenCommand.self,
-            CompletionsCommand.self,
+            SimulateCommand.self, CompletionsCommand.self,
         ])
 
     /// The version of the program.

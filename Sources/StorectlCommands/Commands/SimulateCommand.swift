@@ -1,0 +1,99 @@
+internal import ArgumentParser
+internal import Foundation
+internal import Logging
+internal import TapedeckTesting
+
+/// `storectl simulate`.
+struct SimulateCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "simulate",
+        abstract: "Run a made-up remote system on this machine.",
+        discussion: """
+            The system is shelby (API v2 at /v2, v1 at /v1) or whale. It behaves as the real one is \
+            known to, on 127.0.0.1 only, keeps everything in memory, and has a sample account; \
+            SIGTERM or SIGINT ends it. With --adversary connections break, tokens expire and \
+            others are busy.
+
+            EXAMPLE:
+              storectl simulate whale
+              storectl simulate shelby --port 8080 --seed 7 --adversary --json
+            """)
+
+    @Argument(help: ArgumentHelp("Which system: shelby or whale.", valueName: "system"))
+    var system: String
+
+    @Option(help: ArgumentHelp("The port; 0 for any that is free.", valueName: "n"))
+    var port = 0
+
+    @Option(
+        help: ArgumentHelp("Everything follows from this number; else a fresh one.", valueName: "n")
+    )
+    var seed: UInt64?
+
+    @Flag(help: "Make life hard for clients.")
+    var adversary = false
+
+    @Flag(help: "Print one JSON document instead of text.")
+    var json = false
+
+    func validate() throws {
+        if !(0...65_535).contains(port) { throw ValidationError("--port must be 0 to 65535") }
+        if SimulatedSystem(rawValue: system) == nil {
+            let names = SimulatedSystem.allCases.map(\.rawValue).joined(separator: ", ")
+            throw ValidationError("there is no system \(system.prefix(80)); there are \(names)")
+        }
+    }
+
+    func run() async throws {
+        guard let system = SimulatedSystem(rawValue: system) else { return }
+        let seed = seed ?? SeededGenerator.fromEnvironment().seed
+        let json = json
+        var logger = Logger(
+            label: "storectl.simulate", factory: { StreamLogHandler.standardError(label: $0) })
+        logger.logLevel = .warning
+        let server = SimulatorServer(
+            system.simulator(
+                seed: seed, at: SimulatorServer.Configuration.systemTime(),
+                adversary: adversary ? .harsh : .none),
+            configuration: .init(port: port, logger: logger) { url in
+                // Whoever started it reads this line to know that it listens; nobody need.
+                let line = json ? system.document(url, seed).line : system.line(url, seed)
+                try? StandardOutput.line(line)
+            })
+        try await server.run()
+    }
+}
+
+/// The systems that can be simulated.
+private enum SimulatedSystem: String, CaseIterable {
+    case shelby
+    case whale
+
+    func simulator(
+        seed: UInt64, at now: Int64, adversary: SimulatorAdversary
+    ) -> any RemoteSimulator {
+        switch self {
+        case .shelby: ShelbyV2Simulator(seed: seed, at: now, adversary: adversary)
+        case .whale: WhaleSimulator(seed: seed, at: now, adversary: adversary)
+        }
+    }
+
+    /// The account is the same in every made-up world, and documented: it is no secret.
+    var token: String? { self == .shelby ? SimulatorAccount.oauthToken : nil }
+    var tokenSecret: String? { self == .shelby ? SimulatorAccount.oauthSecret : nil }
+
+    func document(_ url: String, _ seed: UInt64) -> JSON {
+        let members: [(name: String, value: JSON)] = [
+            ("url", .text(url)), ("user", .text(SimulatorAccount.user)),
+            ("password", .text(SimulatorAccount.password)), ("system", .text(rawValue)),
+            ("token", JSON(token)), ("tokenSecret", JSON(tokenSecret)), ("seed", .unsigned(seed)),
+        ]
+        return .object(members)
+    }
+
+    func line(_ url: String, _ seed: UInt64) -> String {
+        let token = token.map { ", OAuth token \($0)" } ?? ""
+        return "\(rawValue) at \(url): user \(SimulatorAccount.user), password "
+            + "\"\(SimulatorAccount.password)\"\(token); seed \(seed)"
+    }
+}

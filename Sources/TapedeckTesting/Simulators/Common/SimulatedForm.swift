@@ -1,0 +1,92 @@
+/// A file in a form.
+struct SimulatedFile: Hashable, Sendable {
+    var name: String
+    var filename: String
+    var bytes: [UInt8]
+
+    /// What stands behind the last dot, in lower case.
+    var fileExtension: String {
+        filename.split(separator: ".").count > 1
+            ? filename.split(separator: ".").last?.lowercased() ?? "" : ""
+    }
+
+    /// FNV-1a over the bytes: enough to tell one upload from another.
+    var checksum: String {
+        let hash = bytes.reduce(0xCBF2_9CE4_8422_2325 as UInt64) {
+            ($0 ^ UInt64($1)) &* 0x100_0000_01B3
+        }
+        return String(hash, radix: 16)
+    }
+}
+
+/// A body as a form, URL-encoded or multipart.
+struct SimulatedForm {
+    var fields: [SimulatedField] = []
+    var files: [SimulatedFile] = []
+
+    init(_ request: SimulatedRequest) throws(OutsideTables) {
+        guard !request.body.isEmpty else { return }
+        let type = request.header("Content-Type") ?? ""
+        let media = type.prefix { $0 != ";" }.lowercased()
+        switch media {
+        case "application/x-www-form-urlencoded":
+            fields = SimulatedField.parse(urlEncoded: String(decoding: request.body, as: UTF8.self))
+        case "multipart/form-data":
+            guard let boundary = SimulatedForm.parameter("boundary", of: type) else {
+                throw OutsideTables("the form names no boundary")
+            }
+            try readParts(request.body, boundary: boundary)
+        default:
+            throw OutsideTables("the body is no form but \(type)")
+        }
+    }
+
+    /// `name="value"` or `name=value` in a header.
+    private static func parameter(_ name: String, of header: String) -> String? {
+        for part in header.split(separator: ";").dropFirst() {
+            let pair = part.drop { $0 == " " }.split(
+                separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard pair.count == 2, pair[0].lowercased() == name else { continue }
+            var value = pair[1]
+            if value.hasPrefix("\""), value.hasSuffix("\""), value.count > 1 {
+                value = value.dropFirst().dropLast()
+            }
+            return String(value)
+        }
+        return nil
+    }
+
+    private mutating func readParts(_ body: [UInt8], boundary: String) throws(OutsideTables) {
+        let lineEnd = Array("\r\n".utf8)
+        let blank = Array("\r\n\r\n".utf8)
+        let fence = Array("--\(boundary)".utf8)
+        let bytes = body[...]
+        guard let first = bytes.firstRange(of: fence) else {
+            throw OutsideTables("the form has no part")
+        }
+        var rest = bytes[first.upperBound...]
+        while rest.starts(with: lineEnd) {
+            guard let next = rest.firstRange(of: lineEnd + fence),
+                let head = rest[..<next.lowerBound].firstRange(of: blank)
+            else { throw OutsideTables("a part of the form has no end") }
+            let lines = String(decoding: rest[..<head.lowerBound], as: UTF8.self)
+            add(lines, rest[head.upperBound..<next.lowerBound])
+            rest = rest[next.upperBound...]
+        }
+        guard rest.starts(with: Array("--".utf8)) else {
+            throw OutsideTables("the form has no end")
+        }
+    }
+
+    private mutating func add(_ head: String, _ content: ArraySlice<UInt8>) {
+        for line in head.split(separator: "\r\n") {
+            guard line.lowercased().hasPrefix("content-disposition:") else { continue }
+            let name = SimulatedForm.parameter("name", of: String(line)) ?? ""
+            if let filename = SimulatedForm.parameter("filename", of: String(line)) {
+                files.append(SimulatedFile(name: name, filename: filename, bytes: Array(content)))
+            } else {
+                fields.append(SimulatedField(name, String(decoding: content, as: UTF8.self)))
+            }
+        }
+    }
+}

@@ -1,0 +1,47 @@
+/// A response as a simulator gives it.
+public struct SimulatedResponse: Hashable, Sendable {
+    /// The HTTP status.
+    public var status: Int
+    /// The headers in order.
+    public var headers: [SimulatedField]
+    /// The body as sent.
+    public var body: [UInt8]
+
+    /// Makes a response.
+    public init(status: Int, headers: [SimulatedField] = [], body: [UInt8] = []) {
+        self.status = status
+        self.headers = headers
+        self.body = body
+    }
+
+    /// The body as text.
+    public var text: String { String(decoding: body, as: UTF8.self) }
+
+    /// The first header of that name, whatever its case.
+    public func header(_ name: String) -> String? {
+        let wanted = name.lowercased()
+        return headers.first { $0.name.lowercased() == wanted }?.value
+    }
+
+    static func json(_ status: Int, _ value: SimulatedJSON) -> SimulatedResponse {
+        SimulatedResponse(
+            status: status,
+            headers: [SimulatedField("Content-Type", "application/json; charset=utf-8")],
+            body: value.bytes)
+    }
+
+    static func empty(_ status: Int) -> SimulatedResponse { SimulatedResponse(status: status) }
+}
+
+/// How a request ends.
+public enum SimulatedAnswer: Hashable, Sendable {
+    /// The system answered.
+    case answer(SimulatedResponse)
+    /// The connection ended without an answer; the effect may have happened.
+    case cut
+
+    /// The response, where there is one.
+    public var response: SimulatedResponse? {
+        if case .answer(let response) = self { response } else { nil }
+    }
+}

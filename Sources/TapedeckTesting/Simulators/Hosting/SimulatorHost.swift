@@ -1,0 +1,73 @@
+internal import Foundation
+internal import Synchronization
+
+/// A simulator that many connections share, and the time it lives in.
+final class SimulatorHost: Sendable {
+    private struct State {
+        var simulator: any RemoteSimulator
+        /// How far the simulator's time is ahead of the clock.
+        var aheadMilliseconds: Int64 = 0
+    }
+
+    private let state: Mutex<State>
+    private let clock: @Sendable () -> Int64
+
+    init(_ simulator: any RemoteSimulator, now: @escaping @Sendable () -> Int64) {
+        state = Mutex(State(simulator: simulator))
+        clock = now
+    }
+
+    var simulator: any RemoteSimulator { state.withLock { $0.simulator } }
+
+    func respond(to request: SimulatedRequest) -> SimulatedAnswer {
+        if request.segments.first == SimulatorHost.controlFolder {
+            return .answer(control(request))
+        }
+        return state.withLock { state in
+            state.simulator.respond(to: request, at: clock() + state.aheadMilliseconds)
+        }
+    }
+
+    // MARK: - For checkers
+
+    private static let controlFolder = "_simulator"
+
+    private func control(_ request: SimulatedRequest) -> SimulatedResponse {
+        state.withLock { state in
+            state.simulator.advance(to: clock() + state.aheadMilliseconds)
+            switch (request.method, request.segments.dropFirst().joined(separator: "/")) {
+            case ("GET", "effects"): return SimulatorHost.list(state.simulator.effects)
+            case ("GET", "violations"): return SimulatorHost.list(state.simulator.violations)
+            case ("POST", "advance"):
+                let text = request.query.first { $0.name == "ms" }?.value ?? ""
+                guard let step = Int64(text), (0...SimulatorHost.stepMax).contains(step) else {
+                    return .json(400, ["error": "ms must be a number from 0"])
+                }
+                state.aheadMilliseconds += step
+                let now = clock() + state.aheadMilliseconds
+                state.simulator.advance(to: now)
+                return .json(200, ["now": .int(now)])
+            case ("POST", "expire-tokens"):
+                state.simulator.expireTokens()
+                return .empty(204)
+            case ("POST", "calm"):
+                state.simulator.adversary = .none
+                return .empty(204)
+            default:
+                return .json(404, ["error": "there is no such control"])
+            }
+        }
+    }
+
+    /// A hundred years; more would only overflow.
+    private static let stepMax = 36_500 * SimulatedTime.dayMilliseconds
+
+    private static func list(_ rows: some Encodable) -> SimulatedResponse {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        guard let data = try? encoder.encode(rows) else { return .empty(500) }
+        return SimulatedResponse(
+            status: 200, headers: [SimulatedField("Content-Type", "application/json")],
+            body: Array(data))
+    }
+}

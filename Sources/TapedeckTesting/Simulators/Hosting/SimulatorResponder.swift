@@ -1,0 +1,51 @@
+internal import Hummingbird
+internal import NIOCore
+
+/// Carries requests from HTTP to a simulator, and answers back.
+struct SimulatorResponder: HTTPResponder {
+    /// What is known of the connection behind a request.
+    struct Context: RequestContext {
+        var coreContext: CoreRequestContextStorage
+        let channel: any Channel
+
+        init(source: ApplicationRequestContextSource) {
+            coreContext = CoreRequestContextStorage(source: source)
+            channel = source.channel
+        }
+    }
+
+    /// Ends a request without an answer.
+    private struct Cut: Error {}
+
+    let host: SimulatorHost
+
+    /// A video of two minutes fits; nothing that is larger is kept in memory.
+    private static let bodyBytesMax = 256 << 20
+
+    func respond(to request: Request, context: Context) async throws -> Response {
+        var request = request
+        let body = try await request.collectBody(upTo: Self.bodyBytesMax)
+        let target = request.uri.query.map { "\(request.uri.path)?\($0)" } ?? request.uri.path
+        let answer = host.respond(
+            to: SimulatedRequest(
+                request.method.rawValue, target,
+                headers: request.headers.map { SimulatedField($0.name.rawName, $0.value) },
+                body: Array(body.readableBytesView)))
+        switch answer {
+        case .cut:
+            // Closed before the error is turned into an answer, so that none is sent.
+            try await context.channel.close().get()
+            throw Cut()
+        case .answer(let answer):
+            var headers = HTTPFields()
+            for field in answer.headers {
+                guard let name = HTTPFields.Element.Name(field.name) else { continue }
+                headers.append(.init(name: name, value: field.value))
+            }
+            return Response(
+                status: .init(code: answer.status), headers: headers,
+                body: answer.body.isEmpty
+                    ? .init() : .init(byteBuffer: ByteBuffer(bytes: answer.body)))
+        }
+    }
+}

@@ -1,0 +1,33 @@
+extension ShelbyV2Simulator {
+    /// Rows of others have numbers of their own, so that ids never meet.
+    private static let othersNumber = 0x10000
+
+    mutating func pass(until now: Int64) {
+        for time in core.deeds(until: now) { happen(at: time) }
+    }
+
+    /// Somebody shares a video into a user's own channel, plays one, or takes one away.
+    private mutating func happen(at now: Int64) {
+        let removes = core.fate.chance(core.adversary.deletionRate)
+        let deed = core.fate.below(10)
+        let channels = world.channels.filter { !$0.isPublic }
+        guard !channels.isEmpty else { return }
+        // Most of it goes on where somebody looks.
+        let channel = core.fate.oneIn(3) ? core.fate.pick(channels) : channels[0]
+        let rows = world.broadcasts.indices.filter { world.broadcasts[$0].channel == channel.id }
+        if removes, !rows.isEmpty {
+            world.broadcasts.remove(at: core.fate.pick(rows))
+        } else if deed < 2, !rows.isEmpty {
+            let row = core.fate.pick(rows)
+            world.broadcasts[row].totalPlays += 1
+            world.broadcasts[row].updatedAt = now
+        } else {
+            let newest = rows.map { world.broadcasts[$0].createdAt }.max()
+            let date = core.date(at: now, newest: newest)
+            made += 1
+            world.broadcasts.append(
+                world.makeBroadcast(
+                    channel: channel.id, at: date, number: Self.othersNumber + made, &core.fate))
+        }
+    }
+}

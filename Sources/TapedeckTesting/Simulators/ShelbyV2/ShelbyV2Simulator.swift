@@ -1,0 +1,107 @@
+/// Shelby's system of 2012: API v2, OAuth 1.0a.
+///
+/// Traps, each as the system has it: a read answers an array and a failure is an object with `err`,
+/// whatever the HTTP status; there is no paging and no `since`, so every poll gets the whole list, and
+/// what was deleted is only seen by its absence; a write tells a failure by `err`, too; dates end in
+/// `.000Z` and are cut to the second; older rows lack `owner_watch_later`.
+///
+/// OAuth signatures are not verified; a known `oauth_token` in the header is enough.
+public struct ShelbyV2Simulator: RemoteSimulator, SimulatorEngine {
+    /// What the system holds; tests may change it at any time.
+    public var world: ShelbyV2World
+    /// The HTTP status of an answer with `err`; 200, so that nobody comes to trust it.
+    public var errorStatus = 200
+    /// The HTTP status of an answer with `err` to whom the system does not know.
+    public var unauthorizedStatus = 401
+    var core: SimulatorCore
+    var access: ShelbyV2Access
+    var made = 0
+
+    /// Makes a system with a world made by hand.
+    public init(world: ShelbyV2World, seed: UInt64 = 0, adversary: SimulatorAdversary = .none) {
+        self.world = world
+        core = SimulatorCore(seed: seed, adversary: adversary)
+        access = ShelbyV2Access()
+    }
+
+    /// Makes a system with a made-up world as of `now`.
+    public init(seed: UInt64, at now: Int64, adversary: SimulatorAdversary = .none) {
+        self.init(world: ShelbyV2World(seed: seed, at: now), seed: seed, adversary: adversary)
+    }
+
+    /// Requests that the described system does not know.
+    public var violations: [SimulatorViolation] { core.violations }
+    /// Every write that took effect, in order.
+    public var effects: [SimulatorEffect] { core.effects }
+
+    /// How the system makes life hard.
+    public var adversary: SimulatorAdversary {
+        get { core.adversary }
+        set { core.adversary = newValue }
+    }
+
+    /// Takes a request at a time, in Unix milliseconds.
+    public mutating func respond(to request: SimulatedRequest, at now: Int64) -> SimulatedAnswer {
+        take(request, at: now)
+    }
+
+    /// Lets others do what they do until `now`.
+    public mutating func advance(to now: Int64) { pass(until: now) }
+
+    /// Forgets every access token.
+    public mutating func expireTokens() { world.tokens = [:] }
+
+    // MARK: - Routes
+
+    mutating func route(
+        _ request: SimulatedRequest, _ now: Int64
+    ) throws(OutsideTables) -> SimulatedResponse {
+        let path = request.segments
+        if path.first == "oauth" { return try routeAccess(request, now) }
+        switch (request.method, path.count) {
+        case ("GET", 2) where path == ["v2", "users.json"]:
+            _ = try SimulatedParameters(request, in: .query)
+            return authorized(request, now) { .array([$0.document]) }
+        case ("GET", 2) where path == ["v2", "authentications.json"]:
+            _ = try SimulatedParameters(request, in: .query)
+            return authorized(request, now) { .array($0.services.map { .text($0) }) }
+        case ("GET", 2) where path == ["v2", "channels.json"]:
+            _ = try SimulatedParameters(request, in: .query)
+            let channels = world.channels
+            return authorized(request, now) { user in
+                .array(channels.filter { $0.owner == user.id }.map(\.document))
+            }
+        case ("GET", 4)
+        where path[0] == "v2" && path[1] == "channels" && path[3] == "broadcasts.json":
+            return try broadcasts(of: path[2], request, now)
+        case ("PUT", 3)
+        where path[0] == "v2" && path[1] == "broadcasts" && path[2].hasSuffix(".json"):
+            return try update(String(path[2].dropLast(".json".count)), request, now)
+        case ("POST", 2) where path == ["v2", "socializations.json"]:
+            return try share(request, now)
+        default: throw .route
+        }
+    }
+
+    func failure(_ text: String) -> SimulatedResponse { .json(errorStatus, ["err": .text(text)]) }
+
+    /// The user in whose name a request comes; nil where the system does not know.
+    mutating func user(of request: SimulatedRequest, _ now: Int64) -> ShelbyV2World.User? {
+        guard let token = ShelbyV2Access.parameters(of: request)["oauth_token"],
+            access.isAlive(token, at: now, core.adversary.tokenLifeMilliseconds)
+        else { return nil }
+        return world.tokens[token].flatMap { world.user($0) }
+    }
+
+    var unauthorized: SimulatedResponse {
+        .json(unauthorizedStatus, ["err": "You must be logged in to do that"])
+    }
+
+    private mutating func authorized(
+        _ request: SimulatedRequest, _ now: Int64,
+        _ answer: (ShelbyV2World.User) -> SimulatedJSON
+    ) -> SimulatedResponse {
+        guard let user = user(of: request, now) else { return unauthorized }
+        return .json(200, answer(user))
+    }
+}

@@ -1,0 +1,67 @@
+extension ShelbyV2World {
+    /// Broadcasts in the channel of a made world.
+    public static let madeBroadcasts = 40
+
+    /// Makes up a world as of `now`: three users, of whom the first is `SimulatorAccount.user`'s, with a
+    /// public channel and a channel of their own that has broadcasts of the last days.
+    ///
+    /// Every third broadcast shares a video that was shared before; one in eight is of a provider that
+    /// apps do not ask for; older rows lack `owner_watch_later`.
+    public init(seed: UInt64, at now: Int64) {
+        var random = SeededGenerator(seed: SeededGenerator.mixed(seed ^ 0x5E1B))
+        let joined = now - 90 * SimulatedTime.dayMilliseconds
+        self.init(users: [], channels: [], broadcasts: [], tokens: [:])
+        for number in 0..<3 {
+            let user = User(
+                id: MongoID.make(at: joined, number: number + 1),
+                nickname: SimulatedTexts.person(number),
+                services: number == 0 ? ["twitter", "facebook"] : ["twitter"])
+            users.append(user)
+            for (index, name) in ["Broadcasts of \(user.nickname)", "Watch Later"].enumerated() {
+                channels.append(
+                    Channel(
+                        id: MongoID.make(at: joined, number: 16 + 2 * number + index), name: name,
+                        owner: user.id, isPublic: index == 0, createdAt: joined))
+            }
+        }
+        tokens = [SimulatorAccount.oauthToken: users[0].id]
+        var time = now - 4 * SimulatedTime.dayMilliseconds
+        let step = UInt64(8 * SimulatedTime.dayMilliseconds / Int64(2 * Self.madeBroadcasts))
+        for number in 0..<Self.madeBroadcasts {
+            var made = makeBroadcast(
+                channel: channels[1].id, at: time, number: 256 + number, &random)
+            made.isWatchLater = number < 10 ? nil : random.oneIn(5)
+            broadcasts.append(made)
+            time = min(now, time + 1 + Int64(random.below(step)))
+        }
+    }
+
+    /// Makes up a broadcast, of a video that is there already one time in three.
+    func makeBroadcast(
+        channel: String, at time: Int64, number: Int, _ random: inout SeededGenerator
+    ) -> Broadcast {
+        var made = Broadcast(
+            id: MongoID.make(at: time, number: number), channel: channel, createdAt: time,
+            providerID: SimulatedTexts.youtubeID(&random),
+            title: SimulatedTexts.title(&random), comment: SimulatedTexts.comment(&random),
+            sharer: SimulatedTexts.person(1 + random.below(12)),
+            origin: random.pick(["twitter", "twitter", "facebook", "tumblr"]), isWatchLater: false,
+            totalPlays: Int64(random.below(50)))
+        let kind = random.below(24)
+        let known = random.below(max(1, broadcasts.count))
+        let code = 10_000_000 + random.below(60_000_000)
+        if kind < 8, known < broadcasts.count {
+            made.provider = broadcasts[known].provider
+            made.providerID = broadcasts[known].providerID
+            made.title = broadcasts[known].title
+        } else if kind < 13 {
+            made.provider = "vimeo"
+            made.providerID = String(code)
+        } else if kind < 16 {
+            made.provider = "dailymotion"
+            made.providerID = "x\(code)"
+        }
+        if random.oneIn(9) { made.comment = nil }
+        return made
+    }
+}

@@ -1,0 +1,58 @@
+/// An upload that was acknowledged and is not an answer yet.
+struct WhaleUpload: Hashable, Sendable {
+    var question: Int
+    var user: Int
+    var endsAt: Int64
+    /// One that fails ends without a trace.
+    var fails: Bool
+    var fileExtension: String
+    /// What the ledger says of the file.
+    var summary: String
+}
+
+extension WhaleSimulator {
+    private static let videoExtensions: Set = ["mpeg4", "mov", "m4v"]
+    private static let imageExtensions: Set = ["jpg", "jpeg", "gif", "png"]
+
+    /// Says that all is well, and lets the file be seen to in the background.
+    ///
+    /// A file of the wrong kind, and a second answer to the same question, fail there: nobody is told.
+    mutating func upload(
+        _ id: Int, _ request: SimulatedRequest, _ now: Int64
+    ) throws(OutsideTables) -> SimulatedResponse {
+        let fields = try SimulatedParameters(
+            request, in: .form, required: ["video", "thumbnail"], files: ["video", "thumbnail"])
+        // Drawn for every upload, so that one fate does not move the others.
+        let isLost = core.dice.chance(core.adversary.uploadLossRate)
+        let most = UInt64(max(0, core.adversary.uploadDelayMillisecondsMax))
+        let delay = Int64(core.dice.below(most + 1))
+        guard let video = fields.file("video"), let thumbnail = fields.file("thumbnail") else {
+            throw OutsideTables("video and thumbnail are files")
+        }
+        guard let caller = caller(request, now) else { return Self.unauthorized }
+        guard let question = world.question(id) else { return Self.notFound }
+        guard question.receiver == caller else { return .empty(422) }
+        let isKnown =
+            Self.videoExtensions.contains(video.fileExtension)
+            && Self.imageExtensions.contains(thumbnail.fileExtension)
+        uploads.append(
+            WhaleUpload(
+                question: id, user: caller, endsAt: now + uploadMilliseconds + delay,
+                fails: isLost || !isKnown, fileExtension: video.fileExtension,
+                summary: "\(video.bytes.count) bytes \(video.checksum)"))
+        return .json(201, ["success": true])
+    }
+
+    /// Ends what ends until `now`, in the order in which it ends.
+    mutating func settleUploads(until now: Int64) {
+        let due = uploads.filter { $0.endsAt <= now }.sorted { $0.endsAt < $1.endsAt }
+        uploads.removeAll { $0.endsAt <= now }
+        for upload in due where !upload.fails && !world.isAnswered(upload.question) {
+            let answer = world.publish(
+                question: upload.question, at: upload.endsAt, extension: upload.fileExtension)
+            core.note(
+                .answerUploaded, String(upload.question), by: String(upload.user),
+                detail: "answer \(answer), \(upload.summary)", at: upload.endsAt)
+        }
+    }
+}

@@ -1,0 +1,26 @@
+import TapedeckTesting
+import Testing
+
+extension Caller where Simulator == ShelbyV2Simulator {
+    /// A system with a made-up world, called with the account's token.
+    static func shelby(
+        seed: UInt64 = 1, _ adversary: SimulatorAdversary = .none
+    ) -> Caller<ShelbyV2Simulator> {
+        var caller = Caller(
+            ShelbyV2Simulator(seed: seed, at: Moments.start, adversary: adversary))
+        caller.authorize(SimulatorAccount.oauthToken)
+        return caller
+    }
+
+    mutating func authorize(_ token: String) {
+        let text = "OAuth oauth_consumer_key=\"tests\", oauth_token=\"\(token)\""
+        headers = [SimulatedField("Authorization", text)]
+    }
+
+    /// The channel that apps use: the first that is not public.
+    func channel() -> String { simulator.world.channels.first { !$0.isPublic }?.id ?? "" }
+
+    mutating func broadcasts() throws -> [[String: Any]] {
+        try call("GET", "/v2/channels/\(channel())/broadcasts.json?video_player=youtube,vimeo").list
+    }
+}

@@ -1,0 +1,89 @@
+import TapedeckTesting
+import Testing
+
+/// What the system of 2012 says when it is read.
+struct ShelbyV2ReadTests {
+    @Test func everyReadAnswersAnArray() throws {
+        var ada = Caller.shelby()
+        let users = try ada.call("GET", "/v2/users.json").list
+        #expect(users.texts("nickname") == ["ada"])
+        #expect(
+            try ada.call("GET", "/v2/authentications.json").json as? [String]
+                == ["twitter", "facebook"])
+        let channels = try ada.call("GET", "/v2/channels.json").list
+        #expect(channels.numbers("public") == [1, 0])
+        #expect(channels.texts("_id").last == ada.channel())
+        #expect(try !ada.broadcasts().isEmpty)
+        #expect(ada.simulator.violations.isEmpty)
+    }
+
+    @Test func broadcastsComeWholeAndOnlyForThePlayersAskedFor() throws {
+        var ada = Caller.shelby()
+        let asked = try ada.broadcasts()
+        #expect(Set(asked.texts("video_player")) == ["youtube", "vimeo"])
+        let all = try ada.call("GET", "/v2/channels/\(ada.channel())/broadcasts.json").list
+        #expect(all.count == ShelbyV2World.madeBroadcasts)
+        #expect(all.count > asked.count)
+        #expect(all.texts("created_at") == all.texts("created_at").sorted(by: >))
+    }
+
+    @Test func thereIsNoPagingAndNoSince() throws {
+        for query in ["limit=10", "skip=20", "since_id=4e7179b8fa44c4166b005e8c", "page=2"] {
+            var ada = Caller.shelby()
+            let target = "/v2/channels/\(ada.channel())/broadcasts.json?\(query)"
+            #expect(try ada.call("GET", target).status == 400)
+            #expect(ada.simulator.violations.count == 1)
+        }
+    }
+
+    @Test func datesAreCutToTheSecond() throws {
+        var ada = Caller.shelby()
+        var row = ShelbyV2World.Broadcast(
+            id: "4e7179b8fa44c4166b005e8c", channel: ada.channel(), createdAt: 1_316_059_576_999,
+            providerID: "BmzSEYNTkHA")
+        row.updatedAt = 1_330_560_000_001
+        ada.simulator.world.broadcasts = [row]
+        let read = try ada.broadcasts()
+        #expect(read.texts("created_at") == ["2011-09-15T04:06:16.000Z"])
+        #expect(read.texts("updated_at") == ["2012-03-01T00:00:00.000Z"])
+    }
+
+    @Test func olderRowsLackLaterFields() throws {
+        var ada = Caller.shelby()
+        let rows = try ada.broadcasts()
+        #expect(rows.contains { $0["owner_watch_later"] == nil })
+        #expect(rows.contains { $0["owner_watch_later"] as? Int == 0 })
+    }
+
+    @Test func aVideoIsSharedMoreThanOnce() throws {
+        var ada = Caller.shelby()
+        let keys = try ada.broadcasts().texts("video_id_at_provider")
+        #expect(Set(keys).count < keys.count)
+    }
+
+    @Test func whoIsUnknownGetsAnErrorObjectInsteadOfAnArray() throws {
+        var nobody = Caller.shelby()
+        nobody.headers = []
+        for path in ["users", "authentications", "channels"] {
+            let answer = try nobody.call("GET", "/v2/\(path).json")
+            #expect(try answer.object["err"] is String)
+        }
+        nobody.authorize("made-up")
+        #expect(try nobody.call("GET", "/v2/users.json").object["err"] is String)
+        #expect(nobody.simulator.violations.isEmpty)
+    }
+
+    @Test func aFailureComesWithStatus200() throws {
+        var ada = Caller.shelby()
+        let answer = try ada.call("GET", "/v2/channels/4e385abdf6db24106c0000ff/broadcasts.json")
+        #expect(answer.status == 200)
+        #expect(try answer.object["err"] is String)
+    }
+
+    @Test func whatWasRemovedIsSeenByItsAbsenceOnly() throws {
+        var ada = Caller.shelby()
+        let before = try ada.broadcasts().texts("_id")
+        ada.simulator.world.broadcasts.removeAll { $0.id == before[0] }
+        #expect(try ada.broadcasts().texts("_id") == Array(before.dropFirst()))
+    }
+}

@@ -1,0 +1,79 @@
+import TapedeckTesting
+import Testing
+
+/// What can be written to the system of 2012.
+struct ShelbyV2WriteTests {
+    @Test(arguments: [
+        ("watched_by_owner", "true", 1), ("liked_by_owner", "true", 1),
+        ("liked_by_owner", "false", 0), ("owner_watch_later", "true", 1),
+        ("owner_watch_later", "false", 0),
+    ])
+    func aFlagIsSetAndAnswersTheBroadcast(_ field: String, _ value: String, _ read: Int) throws {
+        var ada = Caller.shelby()
+        let id = try #require(ada.broadcasts().texts("_id").first)
+        let answer = try ada.call("PUT", "/v2/broadcasts/\(id).json", form: [field: value])
+        #expect(try answer.object[field] as? Int == read)
+        let row = try ada.broadcasts().first { $0["_id"] as? String == id }
+        #expect(row?[field] as? Int == read)
+        let effect = try #require(ada.simulator.effects.last)
+        #expect(effect.kind == .flag && effect.entity == id && effect.text == "\(field)=\(value)")
+        #expect(effect.account == ada.simulator.world.users[0].id)
+    }
+
+    @Test(arguments: [
+        ["liked_by_owner": "true", "owner_watch_later": "true"], [:],
+        ["watched_by_owner": "false"], ["liked_by_owner": "1"], ["total_plays": "3"],
+    ])
+    func anUpdateIsOneFlagAndNothingElse(_ fields: [String: String]) throws {
+        var ada = Caller.shelby()
+        let id = try #require(ada.broadcasts().texts("_id").first)
+        let body = fields.map { "\($0.key)=\($0.value)" }.joined(separator: "&")
+        let request = SimulatedRequest(
+            "PUT", "/v2/broadcasts/\(id).json",
+            headers: ada.headers + [
+                SimulatedField("Content-Type", "application/x-www-form-urlencoded")
+            ], body: Array(body.utf8))
+        #expect(ada.simulator.respond(to: request, at: ada.now).response?.status == 400)
+        #expect(ada.simulator.violations.count == 1)
+        #expect(ada.simulator.effects.isEmpty)
+    }
+
+    @Test func aWriteThatFailsSaysSoInErrWithStatus200() throws {
+        var ada = Caller.shelby()
+        let answer = try ada.call(
+            "PUT", "/v2/broadcasts/4e7179b8fa44c4166b0000ff.json", form: ["liked_by_owner": "true"])
+        #expect(answer.status == 200)
+        #expect(try answer.object["err"] is String)
+        #expect(ada.simulator.effects.isEmpty)
+    }
+
+    @Test func nobodyFlagsTheBroadcastsOfAnother() throws {
+        var ada = Caller.shelby()
+        let id = try #require(ada.broadcasts().texts("_id").first)
+        ada.simulator.world.tokens["ben"] = ada.simulator.world.users[1].id
+        ada.authorize("ben")
+        let answer = try ada.call(
+            "PUT", "/v2/broadcasts/\(id).json", form: ["liked_by_owner": "true"])
+        #expect(try answer.object["err"] is String)
+    }
+
+    @Test func aShareNamesItsDestinations() throws {
+        var ada = Caller.shelby()
+        let id = try #require(ada.broadcasts().texts("_id").first)
+        let answer = try ada.call(
+            "POST", "/v2/socializations.json",
+            form: [
+                "destination": "twitter,email", "broadcast_id": id, "comment": "Look & see = 1+1",
+                "to": "ben@example.org",
+            ])
+        #expect(try answer.object["err"] == nil)
+        let effect = try #require(ada.simulator.effects.last)
+        #expect(effect.kind == .share && effect.text == "Look & see = 1+1")
+        #expect(effect.detail == "twitter,email to ben@example.org")
+        #expect(
+            try ada.call(
+                "POST", "/v2/socializations.json",
+                form: ["destination": "myspace", "broadcast_id": id, "comment": ""]
+            ).status == 400)
+    }
+}
