@@ -215,8 +215,7 @@ package struct ShelbyConnector: Connector {
             sighting.broadcast = broadcast
             sighting.video = String(intent.key.name)
             flag.set(value, in: &sighting)
-            // A date has seconds only, and the change may lie in their last millisecond.
-            let time = response.date.map { $0 + 999 } ?? Int64(intent.event.stamp.milliseconds)
+            let time = response.date ?? Int64(intent.event.stamp.milliseconds)
             sighting.updatedAt = Google_Protobuf_Timestamp(milliseconds: time)
             return Confirmation(
                 remoteID: broadcast, remoteVersion: UInt64(max(0, time)),
