@@ -50,7 +50,7 @@ package final class ViewsFile: Sendable {
                 options: .init(
                     mapSizeBytes: mapSizeBytes,
                     tablesMax: UInt32(4 * ViewsFile.projectionsMax + 4), isUnsynced: true,
-                    creates: creating))
+                    isReadInPlaces: true, creates: creating))
         }
         do {
             meta = try environment.openTable("meta")
