@@ -82,7 +82,10 @@ import Testing
         let number = try store.file().number
         for _ in 0..<3 {
             try store.reopen()
-            for number in 0..<1_500 { try note(store, "later \(number)") }
+            try store.log.appendBlocking(
+                try (0..<1_500).map { number in
+                    try ProposedEvent(NoteAdded(isbn: "isbn-1", reader: "r", text: "\(number)"))
+                })
         }
         try store.reopen()
         #expect(try notes(store) == 4_515)
@@ -101,7 +104,8 @@ import Testing
         try putBack(copy, in: store)
         for _ in 0..<5 { try store.append(LoanEnded(isbn: "isbn-1", reader: "r")) }
         try store.log.record([pulled])
-        for _ in 0..<1_200 { try store.append(LoanEnded(isbn: "isbn-2", reader: "r")) }
+        try store.log.appendBlocking(
+            try (0..<1_200).map { _ in try ProposedEvent(LoanEnded(isbn: "isbn-2", reader: "r")) })
         try store.reopen()
         #expect(try notes(store) == 5)
         try checkFresh(store, "the same event at the same place")
