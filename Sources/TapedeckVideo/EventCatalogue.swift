@@ -14,9 +14,9 @@ public struct EventCatalogue: Sendable {
     /// Every type that this program knows.
     public static let video = EventCatalogue(types: [
         AnswerUploaded.self, BroadcastReceived.self, CastObserved.self, CommentObserved.self,
-        CommentPosted.self, EpisodeScheduled.self, LikeToggled.self, PlaybackProgressed.self,
-        ShowObserved.self, VideoExtracted.self, VideoShared.self, VideoWatched.self,
-        WatchLaterToggled.self,
+        CommentPosted.self, EpisodeScheduled.self, FrameObserved.self, LikeToggled.self,
+        PlaybackProgressed.self, ShowObserved.self, VideoExtracted.self, VideoShared.self,
+        VideoWatched.self, WatchLaterToggled.self,
     ])
 
     private init(types: [any VideoEvent.Type]) {

@@ -31,9 +31,9 @@ struct RefusedPayload: CustomTestStringConvertible {
         #expect(
             catalogue.typeNames == [
                 "AnswerUploaded", "BroadcastReceived", "CastObserved", "CommentObserved",
-                "CommentPosted", "EpisodeScheduled", "LikeToggled", "PlaybackProgressed",
-                "ShowObserved", "VideoExtracted", "VideoShared", "VideoWatched",
-                "WatchLaterToggled",
+                "CommentPosted", "EpisodeScheduled", "FrameObserved", "LikeToggled",
+                "PlaybackProgressed", "ShowObserved", "VideoExtracted", "VideoShared",
+                "VideoWatched", "WatchLaterToggled",
             ])
     }
 
