@@ -9,6 +9,8 @@ extension RemoteSession {
             var page: RemotePage
             var hasNews = false
             var rounds = 1
+            /// Whether the feed had been read to its end when the walk began; nil before its first page.
+            var wasComplete: Bool?
         }
 
         /// How often a feed that moves is read in one sync.
@@ -31,6 +33,16 @@ extension RemoteSession {
             seen = Set(walks.map(\.feed))
         }
 
+        /// Whether what lies behind the page that is asked for was known when its walk began.
+        ///
+        /// - Parameter isComplete: whether its feed counts as read to the end now.
+        mutating func wasComplete(_ isComplete: Bool) -> Bool {
+            guard let last = walks.indices.last else { return isComplete }
+            let was = walks[last].wasComplete ?? isComplete
+            walks[last].wasComplete = was
+            return was
+        }
+
         /// Goes on behind a page.
         ///
         /// - Returns: whether its feed has been read to the end, with nothing new on the way.
@@ -50,7 +62,9 @@ extension RemoteSession {
                 hasEnded = !walk.hasNews || content.stopsWhereKnown == false
                 if !hasEnded, walk.rounds < Reading.roundsMax {
                     walks.append(
-                        Walk(feed: walk.feed, page: walk.feed, rounds: walk.rounds + 1))
+                        Walk(
+                            feed: walk.feed, page: walk.feed, rounds: walk.rounds + 1,
+                            wasComplete: walk.wasComplete))
                 }
             }
             for other in content.others.reversed()
@@ -76,14 +90,23 @@ extension RemoteSession {
         guard let account = login.account else { return }
         var content = try connector.read(response, of: page, account)
         report.unreadable += content.refused
-        let isComplete = try RemoteRow.isComplete(remote.name, feed: page.feed, in: log)
-        let recorded = try log.record(content.sightings, rows: [row.row])
+        let complete = RemoteRow.complete(remote.name, feed: page.feed)
+        let isHeld = try RemoteRow.isComplete(remote.name, feed: page.feed, in: log)
+        let isComplete = reading.wasComplete(isHeld)
+        // Were the walk to end behind this page, the pages up to what is known would never be asked for:
+        // until they are read, the feed does not count as complete.
+        let mayLeaveGap = isHeld && content.next != nil
+        let recorded = try log.record(
+            content.sightings,
+            rows: [row.row] + (mayLeaveGap ? [SyncRow(complete.name, nil)] : []))
         report.pulled += recorded.recorded
         // What a known sighting leads to has been read, unless the feed never came to its end.
         content.others = content.others(isNews: recorded.isNews, all: !isComplete)
-        if reading.took(page, content, news: recorded.isNews, isComplete: isComplete), !isComplete {
-            try log.setSyncRows([RemoteRow.complete(remote.name, feed: page.feed)])
-        }
+        let isRead = reading.took(
+            page, content, news: recorded.isNews, isComplete: isComplete)
+        let isKnown =
+            isComplete && content.stopsWhereKnown && content.next != nil && recorded.recorded == 0
+        if isRead || isKnown, mayLeaveGap || !isHeld { try log.setSyncRows([complete]) }
     }
 }
 
