@@ -210,9 +210,7 @@ public struct StoreRemotes: Sendable {
     /// Calls `body` with each intent that is not done at a remote, until it returns false.
     @available(*, noasync)
     public func outbox(of remote: Remote, _ body: (RemoteDelivery) throws -> Bool) throws {
-        guard let connector = Connectors.named(remote.system, projections: projections) else {
-            return
-        }
+        guard let connector = connector(of: remote) else { return }
         try remoteOutbox(remote, connector).forEach { delivery, _, _ in try body(delivery) }
     }
 
@@ -250,9 +248,7 @@ public struct StoreRemotes: Sendable {
         _ kind: OutcomeRecorded.Kind, of event: EventID
     ) throws -> RemoteDelivery {
         for remote in try all() {
-            guard let connector = Connectors.named(remote.system, projections: projections) else {
-                continue
-            }
+            guard let connector = connector(of: remote) else { continue }
             let outbox = try remoteOutbox(remote, connector)
             var found: (RemoteDelivery, Tag)?
             try outbox.forEach { delivery, _, key in
@@ -279,10 +275,14 @@ public struct StoreRemotes: Sendable {
             account: try logins.read(remote.name)?.account)
     }
 
+    private func connector(of remote: Remote) -> (any Connector)? {
+        Connectors.named(remote.system, url: remote.url, projections: projections)
+    }
+
     @available(*, noasync)
     private func connector(of name: String) throws -> (Remote, any Connector) {
         let remote = try named(name)
-        guard let connector = Connectors.named(remote.system, projections: projections) else {
+        guard let connector = connector(of: remote) else {
             throw SyncError(
                 .usage, "this program does not know the system \(remote.system) of \(name)",
                 hint: "use a newer one")
