@@ -12,6 +12,8 @@ final class RemoteWorld {
     private(set) var requests: [RemoteRequest] = []
     /// How many milliseconds a request takes.
     var latency = 20
+    /// What stands behind the host in the remote's address.
+    var root = ""
 
     init(clock: ManualClock = ManualClock(), _ simulator: (Int64) -> any RemoteSimulator) {
         self.clock = clock
@@ -45,7 +47,7 @@ final class RemoteWorld {
             body += Array("--limit--\r\n".utf8)
         }
         let query = request.query.map { SimulatedField($0.name, $0.value) }
-        let path = request.path.removingPercentEncoding ?? request.path
+        let path = root + (request.path.removingPercentEncoding ?? request.path)
         let simulated = SimulatedRequest(
             request.method, path, query: query, headers: headers, body: body)
         let answer = simulator.respond(to: simulated, at: Int64(clock.milliseconds))
@@ -96,15 +98,17 @@ final class RemoteDevice {
     private var random: SeededGenerator
 
     init(
-        _ world: RemoteWorld, _ system: String, _ secrets: RemoteSecrets, seed: UInt64 = 1
+        _ world: RemoteWorld, _ system: String, _ secrets: RemoteSecrets, seed: UInt64 = 1,
+        root: String = ""
     ) throws {
         self.world = world
+        world.root = root
         place = try TemporaryStore("remote", clock: world.clock)
         store = try place.open(projections: RemoteDevice.projections)
         boot = UUID().uuidString
         random = SeededGenerator(seed: seed)
         remote = try StoreRemotes(store.log, store.projections).add(
-            "home", system: system, url: "http://127.0.0.1:1")
+            "home", system: system, url: "http://127.0.0.1:1\(root)")
         try LoginFiles(store: place.directory).write(
             RemoteLogin(secrets: secrets), for: "home")
     }
@@ -122,7 +126,9 @@ final class RemoteDevice {
     /// Syncs to the end; nil where the device died on the way.
     @discardableResult
     func sync(crashing: CrashPoint? = nil) throws -> RemoteReport? {
-        guard let connector = Connectors.named(remote.system) else { return nil }
+        guard let connector = Connectors.named(remote.system, url: remote.url) else {
+            return nil
+        }
         let (clock, boot) = (world.clock, boot)
         var session = try RemoteSession(
             store.log, remote, connector, store.projections, outboxes: Connectors.outboxes,
