@@ -199,8 +199,7 @@ public struct StoreRemotes: Sendable {
             options: RemoteSession.Options(
                 isLive: isLive, failuresMax: isLive ? 0 : 3,
                 // Somebody is looking: a remote that is back is noticed soon.
-                backoffMax: isLive ? 30_000 : 4_000),
-            boot: { RemoteSession.systemBoot() })
+                backoffMax: isLive ? 30_000 : 4_000))
         return try RemoteEngine(
             session, try HTTPRemoteTransport(base: remote.url), store: log.directory.path)
     }
