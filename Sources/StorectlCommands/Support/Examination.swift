@@ -97,7 +97,7 @@ struct Examination {
     }
 
     private func types() throws -> [Finding] {
-        let known = Set(EventCatalogue.video.typeNames)
+        let known = Set(EventCatalogue.video.typeNames + RemoteEvents.types.map(\.name))
         let unknown = try store.log.dictionaries().types.map(\.name).filter { !known.contains($0) }
         guard !unknown.isEmpty else { return [.ok("event types", "all are known")] }
         return [

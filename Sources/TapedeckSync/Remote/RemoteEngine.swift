@@ -60,7 +60,12 @@ package final class RemoteEngine: Sendable {
     ) async throws -> RemoteReport {
         var step = try await box.perform { try $0.begin() }
         while true {
-            if let progress { progress(try await box.read { $0.report }) }
+            if let progress {
+                var report = try await box.read { $0.report }
+                if case .idle = step { report.isSettled = true }
+                if case .wait(let wait) = step { report.wait = wait }
+                progress(report)
+            }
             if case .end = step {
             } else if state.withLock(\.isStopped) || Task.isCancelled {
                 step = try await box.perform { try $0.stop() }
