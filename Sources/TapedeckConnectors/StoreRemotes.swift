@@ -315,7 +315,9 @@ public struct StoreRemotes: Sendable {
     }
 }
 
-/// What a user logs in with. It is never in the log, in an error or on a command line.
+/// What a user logs in with.
+///
+/// It is never in the log, in an error or on a command line.
 public struct RemoteCredentials: Sendable {
     let secrets: RemoteSecrets
 
