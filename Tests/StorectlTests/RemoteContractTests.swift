@@ -114,7 +114,7 @@ struct RemoteContractTests {
         let store = try Storectl.empty()
         try store.succeed("remote", "add", "home", "shelby", "http://127.0.0.1:1")
         let intents = try (0..<5).map {
-            try store.append("LikeToggled", #"{"video":"vimeo:\#($0)","isOn":true}"#)
+            try store.append("LikeToggled", #"{"video":"vimeo:\#($0 + 1)","isOn":true}"#)
         }
         var seen: [String] = []
         var cursor: String?

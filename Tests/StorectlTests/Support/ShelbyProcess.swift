@@ -72,11 +72,18 @@ extension Storectl {
             uniqueKeysWithValues: #require(
                 run("query", "duplicates", "--limit", "500", "--json").document["videos"]?.list
             ).map { (try #require($0["key"]?.text), try #require($0["winner"]?.text)) })
+        var broadcasts: [String: String] = [:]
+        for line in try run("log", "--type", "BroadcastReceived", "--json").stdout
+            .split(separator: "\n")
+        {
+            let payload = try OrderedJSON(parsing: String(line))["payload"]
+            let key = try #require(payload?["video"]?.text)
+            broadcasts[key] = try #require(payload?["broadcast"]?.text)
+        }
         return try #require(page["videos"]?.list).map { video in
             let key = try #require(video["key"]?.text)
             return ShelbyProcess.Video(
-                key: key,
-                broadcast: try winners[key] ?? #require(video["broadcasts"]?[0]?.text))
+                key: key, broadcast: try winners[key] ?? #require(broadcasts[key]))
         }
     }
 
