@@ -137,7 +137,8 @@ let package = Package(
         .testTarget(
             name: "TapedeckConnectorsTests",
             dependencies: [
-                "TapedeckConnectors", "TapedeckModel", "TapedeckProjections", "TapedeckVideo",
+                "TapedeckConnectors", "TapedeckLog", "TapedeckModel", "TapedeckProjections",
+                "TapedeckSync", "TapedeckTesting", "TapedeckVideo",
             ],
             swiftSettings: settings),
         .testTarget(

@@ -27,6 +27,8 @@ import Testing
         #expect(told?["state"]?.text == "confirmed")
         #expect(told?["remoteId"]?.text == video.broadcast)
 
+        // Shelby counts in seconds: of two changes within one it does not tell the order.
+        usleep(1_100_000)
         // Watched to four fifths: the mark goes, here at once, and there with the next sync.
         let watched = try store.append(
             "PlaybackProgressed",
@@ -130,24 +132,23 @@ import Testing
         let store = try remote.connectedStore()
         let videos = try store.videos()
         try #require(videos.count >= 12)
-        var lines = ""
+        var kills = 0
         for (number, video) in videos.prefix(12).enumerated() {
-            lines += Samples.line("LikeToggled", #"{"video":"\#(video.key)","isOn":true}"#)
+            var lines = Samples.line("LikeToggled", #"{"video":"\#(video.key)","isOn":true}"#)
             for part in 0..<2 {
                 lines += Samples.line(
                     "VideoShared",
                     #"{"video":"\#(video.key)","destinations":["twitter"],"text":"\#(number)-\#(part)"}"#
                 )
             }
-        }
-        try store.succeed("append", "--file", "-", input: lines)
-        var kills = 0
-        for _ in 0..<40 {
-            let process = try store.start(["sync", "home"])
-            usleep(UInt32(20_000 + moments.below(300) * 1_000))
-            if process.isRunning { kills += 1 }
-            process.send(SIGKILL)
-            _ = try process.wait()
+            try store.succeed("append", "--file", "-", input: lines)
+            for _ in 0..<3 {
+                let process = try store.start(["sync", "home"])
+                usleep(UInt32(30_000 + moments.below(150) * 1_000))
+                if process.isRunning { kills += 1 }
+                process.send(SIGKILL)
+                _ = try process.wait()
+            }
         }
         _ = try store.run("sync", "home")
         let items = try #require(
@@ -174,7 +175,7 @@ import Testing
         }
         #expect(try remote.violations == "[]")
         #expect(kills > 0)
-        print("remote kills: \(kills) of 40, \(unknown.count) of 24 shares unknown")
+        print("remote kills: \(kills) of 36, \(unknown.count) of 24 shares unknown")
     }
 
     @Test func secretsStayInTheLoginFile() throws {

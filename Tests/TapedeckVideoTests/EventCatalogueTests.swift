@@ -30,8 +30,9 @@ struct RefusedPayload: CustomTestStringConvertible {
     @Test func everyTypeIsKnownByItsName() {
         #expect(
             catalogue.typeNames == [
-                "AnswerUploaded", "BroadcastReceived", "CastObserved", "CommentPosted",
-                "EpisodeScheduled", "PlaybackProgressed", "ShowObserved", "VideoExtracted",
+                "AnswerUploaded", "BroadcastReceived", "CastObserved", "CommentObserved",
+                "CommentPosted", "EpisodeScheduled", "LikeToggled", "PlaybackProgressed",
+                "ShowObserved", "VideoExtracted", "VideoShared", "VideoWatched",
                 "WatchLaterToggled",
             ])
     }

@@ -17,6 +17,7 @@ import Testing
         func number(_ limit: Int) -> Int { Int.random(in: 0..<limit, using: &generator) }
         func maybe<Value>(_ value: Value) -> Value? { number(3) == 0 ? nil : value }
         var script = Script()
+        var toggles: [(id: EventID, video: String)] = []
         for _ in 0..<count {
             let origin = UInt64(number(3) + 1)
             let second = Double(number(200))
@@ -29,7 +30,16 @@ import Testing
                     sharer: maybe("s\(number(3))"), comment: maybe("c\(number(2))"),
                     liked: maybe(number(2) == 0), watchLater: maybe(number(2) == 0), origin: origin)
             case 3: try script.comment("c\(number(9))", on: video, at: second, origin: origin)
-            case 4, 5: try script.toggle(number(3) > 0, video, at: second, origin: origin)
+            case 4: try script.toggle(number(3) > 0, video, at: second, origin: origin)
+            case 5:
+                if number(2) == 0, let toggle = toggles.randomElement(using: &generator) {
+                    try script.confirmation(
+                        of: toggle.id, toggle.video, by: "b\(number(6))",
+                        version: Double(number(200)), at: second, origin: origin)
+                } else {
+                    try script.toggle(true, video, at: second, origin: origin)
+                    toggles += script.events.last.map { [($0.id, video)] } ?? []
+                }
             case 6, 7:
                 try script.progress(
                     "w\(number(9))", Double(number(101)), of: Double(number(5) * 100), video: video,

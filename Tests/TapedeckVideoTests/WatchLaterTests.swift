@@ -26,6 +26,28 @@ private func marks(
         #expect(try marks(script) == ["youtube:one": 30])
     }
 
+    @Test func confirmedToggleGoesWithTheMarkOfItsRemote() throws {
+        var script = Script()
+        try script.toggle(true, at: 10)
+        let toggle = try #require(script.events.last).id
+        try script.confirmation(of: toggle, "youtube:one", by: "b", version: 12, at: 13)
+        try script.broadcast("b", updated: 12, watchLater: true)
+        #expect(try marks(script) == ["youtube:one": 10])
+        // Another broadcast never had the mark, and an older telling of this one says nothing of now.
+        try script.broadcast("c", updated: 50, watchLater: false)
+        try script.broadcast("b", updated: 11, watchLater: false)
+        #expect(try marks(script) == ["youtube:one": 10])
+        try script.broadcast("b", updated: 20, watchLater: false)
+        #expect(try marks(script).isEmpty)
+    }
+
+    @Test func toggleThatNobodyConfirmedStaysWhateverRemotesTell() throws {
+        var script = Script()
+        try script.toggle(true, at: 10)
+        try script.broadcast("b", updated: 20, watchLater: false)
+        #expect(try marks(script) == ["youtube:one": 10])
+    }
+
     @Test func earliestMarkThatStandsTellsSince() throws {
         var script = Script()
         try script.toggle(true, at: 10)

@@ -73,7 +73,7 @@ private enum SimulatedSystem: String, CaseIterable {
         seed: UInt64, at now: Int64, adversary: SimulatorAdversary
     ) -> any RemoteSimulator {
         switch self {
-        case .shelby: ShelbyV2Simulator(seed: seed, at: now, adversary: adversary)
+        case .shelby: ShelbySimulator(seed: seed, at: now, adversary: adversary)
         case .whale: WhaleSimulator(seed: seed, at: now, adversary: adversary)
         }
     }

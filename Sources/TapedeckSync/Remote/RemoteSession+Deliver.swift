@@ -135,16 +135,21 @@ extension RemoteSession {
                 if let step = try step(delivery, of: intent, item) { return step }
                 if delivering.blocked.contains(intent.key) { return nil }
             }
-            // Every part has ended.
-            if let refused = item.parts.first(where: { $0.kind == .refused }) {
-                try refuse(
-                    intent, target: "", ErrorCode(rawValue: refused.code), refused.message)
-            } else if item.parts.contains(where: { $0.kind == .unknown }) {
-                try record(.unknown, nil, of: intent, code: .unknownOutcome)
-            } else if !intent.isDerived {
-                try record(.confirmed, nil, of: intent)
-            }
+            // Every part has ended; an intent of one part has ended with it.
+            if let (item, _) = try self.item(of: intent) { try conclude(item, of: intent) }
             return nil
+        }
+    }
+
+    /// Ends an intent all of whose parts have ended: by the worst of them.
+    private func conclude(_ item: OutboxItem, of intent: Intent) throws {
+        if let refused = item.parts.first(where: { $0.kind == .refused }) {
+            try refuse(intent, target: "", ErrorCode(rawValue: refused.code), refused.message)
+        } else if let unknown = item.parts.first(where: { $0.kind == .unknown }) {
+            try record(
+                .unknown, nil, of: intent, code: .unknownOutcome, message: unknown.message)
+        } else if !intent.isDerived {
+            try record(.confirmed, nil, of: intent)
         }
     }
 

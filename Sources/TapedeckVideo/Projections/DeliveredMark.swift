@@ -12,14 +12,49 @@ struct DeliveredMark: Equatable {
 
     static func name(of intent: [UInt8]) -> RowKey { RowKey(prefix + intent) }
 
-    /// What a remote has confirmed of a toggle, or nil.
-    static func of(
-        _ toggle: EventID, _ key: borrowing KeyedState<WatchLater.State>
-    ) throws -> DeliveredMark? {
-        guard let bytes = key.item(name(of: Array(toggle.description.utf8))) else { return nil }
-        return try StateReader.read(bytes) { (reader) throws(ModelError) in
-            DeliveredMark(broadcast: try reader.bytes(), version: try reader.uint64())
+    /// Adds a confirmation to those of a toggle: one a broadcast, of which the least version counts, so
+    /// that the order of arrival does not.
+    static func adding(_ mark: DeliveredMark, to bytes: [UInt8]?) throws -> [UInt8] {
+        var marks = try bytes.map(read) ?? []
+        if let index = marks.firstIndex(where: { $0.broadcast == mark.broadcast }) {
+            guard mark.version < marks[index].version else { return encoded(marks) }
+            marks[index] = mark
+        } else {
+            marks.append(mark)
+            marks.sort { $0.broadcast.lexicographicallyPrecedes($1.broadcast) }
         }
+        return encoded(marks)
+    }
+
+    /// Whether a remote has said, behind a confirmation of a toggle, that the mark is gone.
+    static func isTakenBack(
+        _ toggle: EventID, _ key: borrowing KeyedState<WatchLater.State>
+    ) throws -> Bool {
+        guard let bytes = key.item(name(of: Array(toggle.description.utf8))) else { return false }
+        for mark in try read(bytes) {
+            guard let run = key.item(RowKey(Marks.broadcast + mark.broadcast)) else { continue }
+            if let fall = try ObservedRun(decoding: run).fall, fall.observedVersion > mark.version {
+                return true
+            }
+        }
+        return false
+    }
+
+    private static func read(_ bytes: [UInt8]) throws(ModelError) -> [DeliveredMark] {
+        try StateReader.read(bytes) { (reader) throws(ModelError) in
+            try reader.array { (reader) throws(ModelError) in
+                DeliveredMark(broadcast: try reader.bytes(), version: try reader.uint64())
+            }
+        }
+    }
+
+    private static func encoded(_ marks: [DeliveredMark]) -> [UInt8] {
+        var writer = StateWriter()
+        writer.add(marks) { writer, mark in
+            writer.add(mark.broadcast)
+            writer.add(mark.version)
+        }
+        return writer.bytes
     }
 
     /// Reads an outcome; nil where it is not a confirmation that names a broadcast.
@@ -49,21 +84,6 @@ struct DeliveredMark: Equatable {
 
     /// `KIND_CONFIRMED`.
     private static let confirmed: UInt64 = 2
-
-    /// Whether the remote has said in a later version that the mark is gone.
-    func isTakenBack(_ key: borrowing KeyedState<WatchLater.State>) throws -> Bool {
-        guard let bytes = key.item(RowKey(Marks.broadcast + broadcast)),
-            let fall = try ObservedRun(decoding: bytes).fall
-        else { return false }
-        return fall.observedVersion > version
-    }
-
-    var encoded: [UInt8] {
-        var writer = StateWriter()
-        writer.add(broadcast)
-        writer.add(version)
-        return writer.bytes
-    }
 }
 
 /// A broadcast that a remote tells as marked to be seen later, and since when.

@@ -46,10 +46,10 @@ enum Marks {
         var kept: [(name: [UInt8], value: [UInt8])] = []
         while let mark = key.firstItem(prefix: RowKey(toggle)) {
             key.removeItem(RowKey(mark.name))
-            let delivered = try EventID(mark.value.utf8Text).flatMap {
-                try DeliveredMark.of($0, key)
+            let toggle = EventID(mark.value.utf8Text)
+            if try !(toggle.map { try DeliveredMark.isTakenBack($0, key) } ?? false) {
+                kept.append(mark)
             }
-            if try !(delivered?.isTakenBack(key) ?? false) { kept.append(mark) }
         }
         for mark in kept { key.setItem(RowKey(mark.name), mark.value) }
     }

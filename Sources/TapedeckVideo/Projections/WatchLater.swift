@@ -28,7 +28,7 @@ public enum WatchLaterRule: String, Sendable {
 /// | `p` time id | nothing: a run of tellings that began behind the latest clear |
 /// | `b` id | `ObservedRun` of a broadcast |
 /// | `v` viewing | where the viewing crossed first |
-/// | `k` event id | `DeliveredMark`: a toggle on that a remote has confirmed |
+/// | `k` event id | `DeliveredMark`s: which broadcasts hold a toggle on for a remote |
 ///
 /// A toggle that a remote has confirmed is the remote's own from then on: when the remote takes the mark
 /// back in a later version, the toggle's mark goes with it.
@@ -147,8 +147,7 @@ public struct WatchLater: Projection {
         }
         if isOn {
             guard key.state.clear < event.order else { return }
-            let delivered = try DeliveredMark.of(event.id, key)
-            guard try delivered.map({ try !$0.isTakenBack(key) }) ?? true else { return }
+            guard try !DeliveredMark.isTakenBack(event.id, key) else { return }
             key.setItem(Marks.name(event.order), Array(event.id.description.utf8))
             Marks.refresh(&key)
         } else {
@@ -239,7 +238,10 @@ public struct WatchLater: Projection {
         }
         guard run != before else { return }
         key.setItem(name, run.encoded)
-        if run.fall != before?.fall { try Marks.takeBack(&key) }
+        if run.fall != before?.fall {
+            try Marks.takeBack(&key)
+            Marks.refresh(&key)
+        }
         guard run.begin?.time != before?.begin?.time else { return }
         let id = event.payload.bytes(wire.broadcast)
         if let old = before?.begin { key.removeItem(Marks.name(time: old.time, id: id)) }
@@ -263,8 +265,7 @@ public struct WatchLater: Projection {
     ) throws {
         guard let (intent, mark) = try DeliveredMark.read(event.payload) else { return }
         let name = DeliveredMark.name(of: intent)
-        guard key.item(name) == nil else { return }
-        key.setItem(name, mark.encoded)
+        key.setItem(name, try DeliveredMark.adding(mark, to: key.item(name)))
         try Marks.takeBack(&key)
         Marks.refresh(&key)
     }

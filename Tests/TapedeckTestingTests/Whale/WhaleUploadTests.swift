@@ -58,6 +58,25 @@ struct WhaleUploadTests {
         #expect(ada.simulator.effects.isEmpty)
     }
 
+    @Test func aLargeVideoArrivesWhole() throws {
+        var ada = Caller.whale()
+        let question = try #require(ada.open(to: 1).first)
+        let parts = ["video\"; filename=\"a.mov", "thumbnail\"; filename=\"a.png"].map {
+            "--f\r\nContent-Disposition: form-data; name=\"\($0)\"\r\n\r\n"
+        }
+        let video = [UInt8](repeating: 13, count: 8 << 20)
+        let body = Array(parts[0].utf8) + video + Array("\r\n\(parts[1])still\r\n--f--".utf8)
+        let request = SimulatedRequest(
+            "POST", "/api/v1/questions/\(question)/answers",
+            headers: ada.headers + [
+                SimulatedField("content-type", "multipart/form-data; boundary=\"f\"")
+            ], body: body)
+        #expect(ada.simulator.respond(to: request, at: ada.now).response?.status == 201)
+        ada.simulator.advance(to: ada.now + Moments.hour)
+        let effect = try #require(ada.simulator.effects.last)
+        #expect(effect.detail.contains("\(video.count) bytes"))
+    }
+
     @Test func anUploadNeedsBothFiles() throws {
         var ada = Caller.whale()
         let question = try #require(ada.open(to: 1).first)

@@ -7,7 +7,11 @@ struct FoldedReader: ViewReader {
     private var views: [String: any FoldedViews] = [:]
 
     init(_ events: [RecordedEvent], _ projections: VideoProjections = .standard) throws {
-        for projection in projections.all {
+        try self.init(events, projections.all)
+    }
+
+    init(_ events: [RecordedEvent], _ projections: [any Projection]) throws {
+        for projection in projections {
             views[projection.name] = try folded(projection, events)
         }
     }

@@ -53,4 +53,26 @@ extension Script {
         event.durationSeconds = duration
         try add(event, at: second, origin: origin)
     }
+
+    /// A remote's confirmation of a toggle: it holds the mark with `broadcast`, as of a version.
+    mutating func confirmation(
+        of toggle: EventID, _ video: String, by broadcast: String, version second: Double,
+        at time: Double, origin: UInt64 = 1
+    ) throws {
+        func field(_ number: UInt8, _ text: String) -> [UInt8] {
+            [number << 3 | 2, UInt8(text.utf8.count)] + Array(text.utf8)
+        }
+        // Numbers as in schema/tapedeck/remote/v1/remote.proto; 2 is KIND_CONFIRMED.
+        var payload = field(2, toggle.description) + [4 << 3, 2] + field(5, broadcast) + [10 << 3]
+        var version = UInt64(Script.time(second))
+        while version >= 0x80 {
+            payload.append(UInt8(version & 0x7F) | 0x80)
+            version >>= 7
+        }
+        payload.append(UInt8(version))
+        add(
+            ProposedEvent(
+                type: "OutcomeRecorded", tags: [try VideoKey(video).tag], payload: payload),
+            at: time, origin: origin)
+    }
 }

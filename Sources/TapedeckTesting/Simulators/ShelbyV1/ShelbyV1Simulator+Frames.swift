@@ -1,0 +1,121 @@
+extension ShelbyV1Simulator {
+    /// Counts a like, makes the copy, and answers the frame that is liked.
+    ///
+    /// Whoever is not logged in is counted, and leaves no trace otherwise.
+    mutating func like(_ call: Call) -> SimulatedResponse {
+        guard world.frames[call.id] != nil else { return Self.notFound }
+        let copy = world.like(call.id, by: call.user, at: call.now)
+        core.note(.like, call.id, by: call.user?.id ?? "", detail: copy?.id ?? "", at: call.now)
+        return Self.result(world.frame(call.id, call.now))
+    }
+
+    /// Takes one's own frame off its roll; where it is the copy of a like, the like is gone.
+    mutating func removeFrame(_ call: Call) -> SimulatedResponse {
+        guard let user = call.user else { return Self.unauthorized }
+        guard let frame = world.frames[call.id], frame.creator == user.id, frame.roll != nil else {
+            return Self.notFound
+        }
+        world.remove(frame.id)
+        if frame.type == 1, let original = frame.original {
+            core.note(.unlike, original, by: user.id, detail: frame.id, at: call.now)
+        } else {
+            core.note(.frameDeleted, frame.id, by: user.id, at: call.now)
+        }
+        return Self.result(world.frame(frame.id, call.now))
+    }
+
+    /// A view counts once in 24 hours for a user and a frame, a completion every time.
+    mutating func watched(_ call: Call) throws(OutsideTables) -> SimulatedResponse {
+        let fields = call.parameters
+        let interval = ["start_time", "end_time"].compactMap { fields[$0] }
+        guard interval.isEmpty || interval.count == 2, interval.allSatisfy({ Double($0) != nil })
+        else { throw OutsideTables("start_time and end_time are two numbers") }
+        guard fields["complete"] == nil || fields["complete"] == "1" else {
+            throw OutsideTables("complete can only be 1")
+        }
+        guard !interval.isEmpty || fields["complete"] != nil else {
+            throw OutsideTables("there is neither an interval nor complete")
+        }
+        guard var frame = world.frames[call.id] else { return Self.notFound }
+        var counted: [String] = []
+        if let user = call.user {
+            let last = frame.viewedAt[user.id]
+            if last.map({ call.now - $0 >= SimulatedTime.dayMilliseconds }) ?? true {
+                frame.viewedAt[user.id] = call.now
+                frame.viewCount += 1
+                world.videos[frame.video ?? ""]?.viewCount += 1
+                counted.append("view")
+            }
+        }
+        if fields["complete"] != nil {
+            world.videos[frame.video ?? ""]?.completeCount += 1
+            counted.append("complete")
+        }
+        world.frames[frame.id] = frame
+        core.note(
+            .watched, frame.id, by: call.user?.id ?? "", interval.joined(separator: "-"),
+            detail: counted.joined(separator: ","), at: call.now)
+        return Self.result(world.frame(frame.id, call.now))
+    }
+
+    /// Puts a frame, or the video of a URL, on a roll.
+    mutating func putOnRoll(_ call: Call) throws(OutsideTables) -> SimulatedResponse {
+        let fields = call.parameters
+        guard (fields["frame_id"] == nil) != (fields["url"] == nil) else {
+            throw OutsideTables("there must be one of frame_id and url")
+        }
+        guard let user = call.user else { return Self.unauthorized }
+        guard let roll = world.rolls[call.id] else { return Self.notFound }
+        let mayAdd =
+            roll.creator == user.id
+            || (roll.isCollaborative && roll.followers.contains(user.id))
+        guard mayAdd else { return Self.failure(403, "that is somebody else's roll") }
+        let text = fields["text"]
+        let frame: ShelbyV1World.Frame
+        if let id = fields["frame_id"] {
+            guard let original = world.frames[id] else { return Self.notFound }
+            frame = world.insertCopy(
+                of: original, by: user.id, roll: roll.id, type: 0, at: call.now)
+            if let text, let conversation = frame.conversation {
+                let message = ShelbyV1World.Message(
+                    id: world.makeID(at: call.now), user: user.id, text: text)
+                world.conversations[conversation]?.messages.append(message)
+            }
+        } else {
+            guard let (provider, id) = Self.video(ofURL: fields["url"] ?? "") else {
+                return Self.failure(404, "no video was found at that URL")
+            }
+            let video = world.insertVideo(provider: provider, id, title: id, at: call.now)
+            frame = world.insertFrame(
+                video: video, by: user.id, roll: roll.id, text: text, at: call.now)
+        }
+        core.note(.roll, roll.id, by: user.id, text ?? "", detail: frame.id, at: call.now)
+        return Self.result(world.frame(frame.id, call.now))
+    }
+
+    /// The forms of URLs that the simulated system knows.
+    private static func video(ofURL url: String) -> (provider: String, id: String)? {
+        for (mark, provider) in [
+            ("youtube.com/watch?v=", "youtube"), ("youtu.be/", "youtube"), ("vimeo.com/", "vimeo"),
+        ] {
+            guard let range = url.firstRange(of: mark) else { continue }
+            let id = url[range.upperBound...].prefix { $0 != "&" && $0 != "?" && $0 != "#" }
+            return id.isEmpty ? nil : (provider, String(id))
+        }
+        return nil
+    }
+
+    mutating func share(_ call: Call) -> SimulatedResponse {
+        guard let user = call.user else { return Self.unauthorized }
+        guard world.frames[call.id] != nil else { return Self.notFound }
+        core.note(
+            .share, call.id, by: user.id, call.parameters["text"] ?? "",
+            detail: call.parameters.all("destination[]").joined(separator: ","), at: call.now)
+        return Self.result(world.frame(call.id, call.now))
+    }
+
+    func shortLink(_ call: Call) -> SimulatedResponse {
+        guard world.frames[call.id] != nil else { return Self.notFound }
+        return Self.result(["short_link": .text("http://shl.example.org/\(call.id.suffix(6))")])
+    }
+}

@@ -1,0 +1,39 @@
+extension ShelbyV1Simulator {
+    mutating func join(_ call: Call, joins: Bool) -> SimulatedResponse {
+        guard let user = call.user else { return Self.unauthorized }
+        guard let roll = world.rolls[call.id], roll.isPublic || roll.creator == user.id else {
+            return Self.notFound
+        }
+        if joins {
+            world.rolls[roll.id]?.followers.insert(user.id)
+        } else {
+            world.rolls[roll.id]?.followers.remove(user.id)
+        }
+        core.note(joins ? .joined : .left, roll.id, by: user.id, at: call.now)
+        return Self.result(world.roll(roll.id))
+    }
+
+    /// The first time is kept, the last one moves, and nothing ever clears them.
+    mutating func unplayable(_ call: Call) -> SimulatedResponse {
+        guard var video = world.videos[call.id] else { return Self.notFound }
+        video.firstUnplayableAt = video.firstUnplayableAt ?? call.now
+        video.lastUnplayableAt = call.now
+        world.videos[call.id] = video
+        core.note(.unplayable, call.id, by: call.user?.id ?? "", at: call.now)
+        return Self.result(world.video(call.id))
+    }
+
+    mutating func notificationToken(_ call: Call, comes: Bool) -> SimulatedResponse {
+        guard let user = call.user, user.id == call.id else { return Self.unauthorized }
+        core.note(
+            .notificationToken, user.id, by: user.id, call.parameters["token"] ?? "",
+            detail: comes ? "comes" : "goes", at: call.now)
+        return Self.result(world.user(user.id))
+    }
+
+    mutating func visit(_ call: Call) -> SimulatedResponse {
+        guard let user = call.user, user.id == call.id else { return Self.unauthorized }
+        core.note(.visit, user.id, by: user.id, at: call.now)
+        return Self.result(world.user(user.id))
+    }
+}

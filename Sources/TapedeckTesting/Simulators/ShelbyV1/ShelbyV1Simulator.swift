@@ -1,0 +1,172 @@
+/// Shelby's system of 2012 to 2014: API v1, with `auth_token` as a parameter.
+///
+/// Traps, each as the system has it: lists come by id, the newest first; `since_id` means that id and
+/// older ones, so a page repeats its boundary row; `skip` counts from a top that moves; a dashboard
+/// without a known token is HTTP 404 with a body that says 401; `created_at` is a text to show; a
+/// repeated like counts again and makes another copy; the copy is what an unlike removes, and it
+/// only leaves its roll; a view counts once in 24 hours, a completion every time; copies share a
+/// conversation; whatever is joined may be null.
+public struct ShelbyV1Simulator: RemoteSimulator, SimulatorEngine {
+    /// What the system holds; tests may change it at any time.
+    public var world: ShelbyV1World
+    var core: SimulatorCore
+    var access = ShelbyV1Access()
+
+    /// Rows of a list where nobody says how many.
+    static let limitDefault = 20
+    /// Rows of a list at most.
+    static let limitMax = 500
+
+    /// Makes a system with a world made by hand.
+    public init(world: ShelbyV1World, seed: UInt64 = 0, adversary: SimulatorAdversary = .none) {
+        self.world = world
+        core = SimulatorCore(seed: seed, adversary: adversary)
+    }
+
+    /// Makes a system with a made-up world as of `now`.
+    public init(seed: UInt64, at now: Int64, adversary: SimulatorAdversary = .none) {
+        self.init(world: ShelbyV1World(seed: seed, at: now), seed: seed, adversary: adversary)
+    }
+
+    /// Requests that the described system does not know.
+    public var violations: [SimulatorViolation] { core.violations }
+    /// Every write that took effect, in order.
+    public var effects: [SimulatorEffect] { core.effects }
+    /// How the system makes life hard.
+    public var adversary: SimulatorAdversary {
+        get { core.adversary }
+        set { core.adversary = newValue }
+    }
+
+    /// Takes a request at a time, in Unix milliseconds.
+    public mutating func respond(to request: SimulatedRequest, at now: Int64) -> SimulatedAnswer {
+        take(request, at: now)
+    }
+
+    /// Lets others do what they do until `now`.
+    public mutating func advance(to now: Int64) { pass(until: now) }
+
+    /// Forgets every token.
+    public mutating func expireTokens() { world.tokens = [:] }
+
+    // MARK: - Routes
+
+    /// What a request says, once its path and its parameters are known.
+    struct Call {
+        var id = ""
+        var parameters: SimulatedParameters
+        var user: ShelbyV1World.User?
+        var now: Int64
+    }
+
+    /// Reads the parameters, and who calls.
+    private mutating func call(
+        _ request: SimulatedRequest, _ now: Int64, id: String = "", _ allowed: [String] = [],
+        required: [String] = []
+    ) throws(OutsideTables) -> Call {
+        let source: SimulatedParameters.Source =
+            request.method == "GET" ? .query : .both
+        let parameters = try SimulatedParameters(
+            request, in: source, allowed: allowed + ["auth_token"], required: required)
+        let token = parameters["auth_token"] ?? ""
+        let isAlive = access.isAlive(token, at: now, core.adversary.tokenLifeMilliseconds)
+        let user = isAlive ? world.tokens[token].flatMap { world.users[$0] } : nil
+        return Call(id: id, parameters: parameters, user: user, now: now)
+    }
+
+    private static let paging = ["limit", "skip", "since_id"]
+    private static let recommending = paging + ["trigger_recs", "recs_version"]
+
+    mutating func route(
+        _ request: SimulatedRequest, _ now: Int64
+    ) throws(OutsideTables) -> SimulatedResponse {
+        let path = request.segments
+        guard path.first == "v1", path.count > 1 else { throw .route }
+        let id = path.count > 2 ? path[2] : ""
+        let isID = id.count == 24 && id.allSatisfy(\.isHexDigit)
+        let shape =
+            [request.method]
+            + path.dropFirst().enumerated().map {
+                ($0.offset == 1 && isID) || $0.offset == 3 ? "#" : $0.element
+            }
+        switch shape {
+        case ["POST", "token"]: return try logIn(request, now)
+        case ["POST", "user"]: return try signUp(request, now)
+        case ["GET", "dashboard"]:
+            return try dashboard(call(request, now, Self.recommending))
+        case ["GET", "user", "#", "dashboard"]:
+            return try dashboard(call(request, now, id: id, Self.recommending))
+        case ["GET", "dashboard", "#"]:
+            return try entry(call(request, now, id: id, ["include_children"]))
+        case ["GET", "frame", "#"]:
+            return try frame(call(request, now, id: id, ["include_children"]))
+        case ["GET", "roll", "#", "frames"]:
+            return try rollFrames(call(request, now, id: id, Self.paging))
+        case ["GET", "roll", "featured"]:
+            return try featured(call(request, now, ["segment"]))
+        case ["GET", "user", "#", "rolls", "#"] where path[4] == "following":
+            return try following(call(request, now, id: id))
+        case ["POST", "roll", "#", "join"]:
+            return try join(call(request, now, id: id), joins: true)
+        case ["POST", "roll", "#", "leave"]:
+            return try join(call(request, now, id: id), joins: false)
+        default:
+            return try routeWrites(shape, path, id, request, now)
+        }
+    }
+
+    private mutating func routeWrites(
+        _ shape: [String], _ path: [String], _ id: String, _ request: SimulatedRequest,
+        _ now: Int64
+    ) throws(OutsideTables) -> SimulatedResponse {
+        switch shape {
+        case ["PUT", "frame", "#", "like"], ["POST", "frame", "#", "add_to_watch_later"]:
+            return try like(call(request, now, id: id))
+        case ["DELETE", "frame", "#"]: return try removeFrame(call(request, now, id: id))
+        case ["POST", "frame", "#", "watched"]:
+            return try watched(call(request, now, id: id, ["start_time", "end_time", "complete"]))
+        case ["POST", "roll", "#", "frames"]:
+            return try putOnRoll(call(request, now, id: id, ["frame_id", "url", "text"]))
+        case ["POST", "frame", "#", "share"]:
+            return try share(
+                call(request, now, id: id, ["text"], required: ["destination[]"]))
+        case ["GET", "video", "#", "conversations"]:
+            return try conversations(call(request, now, id: id))
+        case ["GET", "conversation", "#"]: return try conversation(call(request, now, id: id))
+        case ["POST", "conversation", "#", "messages"]:
+            return try say(call(request, now, id: id, required: ["text"]))
+        case ["DELETE", "conversation", "#", "messages", "#"]:
+            return try unsay(call(request, now, id: id), message: path[4])
+        case ["PUT", "video", "#", "unplayable"]:
+            return try unplayable(call(request, now, id: id))
+        case ["GET", "video", "#", "likers"]: return try likers(call(request, now, id: id))
+        case ["GET", "frame", "#", "short_link"]:
+            return try shortLink(call(request, now, id: id))
+        case ["POST", "user", "#", "apn_token"], ["DELETE", "user", "#", "apn_token"]:
+            return try notificationToken(
+                call(request, now, id: id, required: ["token"]), comes: request.method == "POST")
+        case ["PUT", "user", "#", "visit"]: return try visit(call(request, now, id: id))
+        default: throw .route
+        }
+    }
+
+    // MARK: - Answers in common
+
+    static func result(_ value: SimulatedJSON) -> SimulatedResponse {
+        .json(200, ["status": 200, "result": value])
+    }
+
+    /// The fast path says how long it took.
+    static func fastResult(_ value: SimulatedJSON) -> SimulatedResponse {
+        .json(200, ["status": 200, "cApiTimeMs": 3, "result": value])
+    }
+
+    static func failure(_ status: Int, _ message: String, http: Int? = nil) -> SimulatedResponse {
+        .json(
+            http ?? status,
+            ["status": .count(status), "message": .text(message), "errors": [:]])
+    }
+
+    static let unauthorized = failure(401, "you must be authenticated")
+    static let notFound = failure(404, "could not find that")
+}

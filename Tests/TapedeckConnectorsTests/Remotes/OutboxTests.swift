@@ -1,0 +1,115 @@
+import TapedeckModel
+import TapedeckProjections
+import TapedeckSync
+import TapedeckVideo
+import Testing
+
+/// What the outbox holds, and that it does not depend on the order of arrival.
+@Suite struct OutboxTests {
+    private static let outbox = Outbox(
+        of: "video", inserts: [CommentPosted.eventType], registers: [WatchLaterToggled.eventType])
+
+    private static func outcome(
+        _ kind: OutcomeRecorded.Kind, of intent: EventID, target: String = "",
+        isDerived: Bool = false
+    ) throws -> ProposedEvent {
+        var outcome = OutcomeRecorded()
+        outcome.system = "shelby"
+        outcome.intent = intent.description
+        outcome.target = target
+        outcome.kind = kind
+        outcome.isDerived = isDerived
+        outcome.code = kind == .refused ? "remoteError" : ""
+        return ProposedEvent(
+            type: OutcomeRecorded.eventType, tags: [try Tag("video", "youtube:one")],
+            payload: try outcome.payload())
+    }
+
+    private func items(_ script: Script) throws -> [OutboxItem] {
+        try checkOrderDoesNotMatter(OutboxTests.outbox, script.events)
+        let reader = try FoldedReader(script.events, [OutboxTests.outbox])
+        return try OutboxRow.page(of: OutboxTests.outbox, reader, after: nil, limit: 100)
+            .map(\.item)
+    }
+
+    @Test func intentStaysUntilItIsConfirmed() throws {
+        var script = Script()
+        try script.comment("hello", on: "youtube:one", at: 1)
+        let intent = try #require(script.events.last).id
+        #expect(try items(script).map(\.event) == [intent])
+        script.add(try OutboxTests.outcome(.dispatched, of: intent), at: 2)
+        #expect(try items(script).first?.part("")?.kind == .dispatched)
+        script.add(try OutboxTests.outcome(.confirmed, of: intent), at: 3)
+        #expect(try items(script).isEmpty)
+        // Whatever another device says behind it.
+        script.add(try OutboxTests.outcome(.unknown, of: intent), at: 4, origin: 2)
+        #expect(try items(script).isEmpty)
+    }
+
+    @Test func refusalStaysAndRetryingTakesItBack() throws {
+        var script = Script()
+        try script.comment("hello", on: "youtube:one", at: 1)
+        let intent = try #require(script.events.last).id
+        script.add(try OutboxTests.outcome(.refused, of: intent), at: 2)
+        #expect(try items(script).first?.end?.code == "remoteError")
+        script.add(try OutboxTests.outcome(.retried, of: intent), at: 3)
+        #expect(try items(script).first?.end == nil)
+        script.add(try OutboxTests.outcome(.dropped, of: intent), at: 4)
+        #expect(try items(script).isEmpty)
+    }
+
+    @Test func latestOfARegisterIsWantedOnly() throws {
+        var script = Script()
+        try script.toggle(true, at: 1)
+        try script.comment("stays", on: "youtube:one", at: 2)
+        try script.toggle(false, at: 3, origin: 2)
+        let latest = try #require(script.events.last).id
+        let items = try items(script)
+        #expect(items.count == 2)
+        #expect(items.contains { $0.event == latest })
+    }
+
+    @Test func partsEndOneByOne() throws {
+        var script = Script()
+        try script.toggle(false, at: 1)
+        let intent = try #require(script.events.last).id
+        script.add(try OutboxTests.outcome(.confirmed, of: intent, target: "a"), at: 2)
+        script.add(try OutboxTests.outcome(.dispatched, of: intent, target: "a"), at: 3)
+        script.add(try OutboxTests.outcome(.refused, of: intent, target: "b"), at: 4)
+        let item = try #require(try items(script).first)
+        #expect(item.part("a")?.kind == .confirmed)
+        #expect(item.part("b")?.kind == .refused)
+        #expect(item.end == nil)
+    }
+
+    @Test func randomHistoriesFoldAlikeInAnyOrder() throws {
+        for round in 0..<40 as Range<UInt64> {
+            var generator = SeededGenerator(seed: runSeed &+ round)
+            func number(_ limit: Int) -> Int { Int.random(in: 0..<limit, using: &generator) }
+            var script = Script()
+            var intents: [EventID] = []
+            for second in 0..<60 {
+                let origin = UInt64(number(3) + 1)
+                switch number(4) {
+                case 0:
+                    try script.comment(
+                        "c", on: "youtube:one", at: Double(second), origin: origin)
+                    intents += script.events.last.map { [$0.id] } ?? []
+                case 1:
+                    try script.toggle(
+                        number(2) == 0, at: Double(second), origin: origin)
+                    intents += script.events.last.map { [$0.id] } ?? []
+                default:
+                    guard let intent = intents.randomElement(using: &generator) else { continue }
+                    let kind = OutcomeRecorded.Kind(rawValue: number(8)) ?? .unknown
+                    script.add(
+                        try OutboxTests.outcome(
+                            kind, of: intent, target: number(3) == 0 ? "part" : "",
+                            isDerived: number(4) == 0),
+                        at: Double(second), origin: origin)
+                }
+            }
+            try checkOrderDoesNotMatter(OutboxTests.outbox, script.events, rounds: 4)
+        }
+    }
+}

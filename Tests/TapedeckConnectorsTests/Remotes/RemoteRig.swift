@@ -1,0 +1,186 @@
+import Foundation
+import Tapedeck
+import TapedeckConnectors
+import TapedeckSync
+import TapedeckTesting
+
+/// A simulated remote, virtual time, and any number of devices that sync with it.
+final class RemoteWorld {
+    let clock: ManualClock
+    var simulator: any RemoteSimulator
+    /// Requests that the remote was sent, logins included.
+    private(set) var requests: [RemoteRequest] = []
+    /// How many milliseconds a request takes.
+    var latency = 20
+
+    init(clock: ManualClock = ManualClock(), _ simulator: (Int64) -> any RemoteSimulator) {
+        self.clock = clock
+        self.simulator = simulator(Int64(clock.milliseconds))
+    }
+
+    func send(_ request: RemoteRequest) throws(SyncFailure) -> RemoteResponse {
+        requests.append(request)
+        clock.advance(by: .milliseconds(latency))
+        var headers = request.headers.map { SimulatedField($0.name, $0.value) }
+        var body: [UInt8] = []
+        switch request.body {
+        case .none: break
+        case .form(let fields):
+            headers.append(
+                SimulatedField("Content-Type", "application/x-www-form-urlencoded"))
+            body = Array(RemoteRequest.encoded(fields).utf8)
+        case .json(let bytes):
+            headers.append(SimulatedField("Content-Type", "application/json"))
+            body = bytes
+        case .parts(let parts):
+            headers.append(SimulatedField("Content-Type", "multipart/form-data; boundary=limit"))
+            for part in parts {
+                let head =
+                    "--limit\r\nContent-Disposition: form-data; name=\"\(part.name)\";"
+                    + " filename=\"\(part.fileName)\"\r\nContent-Type: \(part.contentType)\r\n\r\n"
+                body += Array(head.utf8)
+                body += FileManager.default.contents(atPath: part.path).map { Array($0) } ?? []
+                body += Array("\r\n".utf8)
+            }
+            body += Array("--limit--\r\n".utf8)
+        }
+        let query = request.query.map { SimulatedField($0.name, $0.value) }
+        let path = request.path.removingPercentEncoding ?? request.path
+        let simulated = SimulatedRequest(
+            request.method, path, query: query, headers: headers, body: body)
+        let answer = simulator.respond(to: simulated, at: Int64(clock.milliseconds))
+        clock.advance(by: .milliseconds(latency))
+        guard let response = answer.response else {
+            throw SyncFailure(.offline, "the connection was cut")
+        }
+        var answered = RemoteResponse(
+            status: response.status,
+            headers: response.headers.map { RemoteRequest.Field($0.name, $0.value) },
+            body: response.body)
+        answered.headers.append(.init("Date", RemoteWorld.date(clock.milliseconds)))
+        return answered
+    }
+
+    private static func date(_ milliseconds: UInt64) -> String {
+        let formatter = DateFormatter()
+        formatter.locale = Locale(identifier: "en_US_POSIX")
+        formatter.timeZone = TimeZone(identifier: "GMT")
+        formatter.dateFormat = "EEE, dd MMM yyyy HH:mm:ss 'GMT'"
+        return formatter.string(
+            from: Date(timeIntervalSince1970: Double(milliseconds / 1_000)))
+    }
+}
+
+/// Where a device dies in the middle of a sync.
+enum CrashPoint: Hashable, CustomStringConvertible {
+    /// Everything before the n-th request is done, and nothing of it.
+    case before(Int)
+    /// The remote has had the n-th request, and nothing of its answer is recorded.
+    case after(Int)
+
+    var description: String {
+        switch self {
+        case .before(let number): "before request \(number)"
+        case .after(let number): "after request \(number)"
+        }
+    }
+}
+
+/// A device: a store on disk, a login, and syncs that may end in the middle.
+final class RemoteDevice {
+    let place: TemporaryStore
+    private(set) var store: TapedeckStore
+    let world: RemoteWorld
+    private let remote: Remote
+    private let boot: String
+    private var random: SeededGenerator
+
+    init(
+        _ world: RemoteWorld, _ system: String, _ secrets: RemoteSecrets, seed: UInt64 = 1
+    ) throws {
+        self.world = world
+        place = try TemporaryStore("remote", clock: world.clock)
+        store = try place.open(projections: RemoteDevice.projections)
+        boot = UUID().uuidString
+        random = SeededGenerator(seed: seed)
+        remote = try StoreRemotes(store.log, store.projections).add(
+            "home", system: system, url: "http://127.0.0.1:1")
+        try LoginFiles(store: place.directory).write(
+            RemoteLogin(secrets: secrets), for: "home")
+    }
+
+    static var projections: [any Projection] {
+        VideoProjections.standard.all + Connectors.projections
+    }
+
+    /// Appends what the user does.
+    @discardableResult
+    func append(_ events: any Event...) throws -> EventID {
+        try store.log.appendBlocking(events.map { try ProposedEvent($0) }).firstID
+    }
+
+    /// Syncs to the end; nil where the device died on the way.
+    @discardableResult
+    func sync(crashing: CrashPoint? = nil) throws -> RemoteReport? {
+        guard let connector = Connectors.named(remote.system) else { return nil }
+        let (clock, boot) = (world.clock, boot)
+        var session = try RemoteSession(
+            store.log, remote, connector, store.projections, outboxes: Connectors.outboxes,
+            logins: LoginFiles(store: place.directory),
+            options: RemoteSession.Options(failuresMax: 30, backoffMax: 4_000),
+            boot: { (boot, clock.milliseconds) }, random: random)
+        var step = try session.begin()
+        var sent = 0
+        while true {
+            switch step {
+            case .send(let request):
+                sent += 1
+                if crashing == .before(sent) { return try restart() }
+                let result = Result { () throws(SyncFailure) in try world.send(request) }
+                if crashing == .after(sent) { return try restart() }
+                switch result {
+                case .success(let response): step = try session.answered(response)
+                case .failure(let failure): step = try session.failed(failure)
+                }
+            case .wait(let wait): step = try woken(&session, until: wait.until)
+            case .idle(let until): step = try woken(&session, until: until)
+            case .end: return session.report
+            }
+            guard sent < 10_000 else {
+                throw SyncFailure(.internalError, "a sync does not come to its end")
+            }
+        }
+    }
+
+    private func woken(
+        _ session: inout RemoteSession, until: UInt64
+    ) throws -> RemoteSession.Step {
+        world.clock.set(milliseconds: max(world.clock.milliseconds, until))
+        return try session.woken()
+    }
+
+    /// The process is gone; what was on disk is there.
+    private func restart() throws -> RemoteReport? {
+        store.close()
+        _ = random.next()
+        store = try place.open(projections: RemoteDevice.projections)
+        return nil
+    }
+
+    /// What is not done, and why.
+    func outbox() throws -> [RemoteDelivery] {
+        var found: [RemoteDelivery] = []
+        try StoreRemotes(store.log, store.projections).outbox(of: remote) {
+            found.append($0)
+            return true
+        }
+        return found
+    }
+
+    /// The videos that are marked to be seen later.
+    func watchLater() throws -> [String] {
+        try store.projections.read(nil) {
+            try VideoQueries($0).watchLater(limit: 500).videos.map(\.key)
+        }
+    }
+}

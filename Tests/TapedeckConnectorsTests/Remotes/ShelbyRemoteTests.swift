@@ -1,0 +1,275 @@
+import Tapedeck
+import TapedeckConnectors
+import TapedeckSync
+import TapedeckTesting
+import Testing
+
+/// Syncing with Shelby's API of 2012, against a simulator that behaves as it did.
+struct ShelbyRemoteTests {
+    private static let secrets = RemoteSecrets(
+        token: SimulatorAccount.oauthToken, tokenSecret: SimulatorAccount.oauthSecret)
+
+    private static func world(_ adversary: SimulatorAdversary = .none, seed: UInt64 = 7)
+        -> RemoteWorld
+    {
+        RemoteWorld { ShelbyV2Simulator(seed: seed, at: $0, adversary: adversary) }
+    }
+
+    private static func shelby(_ world: RemoteWorld) throws -> ShelbyV2Simulator {
+        try #require(world.simulator as? ShelbyV2Simulator)
+    }
+
+    /// A video that is not marked, liked or watched, with the ids of its broadcasts.
+    private static func untouched(
+        _ world: RemoteWorld
+    ) throws -> (video: String, broadcasts: [ShelbyV2World.Broadcast]) {
+        let all = try shelby(world).world.broadcasts.filter {
+            ["youtube", "vimeo"].contains($0.provider)
+        }
+        let groups = Dictionary(grouping: all) { "\($0.provider):\($0.providerID)" }
+        let found = groups.sorted { $0.key < $1.key }.first { group in
+            group.value.allSatisfy {
+                $0.isWatchLater != true && !$0.isLiked && !$0.isWatched
+            }
+        }
+        let group = try #require(found)
+        return (group.key, group.value)
+    }
+
+    private static func toggled(_ video: String, _ isOn: Bool) -> WatchLaterToggled {
+        var event = WatchLaterToggled()
+        event.video = video
+        event.isOn = isOn
+        return event
+    }
+
+    private static func liked(_ video: String, _ isOn: Bool) -> LikeToggled {
+        var event = LikeToggled()
+        event.video = video
+        event.isOn = isOn
+        return event
+    }
+
+    private static func progressed(_ video: String, _ position: Double) -> PlaybackProgressed {
+        var event = PlaybackProgressed()
+        event.video = video
+        event.viewing = "sofa"
+        event.positionSeconds = position
+        event.durationSeconds = 100
+        return event
+    }
+
+    private static func isMarked(_ video: String, _ world: RemoteWorld) throws -> Bool {
+        try shelby(world).world.broadcasts.contains {
+            "\($0.provider):\($0.providerID)" == video && $0.isWatchLater == true
+        }
+    }
+
+    @Test func readsWhatIsThereOnce() throws {
+        let world = ShelbyRemoteTests.world()
+        let device = try RemoteDevice(world, "shelby", ShelbyRemoteTests.secrets)
+        let report = try #require(try device.sync())
+        #expect(report.failure == nil)
+        let broadcasts = try ShelbyRemoteTests.shelby(world).world.broadcasts.count {
+            ["youtube", "vimeo"].contains($0.provider)
+        }
+        #expect(report.pulled == broadcasts)
+        #expect(report.unreadable.isEmpty)
+        let again = try #require(try device.sync())
+        #expect(again.pulled == 0)
+        #expect(world.simulator.violations.isEmpty)
+        #expect(world.simulator.effects.isEmpty)
+    }
+
+    @Test func whatWasWantedOfflineIsDeliveredOnce() throws {
+        let world = ShelbyRemoteTests.world()
+        let device = try RemoteDevice(world, "shelby", ShelbyRemoteTests.secrets)
+        try device.sync()
+        let (video, _) = try ShelbyRemoteTests.untouched(world)
+        try device.append(
+            ShelbyRemoteTests.toggled(video, false), ShelbyRemoteTests.toggled(video, true),
+            ShelbyRemoteTests.liked(video, true))
+        var watched = VideoWatched()
+        watched.video = video
+        var shared = VideoShared()
+        shared.video = video
+        shared.destinations = ["twitter", "email"]
+        shared.text = "look, ümläute & all"
+        shared.to = "grace@example.org"
+        try device.append(watched, shared)
+        #expect(try device.outbox().map(\.state) == Array(repeating: .queued, count: 4))
+        let report = try #require(try device.sync())
+        #expect(report.pushed == 4)
+        #expect(report.waitingCount == 0)
+        try device.sync()
+        let effects = world.simulator.effects
+        #expect(
+            effects.map(\.text).sorted() == [
+                "liked_by_owner=true", "look, ümläute & all", "owner_watch_later=true",
+                "watched_by_owner=true",
+            ])
+        #expect(world.simulator.violations.isEmpty)
+        #expect(try device.outbox().isEmpty)
+        #expect(try device.watchLater().contains(video))
+    }
+
+    @Test func watchingTellsTheRemoteThatTheMarkIsGone() throws {
+        let world = ShelbyRemoteTests.world()
+        let device = try RemoteDevice(world, "shelby", ShelbyRemoteTests.secrets)
+        try device.sync()
+        let (video, _) = try ShelbyRemoteTests.untouched(world)
+        try device.append(ShelbyRemoteTests.toggled(video, true))
+        try device.sync()
+        #expect(try ShelbyRemoteTests.isMarked(video, world))
+        world.clock.advance(by: .seconds(60))
+        try device.append(ShelbyRemoteTests.progressed(video, 80))
+        #expect(try !device.watchLater().contains(video))
+        let waiting = try device.outbox()
+        #expect(waiting.map(\.isDerived) == [true])
+        let report = try #require(try device.sync())
+        #expect(report.pushed == 1)
+        #expect(try !ShelbyRemoteTests.isMarked(video, world))
+        #expect(try device.outbox().isEmpty)
+        let count = world.simulator.effects.count
+        try device.sync()
+        #expect(world.simulator.effects.count == count)
+        #expect(try !device.watchLater().contains(video))
+    }
+
+    @Test func whatTheRemoteTakesBackIsGoneHere() throws {
+        let world = ShelbyRemoteTests.world()
+        let device = try RemoteDevice(world, "shelby", ShelbyRemoteTests.secrets)
+        try device.sync()
+        let (video, broadcasts) = try ShelbyRemoteTests.untouched(world)
+        try device.append(ShelbyRemoteTests.toggled(video, true))
+        try device.sync()
+        #expect(try device.watchLater().contains(video))
+        // Somebody takes the mark away at Shelby's own site.
+        world.clock.advance(by: .seconds(60))
+        var shelby = try ShelbyRemoteTests.shelby(world)
+        for index in shelby.world.broadcasts.indices
+        where broadcasts.contains(where: { $0.id == shelby.world.broadcasts[index].id }) {
+            shelby.world.broadcasts[index].isWatchLater = false
+            shelby.world.broadcasts[index].updatedAt = Int64(world.clock.milliseconds)
+        }
+        world.simulator = shelby
+        let effects = shelby.effects.count
+        try device.sync()
+        #expect(try !device.watchLater().contains(video))
+        #expect(world.simulator.effects.count == effects)
+    }
+
+    @Test func refusalStaysInSightUntilItIsDropped() throws {
+        let world = ShelbyRemoteTests.world()
+        let device = try RemoteDevice(world, "shelby", ShelbyRemoteTests.secrets)
+        try device.sync()
+        let (video, broadcasts) = try ShelbyRemoteTests.untouched(world)
+        var shelby = try ShelbyRemoteTests.shelby(world)
+        shelby.world.broadcasts.removeAll { row in broadcasts.contains { $0.id == row.id } }
+        world.simulator = shelby
+        let event = try device.append(ShelbyRemoteTests.liked(video, true))
+        let report = try #require(try device.sync())
+        #expect(report.refused.map(\.event) == [event])
+        let again = try #require(try device.sync())
+        #expect(again.refused.map(\.event) == [event])
+        let requests = world.requests.count
+        try device.sync()
+        #expect(world.requests.count == requests + 1, "what was refused is not sent again")
+        let remotes = StoreRemotes(device.store.log, device.store.projections)
+        _ = try remotes.drop(event)
+        #expect(try device.outbox().isEmpty)
+    }
+
+    @Test func unknownVideoWaitsWithItsReason() throws {
+        let world = ShelbyRemoteTests.world()
+        let device = try RemoteDevice(world, "shelby", ShelbyRemoteTests.secrets)
+        try device.append(ShelbyRemoteTests.liked("youtube:dQw4w9WgXcQ", true))
+        let report = try #require(try device.sync())
+        #expect(report.waiting.map(\.reason) == [.notThere])
+        #expect(world.simulator.effects.isEmpty)
+    }
+
+    @Test func endedTokenPausesAndDestroysNothing() throws {
+        let world = ShelbyRemoteTests.world()
+        let device = try RemoteDevice(world, "shelby", ShelbyRemoteTests.secrets)
+        try device.sync()
+        let (video, _) = try ShelbyRemoteTests.untouched(world)
+        let event = try device.append(ShelbyRemoteTests.liked(video, true))
+        let granted = try ShelbyRemoteTests.shelby(world).world.tokens
+        world.simulator.expireTokens()
+        world.clock.advance(by: .seconds(30 * 86_400))
+        let before = world.requests.count
+        let report = try #require(try device.sync())
+        #expect(report.failure?.code == .unauthorized)
+        // The reading that was turned away, and one login.
+        #expect(world.requests.count == before + 2)
+        #expect(try device.outbox().map(\.event.id) == [event])
+        var shelby = try ShelbyRemoteTests.shelby(world)
+        shelby.world.tokens = granted
+        world.simulator = shelby
+        let after = try #require(try device.sync())
+        #expect(after.pushed == 1)
+        #expect(world.simulator.effects.map(\.text) == ["liked_by_owner=true"])
+    }
+
+    /// A sync that dies at any point is taken up by the next one.
+    @Test(arguments: 1...14)
+    func crashAtAnyPointLosesAndDoublesNothing(number: Int) throws {
+        for point in [CrashPoint.before(number), .after(number)] {
+            let world = ShelbyRemoteTests.world()
+            let device = try RemoteDevice(world, "shelby", ShelbyRemoteTests.secrets)
+            let (video, _) = try ShelbyRemoteTests.untouched(world)
+            var shared = VideoShared()
+            shared.video = video
+            shared.destinations = ["twitter"]
+            shared.text = "once"
+            try device.append(
+                ShelbyRemoteTests.toggled(video, true), ShelbyRemoteTests.liked(video, true),
+                shared)
+            try device.sync(crashing: point)
+            try device.sync()
+            let effects = world.simulator.effects
+            let shares = effects.count { $0.kind == .share }
+            let unknown = try device.outbox().count {
+                if case .unknown = $0.state { true } else { false }
+            }
+            // A share cannot be asked for: where its answer was lost it is told as unknown, once.
+            #expect(shares <= 1, "\(point)")
+            let left = try device.outbox().map(\.state)
+            #expect(shares == 1 || unknown == 1, "\(point): \(left), \(effects)")
+            #expect(unknown <= 1, "\(point)")
+            for flag in ["owner_watch_later=true", "liked_by_owner=true"] {
+                let count = effects.count { $0.text == flag }
+                #expect((1...2).contains(count), "\(point): \(flag) \(count) times")
+            }
+            #expect(try device.outbox().count == unknown, "\(point)")
+            #expect(world.simulator.violations.isEmpty)
+        }
+    }
+
+    @Test func harshWeatherEndsWithEverythingDone() throws {
+        for seed in 1...20 as ClosedRange<UInt64> {
+            var weather = SimulatorAdversary.harsh
+            weather.tokenLifeMilliseconds = nil
+            let world = ShelbyRemoteTests.world(weather, seed: seed)
+            let device = try RemoteDevice(
+                world, "shelby", ShelbyRemoteTests.secrets, seed: seed)
+            let (video, _) = try ShelbyRemoteTests.untouched(world)
+            try device.append(
+                ShelbyRemoteTests.toggled(video, true), ShelbyRemoteTests.liked(video, true))
+            for _ in 0..<6 {
+                try device.sync()
+                world.clock.advance(by: .seconds(30))
+            }
+            world.simulator.adversary = .none
+            let report = try #require(try device.sync())
+            #expect(report.failure == nil, "seed \(seed)")
+            // Others may have removed the broadcast.
+            for delivery in try device.outbox() {
+                if case .refused = delivery.state { continue }
+                Issue.record("seed \(seed): \(delivery.event.type) is \(delivery.state)")
+            }
+            #expect(world.simulator.violations.isEmpty, "seed \(seed)")
+        }
+    }
+}

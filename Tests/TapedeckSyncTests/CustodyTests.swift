@@ -1,0 +1,104 @@
+import TapedeckModel
+@testable import TapedeckSync
+import Testing
+
+/// Who may deliver an intent (`reference: R24`): never two at a time, and somebody in the end.
+struct CustodyTests {
+    private static let phone = OriginID(high: 1, low: 1)
+    private static let tablet = OriginID(high: 2, low: 2)
+    private static let start: UInt64 = 1_700_000_000_000
+    private static let term = Custody.lease + Custody.margin
+
+    private func custody(
+        of device: OriginID, age: UInt64? = nil, sequenced: Bool = true,
+        claims: [(OriginID, UInt64, UInt64)] = [], open: Bool = false, at now: UInt64
+    ) -> Custody.Answer {
+        Custody.of(
+            origin: CustodyTests.phone, device: device, age: age,
+            intent: sequenced
+                ? .init(origin: CustodyTests.phone, position: 1, receivedAt: CustodyTests.start)
+                : nil,
+            claims: claims.map { .init(origin: $0.0, position: $0.1, receivedAt: $0.2) },
+            hasOpenClaim: open, hasServer: true, now: now)
+    }
+
+    @Test func originOwnsWhatNoServerHasSeen() {
+        #expect(custody(of: CustodyTests.phone, sequenced: false, at: .max / 2) == .own)
+    }
+
+    @Test func originOwnsItWithinTheLeaseAndNoLonger() {
+        let now = CustodyTests.start
+        #expect(custody(of: CustodyTests.phone, age: Custody.lease - 1, at: now) == .own)
+        let later = custody(
+            of: CustodyTests.phone, age: Custody.lease, at: now + CustodyTests.term)
+        #expect(later == .claim)
+    }
+
+    @Test func originWhoseClockMayHaveMovedClaimsLikeAnyOther() {
+        let now = CustodyTests.start + 10
+        #expect(
+            custody(of: CustodyTests.phone, at: now)
+                == .leased(until: CustodyTests.start + CustodyTests.term))
+    }
+
+    @Test func otherDevicesWaitAndThenClaim() {
+        let end = CustodyTests.start + CustodyTests.term
+        #expect(custody(of: CustodyTests.tablet, at: end - 1) == .leased(until: end))
+        #expect(custody(of: CustodyTests.tablet, at: end) == .claim)
+        #expect(custody(of: CustodyTests.tablet, open: true, at: end) == .unclaimed)
+    }
+
+    @Test func firstValidClaimHolds() {
+        let at = CustodyTests.start + CustodyTests.term
+        let claims = [
+            // Too early by a millisecond: it counts for nothing.
+            (CustodyTests.phone, 2 as UInt64, at - 1), (CustodyTests.tablet, 3, at),
+            (CustodyTests.phone, 4, at + 5),
+        ]
+        #expect(custody(of: CustodyTests.tablet, claims: claims, at: at + 10) == .taken)
+        #expect(
+            custody(of: CustodyTests.phone, claims: claims, at: at + 10)
+                == .leased(until: at + CustodyTests.term))
+    }
+
+    @Test func claimEndsToo() {
+        let at = CustodyTests.start + CustodyTests.term
+        let claims = [(CustodyTests.tablet, 3 as UInt64, at)]
+        let end = at + CustodyTests.term
+        #expect(custody(of: CustodyTests.phone, claims: claims, at: end) == .claim)
+        // Whoever held it claims again, instead of going on by a clock of its own.
+        #expect(custody(of: CustodyTests.tablet, claims: claims, at: end) == .claim)
+        let again = claims + [(CustodyTests.phone, 5, end)]
+        #expect(custody(of: CustodyTests.phone, claims: again, at: end + 1) == .taken)
+    }
+
+    /// Devices whose clocks are wrong by less than the margin never hold an intent at the same time.
+    @Test func neverTwoAtATime() {
+        var random = SeededNumbers(state: 42)
+        for _ in 0..<2_000 {
+            var claims: [(OriginID, UInt64, UInt64)] = []
+            var now = CustodyTests.start
+            for position in 2..<8 as Range<UInt64> {
+                now += random.next() % (2 * CustodyTests.term)
+                let device = random.next() % 2 == 0 ? CustodyTests.phone : CustodyTests.tablet
+                claims.append((device, position, now))
+                let skew = random.next() % (Custody.margin / 2)
+                let answers = [CustodyTests.phone, CustodyTests.tablet].map { device in
+                    custody(
+                        of: device, claims: claims,
+                        at: now + (device == CustodyTests.phone ? skew : 0))
+                }
+                #expect(answers.count { $0 == .own || $0 == .taken } <= 1)
+            }
+        }
+    }
+}
+
+private struct SeededNumbers {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+        return state >> 17
+    }
+}

@@ -1,0 +1,102 @@
+import TapedeckTesting
+import Testing
+
+/// What else can be written to v1.
+struct ShelbyV1WriteTests {
+    @Test func aViewCountsOnceInADayAndACompletionEveryTime() throws {
+        var app = Caller.shelbyV1()
+        let frame = try app.wholeFrame()
+        let video = try #require(frame.video.flatMap { app.simulator.world.videos[$0] })
+        func watch(_ form: KeyValuePairs<String, String>) throws {
+            _ = try app.result("POST", "frame/\(frame.id)/watched", form: form)
+        }
+        try watch(["start_time": "0", "end_time": "15"])
+        try watch(["start_time": "15", "end_time": "30.5"])
+        try watch(["start_time": "30.5", "end_time": "40", "complete": "1"])
+        try watch(["complete": "1"])
+        app.now += Moments.day
+        try watch(["complete": "1"])
+        #expect(try app.frame(frame.id)["view_count"] as? Int == frame.viewCount + 2)
+        let after = try #require(app.simulator.world.videos[video.id])
+        #expect(after.completeCount == video.completeCount + 3)
+        let details = app.simulator.effects.map(\.detail)
+        #expect(details == ["view", "", "complete", "complete", "view,complete"])
+    }
+
+    @Test func aMessageAnswersTheWholeConversation() throws {
+        var app = Caller.shelbyV1()
+        let id = try #require(try app.wholeFrame().conversation)
+        let before = app.simulator.world.conversations[id]?.messages.count ?? 0
+        for count in 1...2 {
+            let whole = try #require(
+                try app.result("POST", "conversation/\(id)/messages", form: ["text": "Ahoy"])
+                    as? [String: Any])
+            #expect(whole["id"] as? String == id)
+            let messages = try #require(whole["messages"] as? [[String: Any]])
+            #expect(messages.count == before + count)
+            #expect(messages.texts("text").last == "Ahoy")
+        }
+        let own = try #require(app.simulator.world.conversations[id]?.messages.last?.id)
+        let left = try #require(
+            try app.result("DELETE", "conversation/\(id)/messages/\(own)") as? [String: Any])
+        #expect((left["messages"] as? [Any])?.count == before + 1)
+        #expect(
+            app.simulator.effects.map(\.kind) == [.comment, .comment, .commentDeleted])
+    }
+
+    @Test func copiesShareTheConversation() throws {
+        var app = Caller.shelbyV1()
+        let (ada, frame) = (try app.ada, try app.wholeFrame())
+        let copy = try #require(
+            try app.result(
+                "POST", "roll/\(ada.publicRoll)/frames",
+                form: ["frame_id": frame.id, "text": "Mine, too"]) as? [String: Any])
+        #expect(copy["frame_type"] as? Int == 0)
+        #expect(copy["conversation_id"] as? String == frame.conversation)
+        let messages = try app.frame(frame.id)["conversation"] as? [String: Any]
+        #expect((messages?["messages"] as? [[String: Any]])?.texts("text").last == "Mine, too")
+    }
+
+    @Test func aVideoIsOneRowWhateverItsURL() throws {
+        var app = Caller.shelbyV1()
+        let roll = try app.ada.publicRoll
+        var videos: Set<String> = []
+        for url in ["https://youtu.be/BmzSEYNTkHA", "http://youtube.com/watch?v=BmzSEYNTkHA&t=1"] {
+            let frame = try app.result("POST", "roll/\(roll)/frames", form: ["url": url])
+            videos.insert(try #require((frame as? [String: Any])?["video_id"] as? String))
+        }
+        #expect(videos.count == 1)
+    }
+
+    @Test func unplayableKeepsItsFirstTime() throws {
+        var app = Caller.shelbyV1()
+        let id = try #require(try app.wholeFrame().video)
+        var seen: [(first: Int?, last: Int?)] = []
+        for _ in 0..<2 {
+            let video = try app.result("PUT", "video/\(id)/unplayable") as? [String: Any]
+            seen.append(
+                (video?["first_unplayable_at"] as? Int, video?["last_unplayable_at"] as? Int))
+        }
+        #expect(seen[0].first == seen[0].last && seen[0].first == seen[1].first)
+        #expect(seen[1].last == (seen[0].last ?? 0) + 1_000)
+    }
+
+    @Test func sharesAndVisitsAndRollsAreNoted() throws {
+        var app = Caller.shelbyV1()
+        let (ada, frame) = (try app.ada, try app.wholeFrame())
+        let roll = try #require(frame.roll)
+        _ = try app.result(
+            "POST", "frame/\(frame.id)/share", form: ["destination[]": "twitter", "text": "Look"])
+        _ = try app.result("POST", "roll/\(roll)/leave")
+        let following = try app.result("GET", "user/\(ada.id)/rolls/following")
+        #expect((following as? [[String: Any]])?.texts("id").contains(roll) == false)
+        _ = try app.result("POST", "roll/\(roll)/join")
+        _ = try app.result("PUT", "user/\(ada.id)/visit")
+        #expect(app.simulator.effects.map(\.kind) == [.share, .left, .joined, .visit])
+        _ = try app.result("GET", "roll/featured", "segment=all")
+        _ = try app.result("GET", "frame/\(frame.id)/short_link")
+        _ = try app.result("GET", "video/\(frame.video ?? "")/likers")
+        _ = try app.result("GET", "video/\(frame.video ?? "")/conversations")
+        #expect(app.simulator.violations.isEmpty)
+    }
+}
