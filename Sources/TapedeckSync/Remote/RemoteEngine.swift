@@ -18,13 +18,16 @@ package final class RemoteEngine: Sendable {
 
     /// Makes an engine of a session.
     ///
+    /// - Parameter transport: made when nobody else is in the way; `run` closes it.
+    ///
     /// Throws `SyncError`: `.busy` where another one speaks with the remote for this store.
     package init(
-        _ session: RemoteSession, _ transport: any RemoteTransport, store: String
+        _ session: RemoteSession,
+        _ transport: @autoclosure () throws(SyncError) -> any RemoteTransport, store: String
     ) throws(SyncError) {
         lock = try RemoteLock(store: store, session.remote.name)
         box = RemoteSessionBox(session)
-        self.transport = transport
+        self.transport = try transport()
         (signals, signal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
@@ -60,7 +63,12 @@ package final class RemoteEngine: Sendable {
     ) async throws -> RemoteReport {
         var step = try await box.perform { try $0.begin() }
         while true {
-            if let progress { progress(try await box.read { $0.report }) }
+            if let progress {
+                var report = try await box.read { $0.report }
+                if case .idle = step { report.isSettled = true }
+                if case .wait(let wait) = step { report.wait = wait }
+                progress(report)
+            }
             if case .end = step {
             } else if state.withLock(\.isStopped) || Task.isCancelled {
                 step = try await box.perform { try $0.stop() }

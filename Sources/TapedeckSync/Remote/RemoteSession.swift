@@ -307,12 +307,13 @@ package struct RemoteSession {
             return try end(failure)
         }
         row.failures += 1
-        let wait = backoff.fail(retryAfter: failure.retryAfter, &random)
-        row.wait = SyncWait(
-            reason: failure.code, message: failure.message, until: now + wait)
+        let pause = backoff.fail(retryAfter: failure.retryAfter, &random)
+        let wait = SyncWait(
+            reason: failure.code, message: failure.message, until: now + pause)
+        row.wait = wait
         try log.setSyncRows([row.row])
         if options.failuresMax > 0, row.failures >= options.failuresMax { return try end(failure) }
-        return .wait(row.wait!)
+        return .wait(wait)
     }
 
     /// An answer came: whatever was in the way is gone.
