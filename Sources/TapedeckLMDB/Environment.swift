@@ -19,17 +19,24 @@ package final class Environment: Sendable {
         package var tablesMax: UInt32
         /// Whether a commit returns before the data is on disk; only for what can be rebuilt.
         package var isUnsynced: Bool
+        /// Whether a page that is not in memory is read alone, without what lies around it.
+        ///
+        /// That can be megabytes, and a look-up needs none of it. Who reads all of such a file says so
+        /// (`ReadTransaction.readingAhead`).
+        package var isReadInPlaces: Bool
         package var isReadOnly: Bool
         /// Whether a missing file is made.
         package var creates: Bool
 
         package init(
             mapSizeBytes: Int = Environment.mapSizeBytesDefault, tablesMax: UInt32 = 16,
-            isUnsynced: Bool = false, isReadOnly: Bool = false, creates: Bool = false
+            isUnsynced: Bool = false, isReadInPlaces: Bool = false, isReadOnly: Bool = false,
+            creates: Bool = false
         ) {
             self.mapSizeBytes = mapSizeBytes
             self.tablesMax = tablesMax
             self.isUnsynced = isUnsynced
+            self.isReadInPlaces = isReadInPlaces
             self.isReadOnly = isReadOnly
             self.creates = creates
         }
@@ -70,6 +77,7 @@ package final class Environment: Sendable {
         }
         var flags = UInt32(MDB_NOTLS | MDB_NOSUBDIR)
         if options.isUnsynced { flags |= UInt32(MDB_NOSYNC) }
+        if options.isReadInPlaces { flags |= UInt32(MDB_NORDAHEAD) }
         if options.isReadOnly { flags |= UInt32(MDB_RDONLY) }
         let steps: [() -> Int32] = [
             { mdb_env_set_mapsize(environment, options.mapSizeBytes) },

@@ -52,7 +52,9 @@ final class PageWalk {
         reached = [UInt64](repeating: 0, count: Int(meta.lastPage / 64) + 1)
         mark(0)
         mark(1)
-        for (name, tree) in try walk(meta.main, "the list of tables", .tables).tables {
+        let tables = try walk(meta.main, "the list of tables", .tables).tables
+        try file.prefetchBranches(of: tables.map(\.tree) + [meta.free], pageSizeBytes: pageSize)
+        for (name, tree) in tables {
             _ = try walk(tree, "table \(name)", .table)
         }
         report.usedPages = report.usedPages &+ 2
@@ -155,14 +157,10 @@ final class PageWalk {
         } else {
             tally.branchPages += 1
             if level + 1 == context.tree.depth, !context.readsLeaves {
-                // Most pages of a large file, so nothing is done for them that is not looked at.
-                for node in nodes where claim(node.child, 1, from: page, context.name) {
-                    report.usedPages += 1
-                    tally.leafPages += 1
-                }
+                tally.leafPages += claimLeaves(nodes, from: page, context.name)
                 return
             }
-            prefetch(nodes, level + 1, context)
+            if level + 1 == context.tree.depth { prefetch(nodes) }
             for (index, node) in nodes.enumerated() {
                 let next = index + 1 < nodes.count ? key(nodes[index + 1], bytes) : nil
                 try enter(
@@ -173,10 +171,8 @@ final class PageWalk {
         }
     }
 
-    /// Asks for all the pages below at once: a disk that has to seek for each answers many together
-    /// in little more time than one.
-    private func prefetch(_ nodes: [Node], _ level: UInt16, _ context: Context) {
-        guard level < context.tree.depth || context.readsLeaves else { return }
+    /// Asks for the leaves below at once; branch pages were asked for before (`prefetchBranches`).
+    private func prefetch(_ nodes: [Node]) {
         for node in nodes where node.child < filePages {
             file.prefetch(at: Int(node.child) * pageSize, count: pageSize)
         }
@@ -399,6 +395,27 @@ final class PageWalk {
             mark(page)
         }
         return true
+    }
+
+    /// Takes the leaves below a branch, which are not looked at; says how many it could take.
+    ///
+    /// They are most pages of a large file, so this does in one go what `claim` does for one page.
+    private func claimLeaves(_ nodes: [Node], from parent: UInt64, _ name: String) -> UInt64 {
+        let end = min(meta.lastPage + 1, filePages)
+        let taken = reached.withUnsafeMutableBufferPointer { reached in
+            var taken = 0
+            for node in nodes {
+                let (word, bit) = (Int(node.child / 64), UInt64(1) << (node.child % 64))
+                guard node.child >= 2, node.child < end, reached[word] & bit == 0 else { break }
+                reached[word] |= bit
+                taken += 1
+            }
+            return taken
+        }
+        var count = UInt64(taken)
+        for node in nodes[taken...] where claim(node.child, 1, from: parent, name) { count += 1 }
+        report.usedPages += count
+        return count
     }
 
     /// Reads a page into the buffer of its level.

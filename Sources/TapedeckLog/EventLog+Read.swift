@@ -246,11 +246,20 @@ extension EventLog {
             let row = OriginRow(decoding: bytes), id.sequence >= 1,
             id.sequence <= row.lastSequence
         else { return nil }
+        return try position(of: id.sequence, ordinal, row, transaction)
+    }
+
+    /// Where an event of an origin stands; its sequence is one of the row's.
+    func position(
+        of sequence: UInt64, _ ordinal: UInt32, _ row: OriginRow,
+        _ transaction: borrowing some Readable & ~Copyable
+    ) throws -> UInt64 {
+        let id = EventID(origin: row.id, sequence: sequence)
         var segment = row.segment
         // An origin whose history was cut off has no open segment.
-        if segment.firstSequence == 0 || id.sequence < segment.firstSequence {
+        if segment.firstSequence == 0 || sequence < segment.firstSequence {
             let cursor = try transaction.cursor(tables.meta)
-            guard let entry = try cursor.lastBelow(MetaKey.segment(ordinal, id.sequence + 1)),
+            guard let entry = try cursor.lastBelow(MetaKey.segment(ordinal, sequence + 1)),
                 entry.key.starts(with: MetaKey.segments(ordinal)), entry.key.count == 13
             else { throw LogError.misplaced(id) }
             var key = ByteReader(UnsafeRawBufferPointer(rebasing: entry.key[5...]))
@@ -266,11 +275,11 @@ extension EventLog {
         // What stands there has to say so itself: a row that is damaged must not lead to another event.
         let cursor = try transaction.cursor(tables.events)
         let start =
-            segment.firstPosition &+ (segment.isDense ? id.sequence &- segment.firstSequence : 0)
+            segment.firstPosition &+ (segment.isDense ? sequence &- segment.firstSequence : 0)
         var entry = try cursor.seek(integer: start)
         for _ in 0..<(segment.isDense ? 1 : Segment.spreadMax) {
             guard let found = entry, let record = RecordView(found.value) else { break }
-            if record.origin == ordinal, record.sequence == id.sequence {
+            if record.origin == ordinal, record.sequence == sequence {
                 return found.key.loadUnaligned(as: UInt64.self)
             }
             entry = try cursor.next()

@@ -194,13 +194,27 @@ public final class EventLog: Sendable {
 
     /// Reads `meta` again when another process has added events, origins or types.
     func refreshState() throws(LogError) {
+        // Asked before the transaction begins: all of this is committed, so the transaction sees it,
+        // unless the file was put back to an earlier state.
+        let known = state.withLock(\.head)
         let fresh = try read { transaction -> LogState? in
             let head = try self.lastPosition(transaction)
             guard head != self.state.withLock(\.head) else { return nil }
             return try LogState(reading: transaction, self.tables)
         }
         guard let fresh else { return }
-        state.withLock { if fresh.head >= $0.head { $0 = fresh } }
+        if fresh.head < known { tail.forget() }
+        state.withLock {
+            if fresh.head >= $0.head || fresh.head < known { $0 = fresh }
+        }
+    }
+
+    /// Forgets what is in memory of the log, for whoever has noticed that its file holds another history
+    /// than before.
+    package func forgetHistory() throws(LogError) {
+        tail.forget()
+        let fresh = try read { try LogState(reading: $0, self.tables) }
+        state.withLock { $0 = fresh }
     }
 
     /// Calls `body` on some thread after each commit of this process, with the new head.

@@ -17,6 +17,15 @@ final class TailIndex: @unchecked Sendable {
     private var entries: [(offset: UInt32, previous: UInt32)] = []
     private let lock = NSLock()
 
+    /// Lets go of everything; what is asked next is read from the log.
+    func forget() {
+        lock.lock()
+        defer { lock.unlock() }
+        (base, covered) = (0, 0)
+        newest = [:]
+        entries = []
+    }
+
     /// The positions of a term in (`lower`, `head`], ascending; `lower` is what the tables cover.
     func positions(
         of term: Term, lower: UInt64, head: UInt64, in log: EventLog,

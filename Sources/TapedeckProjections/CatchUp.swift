@@ -27,6 +27,9 @@ struct CatchUp {
         from: ProjectionCheckpoint, through: UInt64, _ records: borrowing ReadTransaction,
         _ views: borrowing WriteTransaction
     ) throws -> Result {
+        guard try log.checksum(at: from.position, records) == from.checksum else {
+            throw ReplacedLog(file: file)
+        }
         var groups: [[UInt8]: Int] = [:]
         var keys: [(tag: [UInt8], events: [EventReference], isDirty: Bool)] = []
         func group(_ tag: UnsafeRawBufferPointer) -> Int {
@@ -53,8 +56,13 @@ struct CatchUp {
             routing.forEachKey(of: record) { keys[group($0)].events.append(reference(record)) }
         }
 
+        guard let checksum = try log.checksum(at: reached, records) else {
+            throw ReplacedLog(file: file)
+        }
+        let history = try log.historyMark(through: reached, change: lastChange, records)
         var result = Result(
-            reached: ProjectionCheckpoint(position: reached, overrides: lastChange))
+            reached: ProjectionCheckpoint(
+                position: reached, overrides: lastChange, checksum: checksum))
         for key in keys {
             let events = key.events.sorted(by: EventReference.precedes)
             let tag = Tag(unchecked: String(decoding: key.tag, as: UTF8.self))
@@ -70,7 +78,8 @@ struct CatchUp {
         }
         for driver in routing.drivers {
             try views.put(
-                file.meta, ProjectionCheckpoint.key(driver.fingerprint), result.reached.encoded())
+                file.meta, ProjectionCheckpoint.key(driver.fingerprint),
+                result.reached.encoded(history))
         }
         return result
     }

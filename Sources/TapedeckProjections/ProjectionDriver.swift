@@ -17,7 +17,7 @@ package class ProjectionDriver: @unchecked Sendable {
     package let fingerprint: Digest16
 
     /// The version of the layout of views files; raised when their bytes change meaning.
-    static let viewsFormat = 2
+    static let viewsFormat = 3
 
     init(_ projection: some Projection) {
         name = projection.name

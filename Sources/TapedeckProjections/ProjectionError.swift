@@ -40,6 +40,10 @@ extension ProjectionError {
                 hint: named.code == .damaged
                     ? "storectl replay makes projections anew" : named.hint,
                 cause: error)
+        } catch is ReplacedLog {
+            throw ProjectionError(
+                .busy, "the log was put back to an earlier state while it was read",
+                hint: "try again")
         }
     }
 }

@@ -40,7 +40,9 @@ extension ProjectionRunner {
             if files.withLock({ $0[driver.fingerprint]?.number }) != entry.number {
                 guard try openIfServing(entry) else { return true }
             }
-            return try !fitsLog(driver)
+            guard try !fitsLog(driver) else { return false }
+            try forgetHistory()
+            return true
         }
     }
 
@@ -62,8 +64,13 @@ extension ProjectionRunner {
                 file.close()
                 return false
             }
+            let fitting = try file.environment.read { views in
+                try served.filter { try self.hasHistory($0, file, views) }
+            }
             files.withLock { files in
-                for fingerprint in served { files[fingerprint] = file }
+                for fingerprint in served {
+                    files[fingerprint] = fitting.contains(fingerprint) ? file : nil
+                }
             }
             return true
         } catch let error as LMDBError where error.meansRebuild {
@@ -71,12 +78,34 @@ extension ProjectionRunner {
         }
     }
 
-    /// Whether the file of a driver can have come from this log: a log that was restored from a copy
-    /// may end before what the file has folded.
+    /// Whether this log holds what a projection in a file was folded from: a log that was put back to
+    /// an earlier state may have ended before, and gone on with other events.
+    private func hasHistory(
+        _ projection: Digest16, _ file: ViewsFile, _ views: borrowing ReadTransaction
+    ) throws -> Bool {
+        guard let reached = try file.checkpoint(projection, views),
+            let history = try file.history(projection, views)
+        else { return false }
+        return try log.read { records in
+            let end = try self.log.end(records)
+            guard reached.position <= end.position, reached.overrides <= end.change else {
+                return false
+            }
+            return history.fits(
+                try self.log.historyMark(
+                    through: reached.position, change: reached.overrides, records))
+        }
+    }
+
+    /// Whether the log still holds what an open file was folded from, as far as its last event tells.
     private func fitsLog(_ driver: ProjectionDriver) throws -> Bool {
         do {
             guard let reached = try checkpoint(of: driver) else { return false }
-            return try due().hasReached(reached)
+            return try log.read { records in
+                let end = try self.log.end(records)
+                let checksum = try self.log.checksum(at: reached.position, records)
+                return reached.overrides <= end.change && checksum == reached.checksum
+            }
         } catch let error as LMDBError where error.meansRebuild {
             return false
         }
@@ -133,8 +162,7 @@ extension ProjectionRunner {
         do {
             report = try rebuild.run(into: file)
             // What was appended meanwhile. A few events may follow; they are folded after the flip.
-            let due = try due()
-            while try !advance(file, drivers, to: due) {}
+            try advanceFully(file, drivers, to: due())
             try flip(to: file, drivers)
         } catch {
             file.close()

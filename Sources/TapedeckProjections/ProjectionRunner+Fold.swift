@@ -5,10 +5,35 @@ internal import TapedeckModel
 extension ProjectionRunner {
     /// How far the log goes now: what has to be folded for a reader who asks now.
     func due() throws -> ProjectionCheckpoint {
-        let head = try log.currentHead().rawValue
-        return ProjectionCheckpoint(
-            position: head,
-            overrides: try log.read { try self.log.overrides($0, changedAfter: .max).last })
+        try log.read {
+            let end = try self.log.end($0)
+            return ProjectionCheckpoint(
+                position: end.position, overrides: end.change, checksum: end.checksum)
+        }
+    }
+
+    /// Whether a reader to whom `due` is due may see what a checkpoint stands for.
+    ///
+    /// What is beyond `due` was appended since; or the log was put back to an earlier state, which asking
+    /// it again tells.
+    func serves(_ checkpoint: ProjectionCheckpoint?, _ due: ProjectionCheckpoint) throws -> Bool {
+        guard let checkpoint, checkpoint.hasReached(due) else { return false }
+        return try due.hasReached(checkpoint) || self.due().hasReached(checkpoint)
+    }
+
+    /// What is due to a reader who has waited; less than before only where the log was put back to an
+    /// earlier state, which never comes to what was due before.
+    func stillDue(_ due: ProjectionCheckpoint) throws -> ProjectionCheckpoint {
+        let now = try self.due()
+        return now.hasReached(due) ? due : now
+    }
+
+    /// Folds, a batch after another, until the drivers have reached what is due.
+    func advanceFully(
+        _ file: ViewsFile, _ drivers: [ProjectionDriver], to due: ProjectionCheckpoint
+    ) throws {
+        var due = due
+        while try !advance(file, drivers, to: due) { due = try stillDue(due) }
     }
 
     /// Folds everything that is in the log now.
@@ -23,9 +48,13 @@ extension ProjectionRunner {
             guard let groups = try serving(wanted) else { continue }
             do {
                 for (file, drivers) in groups {
-                    while try !advance(file, drivers, to: due) {}
+                    try advanceFully(file, drivers, to: due)
                 }
                 return
+            } catch let replaced as ReplacedLog where repairs == 0 {
+                repairs += 1
+                try forgetHistory()
+                try forget(replaced.file, wanted)
             } catch let damage as ViewsDamage where repairs == 0 {
                 repairs += 1
                 try forget(damage.file, wanted)
@@ -113,6 +142,13 @@ extension ProjectionRunner {
 
     // MARK: - What a batch knows of the log
 
+    /// Forgets what is in memory of a log whose file turned out to hold another history.
+    func forgetHistory() throws {
+        try log.forgetHistory()
+        routing.withLock { $0 = [:] }
+        overrides.withLock { $0 = nil }
+    }
+
     private func currentOverrides(
         _ records: borrowing ReadTransaction
     ) throws -> OverrideTable {
@@ -145,6 +181,11 @@ extension ProjectionRunner {
 struct ViewsDamage: Error {
     let file: ViewsFile
     let cause: any Error
+}
+
+/// The log does not hold what a views file has folded: it was put back to an earlier state meanwhile.
+struct ReplacedLog: Error {
+    let file: ViewsFile
 }
 
 /// A row of a views file that cannot be read back.

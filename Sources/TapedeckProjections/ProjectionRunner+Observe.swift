@@ -40,9 +40,20 @@ extension ProjectionRunner {
         }
     }
 
+    /// Another file may come to have the number of one that was: where the log was put back.
+    private struct ObservedFile: Equatable {
+        var number: UInt64
+        var place: OpenViews.Place
+
+        init(_ file: ViewsFile) {
+            number = file.number
+            place = file.opened
+        }
+    }
+
     /// How far an observer has come: in which file, and behind which batch.
     private struct DiffPlace {
-        var file: UInt64
+        var file: ObservedFile
         var number: UInt64
     }
 
@@ -65,11 +76,11 @@ extension ProjectionRunner {
         guard let driver = drivers.first(where: { $0.fingerprint == fingerprint }) else {
             throw ProjectionError(.notFound, "this store does not keep that projection")
         }
-        let due = try due()
+        var due = try due()
         while true {
             if let file = try serving([driver])?.first?.file,
                 let found = try file.environment.read({ transaction in
-                    try file.checkpoint(fingerprint, transaction)?.hasReached(due) == true
+                    try self.serves(file.checkpoint(fingerprint, transaction), due)
                         ? self.changes(in: file, fingerprint, table, after: place, transaction)
                         : nil
                 })
@@ -77,6 +88,7 @@ extension ProjectionRunner {
                 return found
             }
             try catchUp([driver])
+            due = try stillDue(due)
         }
     }
 
@@ -85,8 +97,8 @@ extension ProjectionRunner {
         _ transaction: borrowing ReadTransaction
     ) throws -> ([RowChanges], DiffPlace) {
         let ring = DiffRing(file)
-        let now = DiffPlace(file: file.number, number: try ring.last(transaction))
-        guard let place, place.file == file.number,
+        let now = DiffPlace(file: ObservedFile(file), number: try ring.last(transaction))
+        guard let place, place.file == ObservedFile(file),
             let batches = try ring.batches(after: place.number, transaction)
         else { return ([.reset], now) }
         var found: [RowChanges] = []

@@ -16,7 +16,7 @@ extension ProjectionRunner {
         let wanted = try drivers(named: projections)
         return try ProjectionError.naming {
             log.settleBuffered()
-            let due = try due()
+            var due = try due()
             let scope = ViewsScope()
             while true {
                 if let groups = try serving(wanted),
@@ -25,6 +25,7 @@ extension ProjectionRunner {
                     return read
                 }
                 try catchUp(wanted)
+                due = try stillDue(due)
             }
         }
     }
@@ -44,7 +45,7 @@ extension ProjectionRunner {
         return try file.environment.read { transaction in
             var sources = sources
             for driver in drivers {
-                guard try file.checkpoint(driver.fingerprint, transaction)?.hasReached(due) == true,
+                guard try self.serves(file.checkpoint(driver.fingerprint, transaction), due),
                     let tables = file.tables[driver.fingerprint]
                 else { return nil }
                 sources[driver.fingerprint] = (tables, transaction.alias)

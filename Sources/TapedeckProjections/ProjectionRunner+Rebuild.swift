@@ -169,24 +169,38 @@ extension ProjectionRunner {
         for (live, drivers) in groups {
             let isCurrent = try live.environment.read { liveTransaction in
                 try scratch.environment.read { scratchTransaction in
-                    for driver in drivers {
-                        guard
-                            try live.checkpoint(driver.fingerprint, liveTransaction)
-                                == report.checkpoint,
-                            let left = live.tables[driver.fingerprint],
-                            let right = scratch.tables[driver.fingerprint]
-                        else { return false }
-                        if let found = try ViewsComparison.first(
-                            driver, left, liveTransaction, right, scratchTransaction)
-                        {
-                            differences.append(found)
+                    try liveTransaction.readingAhead(live.meta) {
+                        try scratchTransaction.readingAhead(scratch.meta) {
+                            try self.compare(
+                                drivers, live, liveTransaction, scratch, scratchTransaction,
+                                as: report.checkpoint, &differences)
                         }
                     }
-                    return true
                 }
             }
             guard isCurrent else { return nil }
         }
         return (RebuildReport(report), differences)
+    }
+
+    /// Adds the first difference of each driver; false where the live tables have gone on.
+    private func compare(
+        _ drivers: [ProjectionDriver], _ live: ViewsFile,
+        _ liveTransaction: borrowing ReadTransaction, _ scratch: ViewsFile,
+        _ scratchTransaction: borrowing ReadTransaction, as checkpoint: ProjectionCheckpoint,
+        _ differences: inout [ViewsDifference]
+    ) throws -> Bool {
+        for driver in drivers {
+            guard try live.checkpoint(driver.fingerprint, liveTransaction) == checkpoint,
+                let left = live.tables[driver.fingerprint],
+                let right = scratch.tables[driver.fingerprint]
+            else { return false }
+            if let found = try ViewsComparison.first(
+                driver, left, liveTransaction, right, scratchTransaction)
+            {
+                differences.append(found)
+            }
+        }
+        return true
     }
 }

@@ -10,7 +10,7 @@ internal import TapedeckModel
 ///
 /// | state of a projection | what happens |
 /// |---|---|
-/// | no file, or one that is damaged, of another log, or left unsynced by an earlier boot | rebuilt from the log when first needed |
+/// | no file, or one that is damaged, of another log or history, or left unsynced by an earlier boot | rebuilt from the log when first needed |
 /// | a file, few events behind | the events are folded in small transactions |
 /// | a file, very many events behind | rebuilt beside, then flipped |
 ///
@@ -18,7 +18,9 @@ internal import TapedeckModel
 /// 1. A projection's rows and its checkpoint commit in one transaction.
 /// 2. A reader sees all of a commit or nothing, and at least all that was appended before it asked.
 /// 3. Rebuilding touches neither the log's writer lock, but for the flip, nor the live tables.
-/// 4. A file is marked as unsynced in the log before the first write to it in a boot.
+/// 4. What a file was folded from is in the log: all of it is compared when the file is opened
+///    (`HistoryMark`), its last event whenever something is read or folded.
+/// 5. A file is marked as unsynced in the log before the first write to it in a boot.
 ///
 /// Locks, in the order in which they are taken: the store's rebuild lock, `folding`, `opening`, the
 /// writer of a views file, the log. Who holds a transaction of the log takes nothing else: a log whose

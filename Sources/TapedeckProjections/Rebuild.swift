@@ -43,7 +43,7 @@ package final class Rebuild: @unchecked Sendable {
         package var seconds: [(phase: String, seconds: Double)] = []
         package var projections: [ProjectionReport] = []
         package var frozen: [FrozenKey] = []
-        package var checkpoint = ProjectionCheckpoint(position: 0, overrides: 0)
+        package var checkpoint = ProjectionCheckpoint.start
     }
 
     /// Entries of 16 bytes that may be in memory at once.
@@ -85,7 +85,15 @@ package final class Rebuild: @unchecked Sendable {
         let routing = try Routing(drivers, log)
         var report = Report()
         report.events = try Rebuild.eventCount(log, limit, head: head, overrides)
-        report.checkpoint = ProjectionCheckpoint(position: head, overrides: overrides.last)
+        let history: HistoryMark
+        (report.checkpoint, history) = try log.read { records in
+            (
+                ProjectionCheckpoint(
+                    position: head, overrides: overrides.last,
+                    checksum: try self.log.checksum(at: head, records) ?? 0),
+                try self.log.historyMark(through: head, change: overrides.last, records)
+            )
+        }
         let loader = RebuildLoader(file, drivers, budgets)
         let passes = try passCount(routing, head: head)
         var scanned = Duration.zero
@@ -103,7 +111,7 @@ package final class Rebuild: @unchecked Sendable {
         }
         let started = ContinuousClock.now
         progress(Progress(phase: "load", done: 0, total: 1))
-        report.projections = try loader.finish(report.checkpoint)
+        report.projections = try loader.finish(report.checkpoint, history)
         report.frozen = loader.frozen
         progress(Progress(phase: "load", done: 1, total: 1))
         report.seconds = [

@@ -1,5 +1,6 @@
 internal import Foundation
 internal import TapedeckLMDB
+internal import TapedeckLog
 internal import TapedeckModel
 
 /// Writes what the folders hand over into a fresh views file; one thread.
@@ -86,7 +87,9 @@ final class RebuildLoader: @unchecked Sendable {
     }
 
     /// Merges the index rows, writes the checkpoints, and says what came out.
-    func finish(_ checkpoint: ProjectionCheckpoint) throws -> [ProjectionReport] {
+    func finish(
+        _ checkpoint: ProjectionCheckpoint, _ history: HistoryMark
+    ) throws -> [ProjectionReport] {
         for index in drivers.indices { try loadRows(index) }
         try file.environment.write { transaction in
             for (index, key, value) in frozenRows {
@@ -94,7 +97,8 @@ final class RebuildLoader: @unchecked Sendable {
             }
             for driver in drivers {
                 try transaction.put(
-                    file.meta, ProjectionCheckpoint.key(driver.fingerprint), checkpoint.encoded())
+                    file.meta, ProjectionCheckpoint.key(driver.fingerprint),
+                    checkpoint.encoded(history))
             }
         }
         return drivers.indices.map { index in

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import Synchronization
 package import TapedeckLMDB
-internal import TapedeckLog
+package import TapedeckLog
 package import TapedeckModel
 
 /// One file of projections: the tables of one or more of them, and how far they have come.
@@ -32,7 +32,7 @@ package final class ViewsFile: Sendable {
     /// A projection has four tables; with the two of the file this stays far below LMDB's limits.
     static let projectionsMax = 48
 
-    private let opened: OpenViews.Place
+    let opened: OpenViews.Place
     private let wasClosed = Atomic(false)
 
     package init(
@@ -50,7 +50,7 @@ package final class ViewsFile: Sendable {
                 options: .init(
                     mapSizeBytes: mapSizeBytes,
                     tablesMax: UInt32(4 * ViewsFile.projectionsMax + 4), isUnsynced: true,
-                    creates: creating))
+                    isReadInPlaces: true, creates: creating))
         }
         do {
             meta = try environment.openTable("meta")
@@ -112,6 +112,14 @@ package final class ViewsFile: Sendable {
             decoding: try transaction.get(meta, ProjectionCheckpoint.key(projection)))
     }
 
+    /// What the log held where the checkpoint of a projection stands.
+    func history(
+        _ projection: Digest16, _ transaction: borrowing some Readable & ~Copyable
+    ) throws -> HistoryMark? {
+        ProjectionCheckpoint.history(
+            decoding: try transaction.get(meta, ProjectionCheckpoint.key(projection)))
+    }
+
     /// How far every projection of the file has come, also those that this program does not know.
     func checkpoints(
         _ transaction: borrowing some Readable & ~Copyable
@@ -155,34 +163,53 @@ package struct ProjectionCheckpoint: Hashable, Sendable {
     package var position: UInt64
     /// Every change of an effective stamp up to here is taken in; `EventLog.overrides`.
     package var overrides: UInt64
+    /// The checksum of the event at the position: another log that is as long has another one.
+    package var checksum: UInt32
 
-    package init(position: UInt64, overrides: UInt64) {
+    package init(position: UInt64, overrides: UInt64, checksum: UInt32) {
         self.position = position
         self.overrides = overrides
+        self.checksum = checksum
     }
 
-    package func encoded() -> [UInt8] {
+    /// - Parameter history: what the log holds up to here.
+    package func encoded(_ history: HistoryMark) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.appendLittleEndian(position)
         bytes.appendLittleEndian(overrides)
+        bytes.appendLittleEndian(checksum)
+        history.append(to: &bytes)
         return bytes
     }
 
     package init?(decoding bytes: UnsafeRawBufferPointer?) {
         guard let bytes else { return nil }
         var reader = ByteReader(bytes)
+        self.init(&reader)
+    }
+
+    private init?(_ reader: inout ByteReader) {
         guard let position = reader.littleEndian(UInt64.self),
-            let overrides = reader.littleEndian(UInt64.self)
+            let overrides = reader.littleEndian(UInt64.self),
+            let checksum = reader.littleEndian(UInt32.self)
         else { return nil }
-        self.init(position: position, overrides: overrides)
+        self.init(position: position, overrides: overrides, checksum: checksum)
+    }
+
+    static func history(decoding bytes: UnsafeRawBufferPointer?) -> HistoryMark? {
+        guard let bytes else { return nil }
+        var reader = ByteReader(bytes)
+        guard ProjectionCheckpoint(&reader) != nil else { return nil }
+        return HistoryMark(&reader)
     }
 
     /// Before the first event.
-    static let start = ProjectionCheckpoint(position: 0, overrides: 0)
+    static let start = ProjectionCheckpoint(position: 0, overrides: 0, checksum: 0)
 
     /// Whether all that `other` has folded is folded here.
     func hasReached(_ other: ProjectionCheckpoint) -> Bool {
-        position >= other.position && overrides >= other.overrides
+        (position > other.position || position == other.position && checksum == other.checksum)
+            && overrides >= other.overrides
     }
 
     package static func key(_ projection: Digest16) -> [UInt8] {

@@ -78,4 +78,81 @@ struct PageCheckTests {
         for _ in 0..<40 { #expect(try PageCheck.run(directory.file("store/log.mdb")).isSound) }
         group.wait()
     }
+
+    /// The leaves of a large file are not read at opening; what leads to them is.
+    @Test func branchOfALargeFileThatLeadsAstrayIsRefused() throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.file("large.mdb")
+        let environment = try Environment(path: path, options: .init(creates: true))
+        let table = try environment.openTable("t", integerKeys: true)
+        try environment.write { transaction in
+            for key in UInt64(0)..<12_000 {
+                try transaction.put(table, integer: key, [UInt8](repeating: 1, count: 1_500))
+            }
+        }
+        environment.close()
+        let sound = try Data(contentsOf: URL(fileURLWithPath: path))
+        // A hole behind its pages makes it large.
+        #expect(truncate(path, 200 << 20) == 0)
+        #expect(try PageCheck.run(path, extent: .quick).problems == [])
+        #expect(try PageCheck.run(path, extent: .quick).usedPages > 6_000)
+        try Environment(path: path, options: .init()).close()
+
+        let branches = Self.branches(sound)
+        let file = try #require(FileHandle(forUpdatingAtPath: path))
+        var refused = 0
+        for branch in [branches.first, branches[branches.count / 2], branches.last].compactMap({
+            $0
+        }) {
+            let last = branch.nodes.last ?? 0
+            let children = [branch.nodes[0], last].map { sound.child(branch.page, $0) }
+            for target in [0, 1, UInt64(branch.page), children[0], 100_000, .max >> 16] {
+                guard target != children[1] else { continue }
+                try file.write(child: target, branch.page, last)
+                let everything = try PageCheck.run(path)
+                #expect(try PageCheck.run(path, extent: .quick).isSound == everything.isSound)
+                if !everything.isSound {
+                    refused += 1
+                    let error = #expect(throws: LMDBError.self) {
+                        try Environment(path: path, options: .init())
+                    }
+                    #expect(error?.kind == .damaged)
+                }
+                try file.write(child: children[1], branch.page, last)
+            }
+        }
+        #expect(refused >= 10)
+        #expect(try PageCheck.run(path).problems == [])
+    }
+
+    private static func branches(_ file: Data) -> [(page: Int, nodes: [Int])] {
+        stride(from: 2 * 4_096, to: file.count, by: 4_096).compactMap { start in
+            guard file.word(start + 10) == 1, file.word(start) == UInt16(start / 4_096 & 0xFFFF)
+            else {
+                return nil
+            }
+            let end = Int(file.word(start + 12))
+            let nodes = stride(from: 16, to: end, by: 2).map { Int(file.word(start + $0)) }
+            return nodes.count > 1 ? (start / 4_096, nodes) : nil
+        }
+    }
+}
+
+extension Data {
+    fileprivate func word(_ offset: Int) -> UInt16 {
+        UInt16(self[offset]) | UInt16(self[offset + 1]) << 8
+    }
+
+    /// Which page a node of a branch leads to.
+    fileprivate func child(_ page: Int, _ node: Int) -> UInt64 {
+        let place = page * 4_096 + node
+        return UInt64(word(place)) | UInt64(word(place + 2)) << 16 | UInt64(word(place + 4)) << 32
+    }
+}
+
+extension FileHandle {
+    fileprivate func write(child: UInt64, _ page: Int, _ node: Int) throws {
+        try seek(toOffset: UInt64(page * 4_096 + node))
+        try write(contentsOf: Data((0..<6).map { UInt8(truncatingIfNeeded: child >> (8 * $0)) }))
+    }
 }

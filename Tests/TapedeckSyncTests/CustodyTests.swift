@@ -19,7 +19,7 @@ struct CustodyTests {
                 ? .init(origin: CustodyTests.phone, position: 1, receivedAt: CustodyTests.start)
                 : nil,
             claims: claims.map { .init(origin: $0.0, position: $0.1, receivedAt: $0.2) },
-            hasOpenClaim: open, now: now)
+            hasOpenClaim: open, hasServer: true, now: now)
     }
 
     @Test func originOwnsWhatNoServerHasSeen() {

@@ -45,13 +45,16 @@ struct Custody {
     ///   - intent: what the server said of it; nil if no server has seen it.
     ///   - claims: what it said of the claims that it has seen.
     ///   - hasOpenClaim: whether this device has made one that no server has seen.
+    ///   - hasServer: whether the store syncs with a server.
     static func of(
         origin: OriginID, device: OriginID, age: UInt64?, intent: Sequenced?, claims: [Sequenced],
-        hasOpenClaim: Bool, now: UInt64
+        hasOpenClaim: Bool, hasServer: Bool, now: UInt64
     ) -> Answer {
         guard let intent else {
-            // Without a server there is one device only: what another origin wrote came by a file.
-            return origin == device ? .own : .taken
+            if origin == device { return .own }
+            // What this store has come to hold under another name has to be sequenced before anybody can
+            // claim it. Without a server there is one device only.
+            return hasServer ? .unclaimed : .taken
         }
         if origin == device, let age, age < lease { return .own }
         var holder: Sequenced?

@@ -386,7 +386,8 @@ package struct RemoteSession {
             origin: item.event.origin, device: log.origin,
             age: leases.age(of: item.milliseconds, now: now),
             intent: try sequenced(item.event), claims: claims.compactMap(\.1),
-            hasOpenClaim: claims.contains { $0.0.origin == log.origin && $0.1 == nil }, now: now)
+            hasOpenClaim: claims.contains { $0.0.origin == log.origin && $0.1 == nil },
+            hasServer: try !Upstream.all(in: log).isEmpty, now: now)
     }
 }
 

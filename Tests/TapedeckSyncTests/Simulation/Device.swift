@@ -19,6 +19,7 @@ final class Device: @unchecked Sendable {
     private(set) var log: EventLog?
     private(set) var projections: ProjectionRunner?
     private var session: SyncSession?
+    private(set) lazy var board = BoardClient(self)
     /// Rises with every start: answers to a former life arrive nowhere.
     private var life = 0
     /// The request that is waited for.
@@ -69,6 +70,7 @@ final class Device: @unchecked Sendable {
             options: .init(isLive: true, failuresMax: 0, backoffMax: 10_000),
             random: world.random)
         try step { try $0.begin() }
+        if world.options.hasBoard { board.plan() }
     }
 
     /// Opens the store, without syncing.
@@ -82,14 +84,15 @@ final class Device: @unchecked Sendable {
             ? try EventLog(opening: path, options: options)
             : try EventLog.create(path, options: options)
         log = opened
-        if world.options.folds {
-            projections = ProjectionRunner(opened, projections: [NoteOrder()])
-        }
+        var kept: [any Projection] = world.options.folds ? [NoteOrder()] : []
+        if world.options.hasBoard { kept += BoardConnector.outboxes }
+        if !kept.isEmpty { projections = ProjectionRunner(opened, projections: kept) }
         life += 1
     }
 
     func shutDown() {
         session = nil
+        board.die()
         projections?.close()
         projections = nil
         log?.close()
@@ -106,6 +109,26 @@ final class Device: @unchecked Sendable {
         try record(payload)
         world.required.insert(payload)
         lastAppend = payload
+        try logChanged()
+    }
+
+    /// Wants something of the board.
+    func wish() throws {
+        guard let log else { return }
+        let text = "w\(world.wishes.count + 1)"
+        let kind = ["PostWanted", "PostWanted", "ShoutWanted", "FlagWanted"][world.random.below(4)]
+        world.wishes.append((kind, text))
+        let done = try log.appendBlocking([
+            ProposedEvent(
+                type: try EventType(kind), tags: [try Tag("wall", "\(world.random.below(3))")],
+                payload: Array(text.utf8))
+        ])
+        world.say(name, "wants \(kind) \(text) as \(done.firstID.short)")
+        try logChanged()
+    }
+
+    /// Tells the session with the server of an append.
+    func logChanged() throws {
         guard isSettled else { return }
         try step { try $0.localChanged() }
     }

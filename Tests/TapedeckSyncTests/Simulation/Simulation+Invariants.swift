@@ -55,6 +55,7 @@ extension Simulation {
 
     func checkEnd() throws {
         try checkProjections()
+        try checkBoard()
         var first: (name: String, events: [EventID: Standing])?
         for device in devices {
             guard let log = device.log else { return violate(4, "\(device.name) is down") }

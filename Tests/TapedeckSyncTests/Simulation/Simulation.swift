@@ -21,6 +21,7 @@ import TapedeckTesting
 /// 5. A device that says that it is settled has delivered everything.
 /// 6. No clock follows the stamps of a device whose clock is wrong.
 /// 7. `verify` finds nothing wrong with any log, and nothing throws that should not.
+/// 8. What was wanted of a remote is done once; where that cannot be told, at most once, and visibly.
 ///
 /// Trace, a line an event: time, who, what.
 final class Simulation {
@@ -40,6 +41,9 @@ final class Simulation {
     var required: Set<UInt64> = []
     var nextPayload: UInt64 = 1
     var trace: [String] = []
+    var board = Board()
+    /// What was wanted of the board.
+    var wishes: [(kind: String, text: String)] = []
     var failure: String?
     let clock: SharedClock
     private var queue: [(at: UInt64, order: UInt64, what: () throws -> Void)] = []
@@ -50,6 +54,8 @@ final class Simulation {
     final class SharedClock: @unchecked Sendable {
         // One thread drives the simulation.
         var now: UInt64 = 0
+        /// Goes on evenly, whatever clocks of the day do.
+        var steady: UInt64 = 0
         var random = SeededGenerator(seed: 0)
     }
 
@@ -101,6 +107,7 @@ final class Simulation {
             else { break }
             let next = queue.remove(at: index)
             now = max(now, next.at)
+            clock.steady = now
             clock.now = UInt64(max(0, Int64(now) + serverSkew))
             latestServerTime = max(latestServerTime, clock.now)
             try next.what()
@@ -121,6 +128,12 @@ final class Simulation {
                 let at = random.below(options.faultsUntil)
                 schedule(after: at) { [self] in try appendSomewhere() }
             }
+            if options.hasBoard {
+                for _ in 0..<(2 + random.below(12)) {
+                    let at = random.below(options.faultsUntil)
+                    schedule(after: at) { [self] in try wishSomewhere() }
+                }
+            }
             try run(until: start + options.faultsUntil)
             try settle()
             if failure == nil { try checkEnd() }
@@ -139,10 +152,10 @@ final class Simulation {
             device.isCutOff = (false, false)
             if !device.isUp { try device.startUp() }
         }
-        // Far beyond the longest backoff.
-        for _ in 0..<40 where failure == nil {
+        // Far beyond the longest backoff, and a claim of each device on each wish.
+        for _ in 0..<(options.hasBoard ? 120 : 40) where failure == nil {
             try run(until: now + 30_000)
-            if isQuiet() { break }
+            if try isQuiet() && isBoardDone() { break }
             if options.planted != .waitWithoutTimer {
                 for device in devices { try device.nudge() }
             }
@@ -152,6 +165,11 @@ final class Simulation {
                 "invariant 4: after 20 minutes of a working network, "
                 + devices.map { "\($0.name) is \($0.phaseText)" }.joined(separator: ", ")
         }
+    }
+
+    private func isBoardDone() throws -> Bool {
+        guard options.hasBoard else { return true }
+        return try devices.allSatisfy { try $0.board.outbox().allSatisfy(\.isOver) }
     }
 
     private func isQuiet() -> Bool {

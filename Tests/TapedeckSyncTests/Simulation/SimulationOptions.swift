@@ -23,6 +23,8 @@ struct SimulationOptions {
     var refusedPercent: UInt64 = 5
     /// Whether every device keeps a projection, brought up to date now and then.
     var folds = false
+    /// Whether the devices also speak with a remote that knows no events.
+    var hasBoard = false
     /// A defect that the invariants have to catch.
     var planted: PlantedBug?
 
@@ -42,6 +44,10 @@ struct SimulationOptions {
         serverRollbacks = random.oneIn(3) ? 1 + random.below(2) : 0
         refusedPercent = random.oneIn(3) ? 10 : 0
         folds = random.oneIn(4)
+        hasBoard = random.oneIn(4)
+        guard hasBoard else { return }
+        // What a store or a server has forgotten nobody can know to be done.
+        (copies, restores, serverWipes, serverRollbacks, refusedPercent) = (0, 0, 0, 0, 0)
     }
 }
 
@@ -72,6 +78,8 @@ enum PlantedBug: String, CaseIterable, CustomStringConvertible {
     case statusLies
     /// The receipts of a lost server are not pushed to its successor.
     case receiptsNotSeeded
+    /// A request that got no answer counts as one that never left (boardsesh#5305 the other way round).
+    case cutCountsAsUnsent
 
     var description: String { rawValue }
 }
