@@ -128,7 +128,7 @@ package struct RemoteSession {
     // MARK: - Inputs
 
     package mutating func begin() throws -> Step {
-        reading.begin(connector, login.account)
+        try beginReading()
         // Somebody wants it now; what the remote itself asked for holds all the same.
         if row.wait?.reason != .throttled { row.wait = nil }
         return try next()
@@ -226,7 +226,7 @@ package struct RemoteSession {
     private mutating func keep(_ account: RemoteAccount) throws {
         login.account = account
         try logins.write(login, for: remote.name)
-        if reading.isEmpty { reading.begin(connector, account) }
+        if reading.isEmpty { try beginReading() }
     }
 
     /// Sends a request now, or when the remote's rate allows it.
@@ -290,13 +290,15 @@ package struct RemoteSession {
         }
         guard concernsAll(failure, pending) else {
             switch pending {
-            case .page(let page): reading.giveUp(page, failure, &report)
+            case .page(let page): try giveUp(page, failure)
             case .probe(let delivery, let intent): try postpone(failure, delivery, of: intent)
             default: break
             }
             return try next()
         }
         if case .page(let page) = pending { reading.again(page) }
+        // What comes behind a delivery in its lane must not overtake it.
+        if case .probe(_, let intent) = pending { delivering.again(intent) }
         if case .login = pending, failure.code != .unauthorized { hasRenewed = false }
         if failure.code == .unauthorized {
             if case .login = pending {
@@ -348,7 +350,7 @@ package struct RemoteSession {
         } else if nextReading <= now {
             nextReading = 0
             quietReadings += 1
-            reading.begin(connector, login.account)
+            try beginReading()
             return try next()
         }
         return .idle(until: min(nextReading, soonest ?? .max))
