@@ -5,17 +5,21 @@ package import TapedeckVideo
 /// Every connector of this program, and the projections that they need.
 public enum Connectors {
     /// The systems that `storectl remote add` knows.
-    public static let systems: [String] = ["shelby"]
+    public static let systems: [String] = ["shelby", "whale"]
 
     /// The connector of a system at an address; nil for a system that there is none for.
     ///
     /// The address of a Shelby ends in `/v1` where it is that of 2012 to 2014; any other speaks v2.
+    ///
+    /// - Parameter blobs: where what is to be uploaded lies.
     package static func named(
-        _ system: String, url: String = "", projections: VideoProjections = .standard
+        _ system: String, url: String = "", projections: VideoProjections = .standard,
+        blobs: BlobStore? = nil
     ) -> (any Connector)? {
         switch system {
         case "shelby" where url.hasSuffix("/v1"): ShelbyV1Connector(projections)
         case "shelby": ShelbyConnector(projections, url: url)
+        case "whale": WhaleConnector(projections, blobs: blobs)
         default: nil
         }
     }
@@ -26,7 +30,12 @@ public enum Connectors {
             of: "video", inserts: [CommentPosted.eventType, VideoShared.eventType],
             registers: [
                 LikeToggled.eventType, VideoWatched.eventType, WatchLaterToggled.eventType,
-            ])
+            ]),
+        Outbox(
+            of: "answer", inserts: [CommentPosted.eventType], registers: [LikeToggled.eventType]),
+        // A question has one answer: of several recordings that were not sent the last one counts.
+        Outbox(of: "question", inserts: [], registers: [AnswerRecorded.eventType]),
+        Outbox(of: "user", inserts: [QuestionAsked.eventType], registers: []),
     ]
 
     /// The projections that a store needs which syncs with remotes, beside those of the domain.
