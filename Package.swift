@@ -77,7 +77,7 @@ let package = Package(
             name: "TapedeckSync",
             dependencies: [
                 "TapedeckModel", "TapedeckLog", "TapedeckProjections", "TapedeckSyncProtocol",
-                httpClient, nio, protobuf,
+                crypto, httpClient, nio, protobuf,
             ],
             swiftSettings: settings),
         .target(

@@ -5,14 +5,17 @@ package import TapedeckVideo
 /// Every connector of this program, and the projections that they need.
 public enum Connectors {
     /// The systems that `storectl remote add` knows.
-    public static let systems: [String] = ["shelby"]
+    public static let systems: [String] = ["shelby", "whale"]
 
     /// The connector of a system at an address; nil for a system that there is none for.
+    ///
+    /// - Parameter blobs: where what is to be uploaded lies.
     package static func named(
-        _ system: String, projections: VideoProjections = .standard
+        _ system: String, projections: VideoProjections = .standard, blobs: BlobStore? = nil
     ) -> (any Connector)? {
         switch system {
         case "shelby": ShelbyConnector(projections)
+        case "whale": WhaleConnector(projections, blobs: blobs)
         default: nil
         }
     }
@@ -23,7 +26,12 @@ public enum Connectors {
             of: "video", inserts: [CommentPosted.eventType, VideoShared.eventType],
             registers: [
                 LikeToggled.eventType, VideoWatched.eventType, WatchLaterToggled.eventType,
-            ])
+            ]),
+        Outbox(
+            of: "answer", inserts: [CommentPosted.eventType], registers: [LikeToggled.eventType]),
+        // A question has one answer: of several recordings that were not sent the last one counts.
+        Outbox(of: "question", inserts: [], registers: [AnswerRecorded.eventType]),
+        Outbox(of: "user", inserts: [QuestionAsked.eventType], registers: []),
     ]
 
     /// The projections that a store needs which syncs with remotes, beside those of the domain.

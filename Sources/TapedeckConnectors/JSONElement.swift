@@ -32,6 +32,9 @@ struct JSONElement {
         self.members = members
     }
 
+    /// The names of its members, sorted.
+    var names: [String] { members.keys.sorted() }
+
     /// Whether a member of this name is there, be it null.
     func has(_ name: String) -> Bool { members[name] != nil }
 

@@ -212,8 +212,7 @@ public struct StoreRemotes: Sendable {
             options: RemoteSession.Options(
                 isLive: isLive, failuresMax: isLive ? 0 : 3,
                 // Somebody is looking: a remote that is back is noticed soon.
-                backoffMax: isLive ? 30_000 : 4_000),
-            boot: { RemoteSession.systemBoot() })
+                backoffMax: isLive ? 30_000 : 4_000))
         return try RemoteEngine(
             session, try HTTPRemoteTransport(base: remote.url), store: log.directory.path)
     }
@@ -223,7 +222,7 @@ public struct StoreRemotes: Sendable {
     /// Calls `body` with each intent that is not done at a remote, until it returns false.
     @available(*, noasync)
     public func outbox(of remote: Remote, _ body: (RemoteDelivery) throws -> Bool) throws {
-        guard let connector = Connectors.named(remote.system, projections: projections) else {
+        guard let connector = connector(for: remote) else {
             return
         }
         try remoteOutbox(remote, connector).forEach { delivery, _, _ in try body(delivery) }
@@ -263,7 +262,7 @@ public struct StoreRemotes: Sendable {
         _ kind: OutcomeRecorded.Kind, of event: EventID
     ) throws -> RemoteDelivery {
         for remote in try all() {
-            guard let connector = Connectors.named(remote.system, projections: projections) else {
+            guard let connector = connector(for: remote) else {
                 continue
             }
             let outbox = try remoteOutbox(remote, connector)
@@ -295,12 +294,18 @@ public struct StoreRemotes: Sendable {
     @available(*, noasync)
     private func connector(of name: String) throws -> (Remote, any Connector) {
         let remote = try named(name)
-        guard let connector = Connectors.named(remote.system, projections: projections) else {
+        guard let connector = connector(for: remote) else {
             throw SyncError(
                 .usage, "this program does not know the system \(remote.system) of \(name)",
                 hint: "use a newer one")
         }
         return (remote, connector)
+    }
+
+    private func connector(for remote: Remote) -> (any Connector)? {
+        Connectors.named(
+            remote.system, projections: projections,
+            blobs: BlobStore(store: log.directory.path))
     }
 
     /// Runs what blocks beside the tasks' threads.

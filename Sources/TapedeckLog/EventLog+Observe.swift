@@ -17,11 +17,14 @@ extension EventLog {
     /// always. So a page of a remote and the place behind it commit together, and a page that is read
     /// again adds nothing.
     ///
+    /// - Parameter rowsFor: further rows, by what was news.
+    ///
     /// Throws what a durable append throws.
     @available(*, noasync)
     @discardableResult
     package func record(
-        _ events: [ProposedEvent], rows: [SyncRow] = []
+        _ events: [ProposedEvent], rows: [SyncRow] = [],
+        rowsFor: (RecordedEvents) -> [SyncRow] = { _ in [] }
     ) throws(LogError) -> RecordedEvents {
         if !events.isEmpty { try EventLog.check(events) }
         let now = options.now()
@@ -43,7 +46,7 @@ extension EventLog {
             if !accepted.isEmpty {
                 state = try self.write(accepted, now: now, state, transaction)
             }
-            for row in rows { try transaction.setRow(self.tables, row) }
+            for row in rows + rowsFor(outcome) { try transaction.setRow(self.tables, row) }
             return (outcome, state)
         }
         guard outcome.recorded > 0 else { return outcome }

@@ -13,10 +13,11 @@ public struct EventCatalogue: Sendable {
 
     /// Every type that this program knows.
     public static let video = EventCatalogue(types: [
-        AnswerUploaded.self, BroadcastReceived.self, CastObserved.self, CommentObserved.self,
-        CommentPosted.self, EpisodeScheduled.self, LikeToggled.self, PlaybackProgressed.self,
-        ShowObserved.self, VideoExtracted.self, VideoShared.self, VideoWatched.self,
-        WatchLaterToggled.self,
+        AnswerObserved.self, AnswerRecorded.self, AnswerUploaded.self, BroadcastReceived.self,
+        CastObserved.self, CommentObserved.self, CommentPosted.self, EpisodeScheduled.self,
+        LikeObserved.self, LikeToggled.self, PlaybackProgressed.self, QuestionAsked.self,
+        QuestionObserved.self, ShowObserved.self, UserObserved.self, VideoExtracted.self,
+        VideoShared.self, VideoWatched.self, WatchLaterToggled.self,
     ])
 
     private init(types: [any VideoEvent.Type]) {

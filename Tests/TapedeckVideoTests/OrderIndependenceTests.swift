@@ -22,7 +22,7 @@ import Testing
             let origin = UInt64(number(3) + 1)
             let second = Double(number(200))
             let video = "youtube:v\(number(4))"
-            switch number(10) {
+            switch number(14) {
             case 0, 1, 2:
                 try script.broadcast(
                     "b\(number(6))", of: video, created: maybe(Double(number(5))),
@@ -52,6 +52,51 @@ import Testing
                 try script.add(
                     "CommentPosted", #"{"answer":"a\#(number(3))","text":"x\#(number(9))"}"#,
                     at: second, origin: origin)
+            case 10, 11:
+                // A sighting may name a comment that was posted, or that nobody has heard of yet.
+                let posted = script.events.filter { $0.proposal.type == CommentPosted.eventType }
+                let fresh = EventID(origin: OriginID(high: origin, low: 7), sequence: 400)
+                try script.seenComment(
+                    number(9), "c\(number(3))", on: "a\(number(3))",
+                    video: number(2) == 0 ? video : nil, author: maybe("s\(number(2))"),
+                    created: number(4) == 0 ? Double(number(5)) : nil,
+                    postedAs: number(2) == 0
+                        ? nil : posted.randomElement(using: &generator)?.id ?? fresh,
+                    at: maybe(second), origin: origin)
+            case 12:
+                try script.seenAnswer(
+                    "a\(number(3))", to: "q\(number(2))", likes: maybe(UInt64(number(3))),
+                    cleared: number(3) == 0 ? ["commentCount"] : [], at: maybe(second),
+                    origin: origin)
+                var like = LikeObserved()
+                (like.like, like.answer) = ("\(number(20) + 1)", "a\(number(3))")
+                like.user = "u\(number(3))"
+                try script.sight(like, at: maybe(second), origin: origin)
+            case 13:
+                let asked = script.events.filter { $0.proposal.type == QuestionAsked.eventType }
+                try script.seenQuestion(
+                    "q\(number(4))", "t\(number(3))", to: "u\(number(2))",
+                    postedAs: number(2) == 0 ? nil : asked.randomElement(using: &generator)?.id,
+                    at: maybe(second), origin: origin)
+                try script.add(
+                    "QuestionAsked", #"{"receiver":"u\#(number(2))","text":"x"}"#, at: second,
+                    origin: origin)
+                try script.add(
+                    "AnswerRecorded",
+                    """
+                    {"question":"q\(number(4))","blob":"\(String(repeating: "ab", count: 32))",
+                     "thumbnail":"\(String(repeating: "cd", count: 32))","videoExtension":"mov",
+                     "thumbnailExtension":"jpg","durationSeconds":\(number(119) + 1)}
+                    """, at: second, origin: origin)
+                var user = UserObserved()
+                user.user = "u\(number(2))"
+                if number(2) == 0 {
+                    user.username = "n\(number(3))"
+                } else {
+                    user.followerCount = UInt64(number(3))
+                    user.cleared = number(2) == 0 ? ["followingCount"] : []
+                }
+                try script.sight(user, at: maybe(second), origin: origin)
             default:
                 let summary = number(2) == 0 ? #""cleared":["summary"]"# : #""summary":"s""#
                 let (show, version, name) = (number(3) + 1, number(9), number(5))

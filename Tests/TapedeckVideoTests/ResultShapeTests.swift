@@ -57,7 +57,10 @@ import Testing
             Set(try object(queries.comments(video: "youtube:one")).keys) == ["comments", "next"])
         let answer = try first(queries.answers(), "answers")
         #expect(
-            Set(answer.keys).isSuperset(of: ["id", "question", "state", "durationSeconds"]))
+            Set(answer.keys) == [
+                "id", "question", "state", "durationSeconds", "videoUrl", "thumbnailUrl",
+                "commentCount", "likeCount",
+            ])
         #expect(answer["state"] as? String == "uploading")
         #expect(answer["durationSeconds"] is NSNull)
     }

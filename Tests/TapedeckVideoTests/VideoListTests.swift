@@ -171,8 +171,7 @@ extension VideoList.State {
         encode(into: &writer)
         return writer.bytes.withUnsafeBytes { buffer in
             var reader = StateReader(buffer)
-            _ = try? reader.uint64()
-            _ = try? reader.uint64()
+            for _ in 0..<4 { _ = try? reader.uint64() }
             return (try? reader.uint64()) ?? .max
         }
     }

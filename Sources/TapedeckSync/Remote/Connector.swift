@@ -55,7 +55,7 @@ package protocol Connector: Sendable {
         _ views: some ViewReader, after: [UInt8]?, limit: Int
     ) throws -> [DerivedIntent]
 
-    /// Reads the answer to a delivery that went through.
+    /// Reads the answer to a delivery that arrived.
     func confirm(
         _ response: RemoteResponse, _ delivery: Delivery, of intent: Intent,
         _ account: RemoteAccount
@@ -134,6 +134,9 @@ package struct RemoteContent: Sendable {
     package var next: RemotePage?
     /// Whether `next` is needless where this page said nothing new.
     package var stopsWhereKnown = false
+    /// Whether rows may move while the pages are read, so that one may be missed; then they are read
+    /// again until they show nothing new.
+    package var moves = false
     /// Other things that this page shows to be there, to be read behind it; one that belongs to a
     /// sighting only where that is news.
     package var leads: [(page: RemotePage, sighting: Int?)] = []
@@ -231,6 +234,12 @@ package struct Delivery: Hashable, Sendable {
     package var probe: RemoteRequest?
     /// The remote's newest id of such things that is known, kept for `find`.
     package var baseline: String
+    /// Whether the remote is asked before the first time too: somebody else may have done it. Only for
+    /// `.probe`.
+    package var isAskedFirst = false
+    /// How long after it was dispatched its effect may still show, in milliseconds, where that is longer
+    /// than the manifest's `settling`; it is asked for in between.
+    package var settling: UInt64?
 
     package init(
         target: String = "", safety: DeliverySafety, request: RemoteRequest,
@@ -252,6 +261,16 @@ package struct Confirmation: Sendable {
     package var remoteVersion: UInt64
     /// What the remote now says, recorded together with the outcome.
     package var sightings: [ProposedEvent]
+    /// Whether the remote has done it. Where it has merely taken it on, or does not tell, the delivery
+    /// stays dispatched and its probe says what came of it.
+    package var isDone = true
+
+    /// The remote answered, and the answer does not say that it was done; only for `.probe`.
+    package static var askLater: Confirmation {
+        var confirmation = Confirmation()
+        confirmation.isDone = false
+        return confirmation
+    }
 
     package init(
         remoteID: String = "", remoteVersion: UInt64 = 0, sightings: [ProposedEvent] = []

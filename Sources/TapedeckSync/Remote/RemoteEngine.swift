@@ -198,17 +198,3 @@ private final class RemoteLock: Sendable {
 
     deinit { _ = close(file) }
 }
-
-extension RemoteSession {
-    /// This boot of the machine and its continuous milliseconds, sleep included.
-    package static func systemBoot() -> (name: String, milliseconds: UInt64) {
-        var time = timespec()
-        #if os(Linux)
-            clock_gettime(CLOCK_BOOTTIME, &time)
-        #else
-            clock_gettime(CLOCK_MONOTONIC, &time)
-        #endif
-        let milliseconds = UInt64(time.tv_sec) * 1_000 + UInt64(time.tv_nsec) / 1_000_000
-        return (StoreDirectory.bootID, milliseconds)
-    }
-}

@@ -73,6 +73,29 @@ package struct RemoteRow: Hashable, Sendable {
         try log.syncRow(complete(remote, feed: feed).name) != nil
     }
 
+    /// A feed that was come across and is still to be read, or not any more.
+    static func lead(_ remote: String, _ page: RemotePage, isOpen: Bool = true) -> SyncRow {
+        var bytes: [UInt8] = []
+        bytes.appendPrefixed(page.feed)
+        bytes.appendPrefixed(page.place)
+        let name = "\(key(remote))/lead/\(Digest16(hashing: bytes).text)"
+        return SyncRow(name, isOpen ? bytes : nil)
+    }
+
+    /// The feeds that were come across and are still to be read.
+    @available(*, noasync)
+    static func leads(_ remote: String, in log: EventLog) throws(LogError) -> [RemotePage] {
+        try log.syncRows(prefix: "\(key(remote))/lead/").compactMap { row in
+            row.value?.withUnsafeBytes { bytes in
+                var reader = ByteReader(bytes)
+                guard let feed = reader.prefixedString(), let place = reader.prefixedString() else {
+                    return nil
+                }
+                return RemotePage(feed, place)
+            }
+        }
+    }
+
     /// Why a lane is waited for; nil removes it.
     static func lane(_ remote: String, _ lane: String, _ wait: LaneWait?) -> SyncRow {
         let name = "\(key(remote))/lane/\(Digest16(hashing: Array(lane.utf8)).text)"

@@ -15,6 +15,9 @@ extension RemoteSession {
         /// When the first wait ends.
         var soonest: UInt64?
 
+        /// Takes an intent up next.
+        mutating func again(_ intent: Intent) { queue.insert(intent, at: 0) }
+
         fileprivate mutating func waits(until: UInt64) {
             soonest = min(soonest ?? .max, until)
         }
@@ -162,7 +165,7 @@ extension RemoteSession {
         let custody = try custody(of: item)
         if delivery.safety == .natural {
             if case .leased(let until) = custody {
-                block(intent, until: until)
+                block(intent, until: try localTime(ofServer: until))
                 return nil
             }
             // Twice is once: no claim is needed. A remote that says yes and does nothing is asked again in
@@ -175,7 +178,7 @@ extension RemoteSession {
         }
         switch custody {
         case .leased(let until):
-            block(intent, until: until)
+            block(intent, until: try localTime(ofServer: until))
             return nil
         case .unclaimed:
             block(intent)
@@ -187,7 +190,10 @@ extension RemoteSession {
         case .own, .taken: break
         }
         // Whether somebody may have sent it: this device before a crash, or who held it before.
-        let isDoubtful = part?.kind == .dispatched || custody == .taken && part?.kind != .unsent
+        // Or somebody else may have done the same.
+        let isDoubtful =
+            part?.kind == .dispatched || custody == .taken && part?.kind != .unsent
+            || delivery.isAskedFirst && part == nil
         guard isDoubtful else { return (delivery.request, .delivery(delivery, intent)) }
         guard delivery.safety == .probe, let probe = delivery.probe else {
             try record(
@@ -219,6 +225,10 @@ extension RemoteSession {
     ) throws {
         guard let account = login.account else { return }
         let confirmation = try connector.confirm(response, delivery, of: intent, account)
+        guard confirmation.isDone || delivery.safety != .probe else {
+            // The dispatch stands: the lane waits until it can be asked for.
+            return block(intent)
+        }
         try confirmed(confirmation, delivery, of: intent)
     }
 
@@ -226,12 +236,20 @@ extension RemoteSession {
         probe response: RemoteResponse, _ delivery: Delivery, of intent: Intent
     ) throws {
         guard let account = login.account, let (item, taken) = try item(of: intent) else { return }
-        let baseline = item.part(delivery.target)?.baseline ?? delivery.baseline
+        let part = item.part(delivery.target)
+        let baseline = part?.baseline ?? delivery.baseline
         switch try connector.find(
             response, delivery, of: intent, baseline: baseline, taken: taken, account)
         {
         case .found(let confirmation): try confirmed(confirmation, delivery, of: intent)
         case .missing:
+            if let part, part.kind == .dispatched, let settling = delivery.settling,
+                part.milliseconds + settling > now
+            {
+                return try postpone(
+                    SyncFailure(.unconfirmed, "the remote does not show it yet"), delivery,
+                    of: intent)
+            }
             try record(.unsent, delivery, of: intent)
             delivering.queue.insert(intent, at: 0)
         case .ask(let request):

@@ -25,47 +25,62 @@ extension RemoteSession {
         var next: RemotePage? { walks.last?.page }
 
         /// Begins at the front of every feed.
-        mutating func begin(_ connector: any Connector, _ account: RemoteAccount?) {
+        ///
+        /// - Parameter leads: what an earlier reading came across and never read.
+        mutating func begin(
+            _ connector: any Connector, _ account: RemoteAccount?, leads: [RemotePage]
+        ) {
             guard let account else { return }
-            walks = connector.feeds(account).reversed().map { Walk(feed: $0, page: $0) }
-            seen = Set(walks.map(\.feed))
+            let pages = connector.feeds(account) + leads
+            walks = pages.reversed().map { Walk(feed: $0, page: $0) }
+            seen = Set(pages)
         }
+
+        /// Whether this reading has not come across a feed before.
+        func isNew(_ page: RemotePage) -> Bool { !seen.contains(page) }
 
         /// Goes on behind a page.
         ///
-        /// - Returns: whether its feed has been read to the end, with nothing new on the way.
+        /// - Returns: whether its feed has been read to the end so that nothing can have been missed, and
+        ///   where that feed began if nothing of it is left to be read now.
         mutating func took(
             _ page: RemotePage, _ content: RemoteContent, news: [Bool], isComplete: Bool
-        ) -> Bool {
-            guard var walk = walks.popLast() else { return false }
+        ) -> (isWhole: Bool, ended: RemotePage?) {
+            guard var walk = walks.popLast() else { return (false, nil) }
+            // One page cannot hide a row from itself.
+            let moves = content.moves && walk.page != walk.feed || content.stopsWhereKnown
             let hasNews = news.contains(true)
             walk.hasNews = walk.hasNews || hasNews
-            var hasEnded = false
+            var isWhole = false
+            var ended: RemotePage? = walk.feed
             if let next = content.next, !(content.stopsWhereKnown && isComplete && !hasNews) {
                 walk.page = next
                 walks.append(walk)
+                ended = nil
             } else if content.next == nil {
                 // A list that moves while it is paged through may have hidden a row: it is read again
                 // until it shows nothing new.
-                hasEnded = !walk.hasNews || content.stopsWhereKnown == false
-                if !hasEnded, walk.rounds < Reading.roundsMax {
+                isWhole = !walk.hasNews || !moves
+                if !isWhole, walk.rounds < Reading.roundsMax {
                     walks.append(
                         Walk(feed: walk.feed, page: walk.feed, rounds: walk.rounds + 1))
+                    ended = nil
                 }
             }
             for other in content.others.reversed()
             where walks.count < Reading.walksMax && seen.insert(other).inserted {
                 walks.append(Walk(feed: other, page: other))
             }
-            return hasEnded
+            return (isWhole, ended)
         }
 
-        /// Leaves a feed that cannot be read to the next sync.
+        /// Leaves a feed that cannot be read to the next sync; gives where it began.
         mutating func giveUp(
             _ page: RemotePage, _ failure: SyncFailure, _ report: inout RemoteReport
-        ) {
-            _ = walks.popLast()
+        ) -> RemotePage? {
+            let walk = walks.popLast()
             report.unreadable.append("\(page.feed): \(failure.message)")
+            return walk?.feed
         }
 
         /// Asks for a page once more; it is still the next one.
@@ -77,13 +92,39 @@ extension RemoteSession {
         var content = try connector.read(response, of: page, account)
         report.unreadable += content.refused
         let isComplete = try RemoteRow.isComplete(remote.name, feed: page.feed, in: log)
-        let recorded = try log.record(content.sightings, rows: [row.row])
-        report.pulled += recorded.recorded
-        // What a known sighting leads to has been read, unless the feed never came to its end.
-        content.others = content.others(isNews: recorded.isNews, all: !isComplete)
-        if reading.took(page, content, news: recorded.isNews, isComplete: isComplete), !isComplete {
-            try log.setSyncRows([RemoteRow.complete(remote.name, feed: page.feed)])
+        let remote = remote.name
+        let read = content
+        let reading = reading
+        // What a known sighting leads to has been read, unless the feed never came to its end. The others
+        // are noted with the sightings: the sync may end before it has come to them.
+        func others(_ recorded: EventLog.RecordedEvents) -> [RemotePage] {
+            read.others(isNews: recorded.isNews, all: !isComplete).filter { reading.isNew($0) }
         }
+        let recorded = try log.record(content.sightings, rows: [row.row]) { recorded in
+            others(recorded).map { RemoteRow.lead(remote, $0) }
+        }
+        report.pulled += recorded.recorded
+        content.others = others(recorded)
+        var rows: [SyncRow] = []
+        let (isWhole, ended) = self.reading.took(
+            page, content, news: recorded.isNews, isComplete: isComplete)
+        if isWhole, !isComplete { rows.append(RemoteRow.complete(remote, feed: page.feed)) }
+        if let ended { rows.append(RemoteRow.lead(remote, ended, isOpen: false)) }
+        if !rows.isEmpty { try log.setSyncRows(rows) }
+    }
+
+    /// Begins at the front of every feed, and with what an earlier sync has not come to.
+    mutating func beginReading() throws {
+        reading.begin(
+            connector, login.account, leads: try RemoteRow.leads(remote.name, in: log))
+    }
+
+    /// Leaves a feed that cannot be read to the next sync, or for good where there is none any more.
+    mutating func giveUp(_ page: RemotePage, _ failure: SyncFailure) throws {
+        guard let feed = reading.giveUp(page, failure, &report), failure.code == .notFound else {
+            return
+        }
+        try log.setSyncRows([RemoteRow.lead(remote.name, feed, isOpen: false)])
     }
 }
 

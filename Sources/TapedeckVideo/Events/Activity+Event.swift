@@ -38,10 +38,7 @@ extension CommentPosted: VideoEvent {
         }
         if hasVideo { copy.video = try FieldChecks.video(video, "video").text }
         if hasAnswer { try FieldChecks.id(answer, "answer") }
-        guard text.unicodeScalars.contains(where: { !$0.properties.isWhitespace }) else {
-            throw FieldChecks.invalid("text", "is missing or blank")
-        }
-        try FieldChecks.text(text, "text")
+        try FieldChecks.saying(text, "text")
         try FieldChecks.text(author, "author")
         return copy
     }

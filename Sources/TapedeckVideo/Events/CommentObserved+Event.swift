@@ -30,9 +30,7 @@ extension CommentObserved: Observation {
         try FieldChecks.text(text, "text")
         try FieldChecks.text(author, "author")
         if hasCreatedAt { try FieldChecks.time(createdAt, "createdAt") }
-        if hasPostedAs, EventID(postedAs) == nil {
-            throw FieldChecks.invalid("postedAs", "is not the id of an event")
-        }
+        if hasPostedAs { try FieldChecks.eventID(postedAs, "postedAs") }
         return copy
     }
 }

@@ -73,6 +73,290 @@ public nonisolated struct AnswerUploaded: Sendable {
   fileprivate var _thumbnailURL: String? = nil
 }
 
+/// The user asks somebody something.
+public nonisolated struct QuestionAsked: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// The id of the user who is asked.
+  public var receiver: String = String()
+
+  /// What is asked; never blank.
+  public var text: String = String()
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+}
+
+/// The user has recorded an answer to a question: its files lie among the blobs of the device that
+/// recorded it, and are to be handed to the question's server.
+public nonisolated struct AnswerRecorded: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// The question's id.
+  public var question: String = String()
+
+  /// The video's bytes: their SHA-256 as 64 hexadecimal digits in lower case.
+  public var blob: String = String()
+
+  /// The still picture's bytes, named in the same way.
+  public var thumbnail: String = String()
+
+  /// How long the answer is in all its segments, in seconds; 120 at most.
+  public var durationSeconds: Double = 0
+
+  /// How the video's file name ends, without the dot, such as `mov`.
+  public var videoExtension: String = String()
+
+  /// How the picture's file name ends, such as `jpg`.
+  public var thumbnailExtension: String = String()
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+}
+
+/// A sighting of a user, as a remote tells it: what they show of themselves, or their counts. The two
+/// are sighted apart, because most responses have the former only.
+public nonisolated struct UserObserved: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// The user's id.
+  public var user: String = String()
+
+  /// The user's name.
+  public var username: String {
+    get {_username ?? String()}
+    set {_username = newValue}
+  }
+  /// Returns true if `username` has been explicitly set.
+  public var hasUsername: Bool {self._username != nil}
+  /// Clears the value of `username`. Subsequent reads from it will return its default value.
+  public mutating func clearUsername() {self._username = nil}
+
+  public var firstName: String {
+    get {_firstName ?? String()}
+    set {_firstName = newValue}
+  }
+  /// Returns true if `firstName` has been explicitly set.
+  public var hasFirstName: Bool {self._firstName != nil}
+  /// Clears the value of `firstName`. Subsequent reads from it will return its default value.
+  public mutating func clearFirstName() {self._firstName = nil}
+
+  public var lastName: String {
+    get {_lastName ?? String()}
+    set {_lastName = newValue}
+  }
+  /// Returns true if `lastName` has been explicitly set.
+  public var hasLastName: Bool {self._lastName != nil}
+  /// Clears the value of `lastName`. Subsequent reads from it will return its default value.
+  public mutating func clearLastName() {self._lastName = nil}
+
+  /// Where the user's picture is.
+  public var imageURL: String {
+    get {_imageURL ?? String()}
+    set {_imageURL = newValue}
+  }
+  /// Returns true if `imageURL` has been explicitly set.
+  public var hasImageURL: Bool {self._imageURL != nil}
+  /// Clears the value of `imageURL`. Subsequent reads from it will return its default value.
+  public mutating func clearImageURL() {self._imageURL = nil}
+
+  /// The user's address for e-mail.
+  public var email: String {
+    get {_email ?? String()}
+    set {_email = newValue}
+  }
+  /// Returns true if `email` has been explicitly set.
+  public var hasEmail: Bool {self._email != nil}
+  /// Clears the value of `email`. Subsequent reads from it will return its default value.
+  public mutating func clearEmail() {self._email = nil}
+
+  /// How many users follow this one.
+  public var followerCount: UInt64 {
+    get {_followerCount ?? 0}
+    set {_followerCount = newValue}
+  }
+  /// Returns true if `followerCount` has been explicitly set.
+  public var hasFollowerCount: Bool {self._followerCount != nil}
+  /// Clears the value of `followerCount`. Subsequent reads from it will return its default value.
+  public mutating func clearFollowerCount() {self._followerCount = nil}
+
+  /// How many users this one follows.
+  public var followingCount: UInt64 {
+    get {_followingCount ?? 0}
+    set {_followingCount = newValue}
+  }
+  /// Returns true if `followingCount` has been explicitly set.
+  public var hasFollowingCount: Bool {self._followingCount != nil}
+  /// Clears the value of `followingCount`. Subsequent reads from it will return its default value.
+  public mutating func clearFollowingCount() {self._followingCount = nil}
+
+  /// Whether it is the user of the account with which the remote was read.
+  public var isOwn: Bool {
+    get {_isOwn ?? false}
+    set {_isOwn = newValue}
+  }
+  /// Returns true if `isOwn` has been explicitly set.
+  public var hasIsOwn: Bool {self._isOwn != nil}
+  /// Clears the value of `isOwn`. Subsequent reads from it will return its default value.
+  public mutating func clearIsOwn() {self._isOwn = nil}
+
+  /// The names of the fields that the remote showed without a value where it knows them; they take
+  /// away what was known.
+  public var cleared: [String] = []
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+
+  fileprivate var _username: String? = nil
+  fileprivate var _firstName: String? = nil
+  fileprivate var _lastName: String? = nil
+  fileprivate var _imageURL: String? = nil
+  fileprivate var _email: String? = nil
+  fileprivate var _followerCount: UInt64? = nil
+  fileprivate var _followingCount: UInt64? = nil
+  fileprivate var _isOwn: Bool? = nil
+}
+
+/// A sighting of a question, as a remote tells it.
+public nonisolated struct QuestionObserved: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// The question's id.
+  public var question: String = String()
+
+  /// What is asked.
+  public var text: String = String()
+
+  /// The id of the user who asks.
+  public var sender: String = String()
+
+  /// The id of the user who is asked.
+  public var receiver: String = String()
+
+  /// The id of the `QuestionAsked` that it came of, where the remote took it from this user.
+  public var postedAs: String {
+    get {_postedAs ?? String()}
+    set {_postedAs = newValue}
+  }
+  /// Returns true if `postedAs` has been explicitly set.
+  public var hasPostedAs: Bool {self._postedAs != nil}
+  /// Clears the value of `postedAs`. Subsequent reads from it will return its default value.
+  public mutating func clearPostedAs() {self._postedAs = nil}
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+
+  fileprivate var _postedAs: String? = nil
+}
+
+/// A sighting of an answer that can be watched, as a remote tells it.
+public nonisolated struct AnswerObserved: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// The answer's id.
+  public var answer: String = String()
+
+  /// The id of the question that it answers.
+  public var question: String = String()
+
+  /// Where it can be watched.
+  public var videoURL: String {
+    get {_videoURL ?? String()}
+    set {_videoURL = newValue}
+  }
+  /// Returns true if `videoURL` has been explicitly set.
+  public var hasVideoURL: Bool {self._videoURL != nil}
+  /// Clears the value of `videoURL`. Subsequent reads from it will return its default value.
+  public mutating func clearVideoURL() {self._videoURL = nil}
+
+  /// Where its still picture is.
+  public var thumbnailURL: String {
+    get {_thumbnailURL ?? String()}
+    set {_thumbnailURL = newValue}
+  }
+  /// Returns true if `thumbnailURL` has been explicitly set.
+  public var hasThumbnailURL: Bool {self._thumbnailURL != nil}
+  /// Clears the value of `thumbnailURL`. Subsequent reads from it will return its default value.
+  public mutating func clearThumbnailURL() {self._thumbnailURL = nil}
+
+  /// How many likes it has.
+  public var likeCount: UInt64 {
+    get {_likeCount ?? 0}
+    set {_likeCount = newValue}
+  }
+  /// Returns true if `likeCount` has been explicitly set.
+  public var hasLikeCount: Bool {self._likeCount != nil}
+  /// Clears the value of `likeCount`. Subsequent reads from it will return its default value.
+  public mutating func clearLikeCount() {self._likeCount = nil}
+
+  /// How many comments it has.
+  public var commentCount: UInt64 {
+    get {_commentCount ?? 0}
+    set {_commentCount = newValue}
+  }
+  /// Returns true if `commentCount` has been explicitly set.
+  public var hasCommentCount: Bool {self._commentCount != nil}
+  /// Clears the value of `commentCount`. Subsequent reads from it will return its default value.
+  public mutating func clearCommentCount() {self._commentCount = nil}
+
+  /// The id of the `AnswerRecorded` that it came of, where the remote took it from this user.
+  public var postedAs: String {
+    get {_postedAs ?? String()}
+    set {_postedAs = newValue}
+  }
+  /// Returns true if `postedAs` has been explicitly set.
+  public var hasPostedAs: Bool {self._postedAs != nil}
+  /// Clears the value of `postedAs`. Subsequent reads from it will return its default value.
+  public mutating func clearPostedAs() {self._postedAs = nil}
+
+  /// The names of the fields that the remote showed without a value; they take away what was known.
+  public var cleared: [String] = []
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+
+  fileprivate var _videoURL: String? = nil
+  fileprivate var _thumbnailURL: String? = nil
+  fileprivate var _likeCount: UInt64? = nil
+  fileprivate var _commentCount: UInt64? = nil
+  fileprivate var _postedAs: String? = nil
+}
+
+/// A sighting of somebody's like of an answer. A user may like the same answer many times over.
+public nonisolated struct LikeObserved: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// The like's id.
+  public var like: String = String()
+
+  /// The answer's id.
+  public var answer: String = String()
+
+  /// The id of the user who likes it.
+  public var user: String = String()
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+}
+
 // MARK: - Code below here is support for the SwiftProtobuf runtime.
 
 fileprivate nonisolated let _protobuf_package = "tapedeck.video.v1"
@@ -126,6 +410,338 @@ nonisolated extension AnswerUploaded: SwiftProtobuf.Message, SwiftProtobuf._Mess
     if lhs._durationSeconds != rhs._durationSeconds {return false}
     if lhs._videoURL != rhs._videoURL {return false}
     if lhs._thumbnailURL != rhs._thumbnailURL {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension QuestionAsked: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".QuestionAsked"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}receiver\0\u{1}text\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.receiver) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.text) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.receiver.isEmpty {
+      try visitor.visitSingularStringField(value: self.receiver, fieldNumber: 1)
+    }
+    if !self.text.isEmpty {
+      try visitor.visitSingularStringField(value: self.text, fieldNumber: 2)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: QuestionAsked, rhs: QuestionAsked) -> Bool {
+    if lhs.receiver != rhs.receiver {return false}
+    if lhs.text != rhs.text {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension AnswerRecorded: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".AnswerRecorded"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}question\0\u{1}blob\0\u{1}thumbnail\0\u{3}duration_seconds\0\u{3}video_extension\0\u{3}thumbnail_extension\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.question) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.blob) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self.thumbnail) }()
+      case 4: try { try decoder.decodeSingularDoubleField(value: &self.durationSeconds) }()
+      case 5: try { try decoder.decodeSingularStringField(value: &self.videoExtension) }()
+      case 6: try { try decoder.decodeSingularStringField(value: &self.thumbnailExtension) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.question.isEmpty {
+      try visitor.visitSingularStringField(value: self.question, fieldNumber: 1)
+    }
+    if !self.blob.isEmpty {
+      try visitor.visitSingularStringField(value: self.blob, fieldNumber: 2)
+    }
+    if !self.thumbnail.isEmpty {
+      try visitor.visitSingularStringField(value: self.thumbnail, fieldNumber: 3)
+    }
+    if self.durationSeconds.bitPattern != 0 {
+      try visitor.visitSingularDoubleField(value: self.durationSeconds, fieldNumber: 4)
+    }
+    if !self.videoExtension.isEmpty {
+      try visitor.visitSingularStringField(value: self.videoExtension, fieldNumber: 5)
+    }
+    if !self.thumbnailExtension.isEmpty {
+      try visitor.visitSingularStringField(value: self.thumbnailExtension, fieldNumber: 6)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: AnswerRecorded, rhs: AnswerRecorded) -> Bool {
+    if lhs.question != rhs.question {return false}
+    if lhs.blob != rhs.blob {return false}
+    if lhs.thumbnail != rhs.thumbnail {return false}
+    if lhs.durationSeconds != rhs.durationSeconds {return false}
+    if lhs.videoExtension != rhs.videoExtension {return false}
+    if lhs.thumbnailExtension != rhs.thumbnailExtension {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension UserObserved: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".UserObserved"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}user\0\u{1}username\0\u{3}first_name\0\u{3}last_name\0\u{3}image_url\0\u{1}email\0\u{3}follower_count\0\u{3}following_count\0\u{3}is_own\0\u{1}cleared\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.user) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self._username) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self._firstName) }()
+      case 4: try { try decoder.decodeSingularStringField(value: &self._lastName) }()
+      case 5: try { try decoder.decodeSingularStringField(value: &self._imageURL) }()
+      case 6: try { try decoder.decodeSingularStringField(value: &self._email) }()
+      case 7: try { try decoder.decodeSingularUInt64Field(value: &self._followerCount) }()
+      case 8: try { try decoder.decodeSingularUInt64Field(value: &self._followingCount) }()
+      case 9: try { try decoder.decodeSingularBoolField(value: &self._isOwn) }()
+      case 10: try { try decoder.decodeRepeatedStringField(value: &self.cleared) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if !self.user.isEmpty {
+      try visitor.visitSingularStringField(value: self.user, fieldNumber: 1)
+    }
+    try { if let v = self._username {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 2)
+    } }()
+    try { if let v = self._firstName {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 3)
+    } }()
+    try { if let v = self._lastName {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 4)
+    } }()
+    try { if let v = self._imageURL {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 5)
+    } }()
+    try { if let v = self._email {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 6)
+    } }()
+    try { if let v = self._followerCount {
+      try visitor.visitSingularUInt64Field(value: v, fieldNumber: 7)
+    } }()
+    try { if let v = self._followingCount {
+      try visitor.visitSingularUInt64Field(value: v, fieldNumber: 8)
+    } }()
+    try { if let v = self._isOwn {
+      try visitor.visitSingularBoolField(value: v, fieldNumber: 9)
+    } }()
+    if !self.cleared.isEmpty {
+      try visitor.visitRepeatedStringField(value: self.cleared, fieldNumber: 10)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: UserObserved, rhs: UserObserved) -> Bool {
+    if lhs.user != rhs.user {return false}
+    if lhs._username != rhs._username {return false}
+    if lhs._firstName != rhs._firstName {return false}
+    if lhs._lastName != rhs._lastName {return false}
+    if lhs._imageURL != rhs._imageURL {return false}
+    if lhs._email != rhs._email {return false}
+    if lhs._followerCount != rhs._followerCount {return false}
+    if lhs._followingCount != rhs._followingCount {return false}
+    if lhs._isOwn != rhs._isOwn {return false}
+    if lhs.cleared != rhs.cleared {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension QuestionObserved: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".QuestionObserved"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}question\0\u{1}text\0\u{1}sender\0\u{1}receiver\0\u{3}posted_as\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.question) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.text) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self.sender) }()
+      case 4: try { try decoder.decodeSingularStringField(value: &self.receiver) }()
+      case 5: try { try decoder.decodeSingularStringField(value: &self._postedAs) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if !self.question.isEmpty {
+      try visitor.visitSingularStringField(value: self.question, fieldNumber: 1)
+    }
+    if !self.text.isEmpty {
+      try visitor.visitSingularStringField(value: self.text, fieldNumber: 2)
+    }
+    if !self.sender.isEmpty {
+      try visitor.visitSingularStringField(value: self.sender, fieldNumber: 3)
+    }
+    if !self.receiver.isEmpty {
+      try visitor.visitSingularStringField(value: self.receiver, fieldNumber: 4)
+    }
+    try { if let v = self._postedAs {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 5)
+    } }()
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: QuestionObserved, rhs: QuestionObserved) -> Bool {
+    if lhs.question != rhs.question {return false}
+    if lhs.text != rhs.text {return false}
+    if lhs.sender != rhs.sender {return false}
+    if lhs.receiver != rhs.receiver {return false}
+    if lhs._postedAs != rhs._postedAs {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension AnswerObserved: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".AnswerObserved"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}answer\0\u{1}question\0\u{3}video_url\0\u{3}thumbnail_url\0\u{3}like_count\0\u{3}comment_count\0\u{3}posted_as\0\u{1}cleared\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.answer) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.question) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self._videoURL) }()
+      case 4: try { try decoder.decodeSingularStringField(value: &self._thumbnailURL) }()
+      case 5: try { try decoder.decodeSingularUInt64Field(value: &self._likeCount) }()
+      case 6: try { try decoder.decodeSingularUInt64Field(value: &self._commentCount) }()
+      case 7: try { try decoder.decodeSingularStringField(value: &self._postedAs) }()
+      case 8: try { try decoder.decodeRepeatedStringField(value: &self.cleared) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if !self.answer.isEmpty {
+      try visitor.visitSingularStringField(value: self.answer, fieldNumber: 1)
+    }
+    if !self.question.isEmpty {
+      try visitor.visitSingularStringField(value: self.question, fieldNumber: 2)
+    }
+    try { if let v = self._videoURL {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 3)
+    } }()
+    try { if let v = self._thumbnailURL {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 4)
+    } }()
+    try { if let v = self._likeCount {
+      try visitor.visitSingularUInt64Field(value: v, fieldNumber: 5)
+    } }()
+    try { if let v = self._commentCount {
+      try visitor.visitSingularUInt64Field(value: v, fieldNumber: 6)
+    } }()
+    try { if let v = self._postedAs {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 7)
+    } }()
+    if !self.cleared.isEmpty {
+      try visitor.visitRepeatedStringField(value: self.cleared, fieldNumber: 8)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: AnswerObserved, rhs: AnswerObserved) -> Bool {
+    if lhs.answer != rhs.answer {return false}
+    if lhs.question != rhs.question {return false}
+    if lhs._videoURL != rhs._videoURL {return false}
+    if lhs._thumbnailURL != rhs._thumbnailURL {return false}
+    if lhs._likeCount != rhs._likeCount {return false}
+    if lhs._commentCount != rhs._commentCount {return false}
+    if lhs._postedAs != rhs._postedAs {return false}
+    if lhs.cleared != rhs.cleared {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension LikeObserved: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".LikeObserved"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}like\0\u{1}answer\0\u{1}user\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.like) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.answer) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self.user) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.like.isEmpty {
+      try visitor.visitSingularStringField(value: self.like, fieldNumber: 1)
+    }
+    if !self.answer.isEmpty {
+      try visitor.visitSingularStringField(value: self.answer, fieldNumber: 2)
+    }
+    if !self.user.isEmpty {
+      try visitor.visitSingularStringField(value: self.user, fieldNumber: 3)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: LikeObserved, rhs: LikeObserved) -> Bool {
+    if lhs.like != rhs.like {return false}
+    if lhs.answer != rhs.answer {return false}
+    if lhs.user != rhs.user {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

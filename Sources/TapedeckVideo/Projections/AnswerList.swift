@@ -1,84 +1,210 @@
+internal import SwiftProtobuf
 public import TapedeckModel
 public import TapedeckProjections
 
-/// The answers that were handed in, and what was said of them.
+/// The answers that can be watched or were handed in, and what was said of them.
 ///
-/// Items: `l` time event-id → author, text, as in `VideoList`. Table 0 holds the answers, the one
-/// handed in last first.
+/// Items: comments as `CommentedState` says; `k` like-id → user, and `u` user → the user's newest like.
+/// Table 0 holds the answers, the one handed in last first, and behind those the ones of which no time is
+/// known, by their numbers, the greatest first. Table 1 holds those that a remote tells of by their numbers.
 public struct AnswerList: Projection {
     /// Makes the projection.
     public init() {}
 
     /// `answers`.
     public var name: String { "answers" }
-    /// 1.
-    public var version: Int { 1 }
+    /// 2.
+    public var version: Int { 2 }
     /// `answer`.
     public var tagKind: String { "answer" }
-    /// What is handed in and what is said of it.
-    public var eventTypes: [EventType] { [AnswerUploaded.eventType, CommentPosted.eventType] }
-    /// One: the list.
-    public var tables: [String] { ["newest-first"] }
+    /// What is handed in, what is seen of it and what is said of it.
+    public var eventTypes: [EventType] {
+        [
+            AnswerUploaded.eventType, CommentPosted.eventType, CommentObserved.eventType,
+            AnswerObserved.eventType, LikeObserved.eventType,
+        ]
+    }
+    /// Any: reports and sightings that come out of their order ask for a refold.
+    public var law: FoldLaw { .any }
+    /// Two: the list, and those that a remote tells of.
+    public var tables: [String] { ["newest-first", "by-number"] }
 
     /// What is known of an answer.
-    public struct State: ProjectionState, Equatable {
-        /// Unix milliseconds of the first report; nil while there are comments only.
+    public struct State: CommentedState, Equatable {
+        /// Unix milliseconds of the first report; nil while there is none.
         var uploadedAt: Int64?
-        var question: String?
-        var durationSeconds: Double?
-        var videoURL: String?
-        var thumbnailURL: String?
-        var comments: UInt64 = 0
+        var uploaded = AnswerUploaded()
+        private(set) var uploadedOrder: FoldOrder?
+        /// All that remotes have shown, newer over older.
+        var sighting = AnswerObserved()
+        private(set) var sightingOrder: FoldOrder?
+        var posted: UInt64 = 0
+        var observed: UInt64 = 0
+        var echoed: UInt64 = 0
+        /// The greatest number of a comment that a remote has shown.
+        var newestComment: UInt64 = 0
+        /// Likes that a remote has shown one by one.
+        var likes: UInt64 = 0
 
         /// Nothing.
         public init() {}
+
+        var isSighted: Bool { sightingOrder != nil }
+        var question: String? {
+            isSighted ? sighting.question : uploadedAt == nil ? nil : uploaded.question
+        }
+        var videoURL: String? {
+            sighting.hasVideoURL
+                ? sighting.videoURL : uploaded.hasVideoURL ? uploaded.videoURL : nil
+        }
+        var thumbnailURL: String? {
+            sighting.hasThumbnailURL
+                ? sighting.thumbnailURL : uploaded.hasThumbnailURL ? uploaded.thumbnailURL : nil
+        }
+
+        /// Takes a report; false where one that comes behind it has been taken.
+        fileprivate mutating func take(
+            _ report: AnswerUploaded, at milliseconds: Int64, order: FoldOrder
+        ) -> Bool {
+            if let last = uploadedOrder, order <= last { return order == last }
+            uploadedOrder = order
+            if uploadedAt == nil { uploadedAt = milliseconds }
+            uploaded.answer = report.answer
+            uploaded.question = report.question
+            if report.hasDurationSeconds { uploaded.durationSeconds = report.durationSeconds }
+            if report.hasVideoURL { uploaded.videoURL = report.videoURL }
+            if report.hasThumbnailURL { uploaded.thumbnailURL = report.thumbnailURL }
+            return true
+        }
+
+        /// Takes a sighting; false where a newer one has been taken.
+        fileprivate mutating func take(_ sighting: AnswerObserved, order: FoldOrder) -> Bool {
+            if let last = sightingOrder, order <= last { return order == last }
+            sightingOrder = order
+            self.sighting.merge(newer: sighting)
+            return true
+        }
 
         /// Reads a state's bytes.
         public init(decoding bytes: inout StateReader) throws { try self.init(reading: &bytes) }
 
         init(reading bytes: inout StateReader) throws(ModelError) {
             uploadedAt = try bytes.optionalInt64()
-            question = try bytes.optionalString()
-            durationSeconds = try bytes.optionalDouble()
-            videoURL = try bytes.optionalString()
-            thumbnailURL = try bytes.optionalString()
-            comments = try bytes.uint64()
+            uploaded = try bytes.message()
+            uploadedOrder = try bytes.optional { (reader) throws(ModelError) in
+                try reader.foldOrder()
+            }
+            sighting = try bytes.message()
+            sightingOrder = try bytes.optional { (reader) throws(ModelError) in
+                try reader.foldOrder()
+            }
+            posted = try bytes.uint64()
+            observed = try bytes.uint64()
+            echoed = try bytes.uint64()
+            newestComment = try bytes.uint64()
+            likes = try bytes.uint64()
         }
 
         /// Writes the state's bytes.
         public func encode(into bytes: inout StateWriter) {
             bytes.add(uploadedAt)
-            bytes.add(question)
-            bytes.add(durationSeconds)
-            bytes.add(videoURL)
-            bytes.add(thumbnailURL)
-            bytes.add(comments)
+            bytes.add(message: uploaded)
+            bytes.add(uploadedOrder) { $0.add($1) }
+            bytes.add(message: sighting)
+            bytes.add(sightingOrder) { $0.add($1) }
+            bytes.add(posted)
+            bytes.add(observed)
+            bytes.add(echoed)
+            bytes.add(newestComment)
+            bytes.add(likes)
         }
     }
 
-    /// Folds a report or a comment; a field that a later report leaves out keeps its value.
+    /// Folds a report, a sighting, a comment or a like.
     public func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
-        guard event.typeIndex == 0 else {
-            let name = PostedComment.itemName(event)
-            guard key.item(name) == nil else { return }
-            key.setItem(name, try PostedComment(event.payload).encoded)
-            key.state.comments += 1
-            return
+        switch event.typeIndex {
+        case 0:
+            let isInOrder = key.state.take(
+                try event.decode(AnswerUploaded.self).normalized(),
+                at: Int64(event.stamp.milliseconds), order: event.order)
+            if !isInOrder { key.requestRefold() }
+        case 1: try key.foldPosted(event)
+        case 2:
+            let number = try key.foldObserved(event)
+            key.state.newestComment = max(key.state.newestComment, number)
+        case 3:
+            let sighting = try event.decode(AnswerObserved.self).normalized()
+            if !key.state.take(sighting, order: event.order) { key.requestRefold() }
+        default: foldLike(try event.decode(LikeObserved.self).normalized(), into: &key)
         }
-        let answer = try event.decode(AnswerUploaded.self).normalized()
-        if key.state.uploadedAt == nil { key.state.uploadedAt = Int64(event.stamp.milliseconds) }
-        key.state.question = answer.question
-        if answer.hasDurationSeconds { key.state.durationSeconds = answer.durationSeconds }
-        if answer.hasVideoURL { key.state.videoURL = answer.videoURL }
-        if answer.hasThumbnailURL { key.state.thumbnailURL = answer.thumbnailURL }
     }
 
-    /// One row for an answer that was handed in.
+    private func foldLike(_ like: LikeObserved, into key: inout KeyedState<State>) {
+        let id = Array(like.like.utf8)
+        let name = AnswerItems.like(id)
+        guard key.item(name) == nil else { return }
+        key.setItem(name, Array(like.user.utf8))
+        key.state.likes += 1
+        let liker = AnswerItems.liker(like.user)
+        let ordered = NaturalID.ordered(id)
+        let isNewest = key.item(liker).map { $0.lexicographicallyPrecedes(ordered) } ?? true
+        if isNewest { key.setItem(liker, ordered) }
+    }
+
+    /// Rows for an answer that was handed in or is shown by a remote.
     public func rows(of state: State, key: Tag, into rows: inout RowSink) {
-        guard let uploadedAt = state.uploadedAt else { return }
+        guard state.uploadedAt != nil || state.isSighted else { return }
+        let number = NaturalID.number(key.name)
         var value = StateWriter()
         state.encode(into: &value)
         rows.add(
-            table: 0, key: RowKey().descending(uploadedAt).text(key.name), value: value.bytes)
+            table: 0,
+            key: RowKey().descending(state.uploadedAt ?? 0).descending(number).text(key.name),
+            value: value.bytes)
+        guard state.isSighted else { return }
+        rows.add(table: 1, key: RowKey().descending(number).text(key.name))
+    }
+}
+
+/// The names of an answer's items that are no comments.
+enum AnswerItems {
+    static let likes: [UInt8] = [UInt8(ascii: "k")]
+
+    static func like(_ id: [UInt8]) -> RowKey { RowKey(likes + NaturalID.ordered(id)) }
+    static func liker(_ user: String) -> RowKey { RowKey([UInt8(ascii: "u")] + user.utf8) }
+}
+
+extension AnswerObserved: Sighting {
+    static let sightingFields: [SightingField<AnswerObserved>] = [
+        SightingField(\.answer),
+        SightingField(\.question),
+        SightingField("videoUrl", \.hasVideoURL, \.videoURL) { $0.clearVideoURL() },
+        SightingField("thumbnailUrl", \.hasThumbnailURL, \.thumbnailURL) {
+            $0.clearThumbnailURL()
+        },
+        SightingField("likeCount", \.hasLikeCount, \.likeCount) { $0.clearLikeCount() },
+        SightingField("commentCount", \.hasCommentCount, \.commentCount) {
+            $0.clearCommentCount()
+        },
+        SightingField(\.hasPostedAs, \.postedAs),
+    ]
+}
+
+extension StateReader {
+    /// A protobuf message, as `StateWriter.add(message:)` writes it.
+    mutating func message<M: SwiftProtobuf.Message>() throws(ModelError) -> M {
+        let bytes = try bytes()
+        do {
+            return try M(serializedBytes: bytes)
+        } catch {
+            throw ModelError(.damaged, "a state holds no \(M.protoMessageName)")
+        }
+    }
+}
+
+extension StateWriter {
+    mutating func add(message: some SwiftProtobuf.Message) {
+        // Writing fails only for required fields, which proto3 does not have.
+        add((try? message.serializedBytes()) ?? [UInt8]())
     }
 }

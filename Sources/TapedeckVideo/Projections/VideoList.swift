@@ -3,8 +3,7 @@ public import TapedeckProjections
 
 /// The videos that were shared: their broadcasts made into one row each, and what was said of them.
 ///
-/// Items: `BroadcastItems`. A comment posted here stands beside the broadcasts as
-/// `l` time event-id → author, text. Table 0 holds the videos that have a broadcast, the one shared
+/// Items: `BroadcastItems`, and comments as `CommentedState` says. Table 0 holds the videos that have a broadcast, the one shared
 /// last first.
 public struct VideoList: Projection {
     /// Which broadcast gives a video its title and its sharer.
@@ -15,23 +14,27 @@ public struct VideoList: Projection {
 
     /// `videos`.
     public var name: String { "videos" }
-    /// 1.
-    public var version: Int { 1 }
+    /// 2.
+    public var version: Int { 2 }
     /// The winner's rule.
     public var parameters: String { "winner=\(winner.rawValue)" }
     /// `video`.
     public var tagKind: String { "video" }
     /// What is shared and what is said.
-    public var eventTypes: [EventType] { [BroadcastReceived.eventType, CommentPosted.eventType] }
+    public var eventTypes: [EventType] {
+        [BroadcastReceived.eventType, CommentPosted.eventType, CommentObserved.eventType]
+    }
     /// Any: a broadcast's newest sighting is told by its version.
     public var law: FoldLaw { .any }
     /// One: the list.
     public var tables: [String] { ["newest-first"] }
 
     /// What the list tells of a video.
-    public struct State: ProjectionState, Equatable {
+    public struct State: CommentedState, Equatable {
         var broadcasts: UInt64 = 0
         var posted: UInt64 = 0
+        var observed: UInt64 = 0
+        var echoed: UInt64 = 0
         var liked: UInt64 = 0
         /// The time of the broadcast shared last; nil where no broadcast has one.
         var newestAt: Int64?
@@ -48,6 +51,8 @@ public struct VideoList: Projection {
         init(reading bytes: inout StateReader) throws(ModelError) {
             broadcasts = try bytes.uint64()
             posted = try bytes.uint64()
+            observed = try bytes.uint64()
+            echoed = try bytes.uint64()
             liked = try bytes.uint64()
             newestAt = try bytes.optionalInt64()
             winner = try bytes.optional { (reader) throws(ModelError) in
@@ -61,6 +66,8 @@ public struct VideoList: Projection {
         public func encode(into bytes: inout StateWriter) {
             bytes.add(broadcasts)
             bytes.add(posted)
+            bytes.add(observed)
+            bytes.add(echoed)
             bytes.add(liked)
             bytes.add(newestAt)
             bytes.add(winner) { writer, place in
@@ -74,10 +81,10 @@ public struct VideoList: Projection {
 
     /// Folds a broadcast or a comment.
     public func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
-        if event.typeIndex == 0 {
-            try foldBroadcast(event, into: &key)
-        } else {
-            try foldComment(event, into: &key)
+        switch event.typeIndex {
+        case 0: try foldBroadcast(event, into: &key)
+        case 1: try key.foldPosted(event)
+        default: try key.foldObserved(event)
         }
     }
 
@@ -165,17 +172,6 @@ public struct VideoList: Projection {
         if let place = BroadcastItems.place(name: held.name) {
             crown(place, try BroadcastRecord(decoding: held.value), &key.state)
         }
-    }
-
-    // MARK: - Comments
-
-    private func foldComment(
-        _ event: borrowing FoldEvent, into key: inout KeyedState<State>
-    ) throws {
-        let name = PostedComment.itemName(event)
-        guard key.item(name) == nil else { return }
-        key.setItem(name, try PostedComment(event.payload).encoded)
-        key.state.posted += 1
     }
 }
 

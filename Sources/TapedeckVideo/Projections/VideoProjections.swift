@@ -10,6 +10,10 @@ public struct VideoProjections: Sendable {
     public var watchLater: WatchLater
     /// The answers that were handed in.
     public var answers: AnswerList
+    /// The questions.
+    public var questions: QuestionList
+    /// The users.
+    public var users: UserList
     /// The shows and their casts.
     public var shows: ShowCatalogue
     /// The episodes.
@@ -25,6 +29,8 @@ public struct VideoProjections: Sendable {
         duplicates = DuplicateIndex(winner: winner)
         watchLater = WatchLater(rule: watchLaterRule)
         answers = AnswerList()
+        questions = QuestionList()
+        users = UserList()
         shows = ShowCatalogue()
         schedule = EpisodeSchedule()
     }
@@ -34,6 +40,6 @@ public struct VideoProjections: Sendable {
 
     /// Every projection, in the order in which reports list them.
     public var all: [any Projection] {
-        [videos, duplicates, watchLater, answers, shows, schedule]
+        [videos, duplicates, watchLater, answers, questions, users, shows, schedule]
     }
 }

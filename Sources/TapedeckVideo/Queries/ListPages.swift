@@ -37,40 +37,6 @@ public struct WatchLaterEntry: Codable, Hashable, Sendable {
     public var since: UTCTime
 }
 
-/// A page of answers.
-public struct AnswersPage: Codable, Hashable, Sendable {
-    /// The answers, the one handed in last first.
-    public var answers: [AnswerEntry]
-    /// The cursor of the next page; nil on the last.
-    @NullWhenNil public var next: String?
-}
-
-/// An answer that was handed in.
-public struct AnswerEntry: Codable, Hashable, Sendable {
-    /// Whether an answer can be watched.
-    public enum State: String, Codable, Sendable {
-        /// The server has it, or still receives it.
-        case uploading
-        /// Its address is known.
-        case published
-    }
-
-    /// The answer's id.
-    public var id: String
-    /// The question's id.
-    @NullWhenNil public var question: String?
-    /// Whether it can be watched.
-    public var state: State
-    /// How long it is.
-    @NullWhenNil public var durationSeconds: Double?
-    /// Where it can be watched.
-    @NullWhenNil public var videoUrl: String?
-    /// Where its still picture is.
-    @NullWhenNil public var thumbnailUrl: String?
-    /// How many comments were posted about it here.
-    public var commentCount: Int
-}
-
 extension VideoQueries {
     /// The videos that were shared more than once, by their keys.
     ///
@@ -119,24 +85,5 @@ extension VideoQueries {
                 since: UTCTime(milliseconds: Int64(bitPattern: since ^ (1 << 63))))
         }
         return WatchLaterPage(videos: entries, next: next)
-    }
-
-    /// The answers that were handed in, the last first.
-    public func answers(
-        limit: Int = QueryLimits.pageCountDefault, cursor: String? = nil
-    ) throws -> AnswersPage {
-        let (rows, next) = try page(
-            of: projections.answers, .answers, limit: limit, cursor: cursor)
-        let entries = try rows.map { row in
-            let state = try StateReader.read(row.value) { (reader) throws(ModelError) in
-                try AnswerList.State(reading: &reader)
-            }
-            return AnswerEntry(
-                id: String(tag("answer", in: row, after: 8).name), question: state.question,
-                state: state.videoURL == nil ? .uploading : .published,
-                durationSeconds: state.durationSeconds, videoUrl: state.videoURL,
-                thumbnailUrl: state.thumbnailURL, commentCount: Int(clamping: state.comments))
-        }
-        return AnswersPage(answers: entries, next: next)
     }
 }

@@ -13,7 +13,19 @@ struct PageCursor {
         case watchLater = 0x77
         case comments = 0x63
         case answers = 0x61
+        case recordedAnswers = 0x72
+        case questions = 0x71
+        case pendingQuestions = 0x70
+        case askedQuestions = 0x6B
+        case likes = 0x6C
+        case users = 0x75
     }
+
+    /// Behind every row of a list.
+    static let end: [UInt8] = [0xFF]
+
+    /// Whether a cursor says that it belongs to a list.
+    static func isOf(_ list: List, _ text: String) -> Bool { (try? key(list, text)) != nil }
 
     /// The longest cursor that is looked at.
     static let textBytesMax = 1_024

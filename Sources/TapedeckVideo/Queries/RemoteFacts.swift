@@ -74,3 +74,62 @@ package struct KnownBroadcasts: Sendable {
         }
     }
 }
+
+/// What a remote tells of an answer, for those that speak with it.
+package struct KnownAnswer: Sendable {
+    /// The greatest number of a comment on it.
+    package var newestComment: UInt64
+    /// Whether a user is known to like it.
+    package var isLiked: Bool
+
+    /// Looks an answer up in projections that `views` holds; nil for one that no remote has shown.
+    package init?(
+        _ answer: Tag, likedBy user: String, _ views: some ViewReader,
+        _ projections: VideoProjections
+    ) throws {
+        guard let state = try views.state(of: projections.answers, key: answer), state.isSighted
+        else { return nil }
+        newestComment = state.newestComment
+        isLiked =
+            try views.item(of: projections.answers, key: answer, name: AnswerItems.liker(user))
+            != nil
+    }
+}
+
+/// What a remote tells of a question, for those that speak with it.
+package struct KnownQuestion: Sendable {
+    /// The id of who is asked.
+    package var receiver: String
+    /// Whether there is an answer.
+    package var isAnswered: Bool
+
+    /// Looks a question up in projections that `views` holds; nil for one that no remote has shown.
+    package init?(
+        _ question: Tag, _ views: some ViewReader, _ projections: VideoProjections
+    ) throws {
+        guard let state = try views.state(of: projections.questions, key: question),
+            !state.question.question.isEmpty
+        else { return nil }
+        receiver = state.question.receiver
+        isAnswered = !state.isPending
+    }
+}
+
+/// The greatest numbers that remotes have given, for those that speak with them.
+package struct KnownNumbers: Sendable {
+    package var question: UInt64
+    package var answer: UInt64
+
+    /// Looks them up in projections that `views` holds.
+    package init(_ views: some ViewReader, _ projections: VideoProjections) throws {
+        func greatest(_ projection: some Projection, table: Int) throws -> UInt64 {
+            let row = try views.rows(
+                of: projection, table: table, lower: nil, upper: nil, after: nil, limit: 1
+            ).first
+            // A key begins with the number, descending.
+            return row.map { ~$0.key.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) } } ?? 0
+        }
+        question = try greatest(projections.questions, table: 0)
+        answer = try greatest(projections.answers, table: 1)
+    }
+}

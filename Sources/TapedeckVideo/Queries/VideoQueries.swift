@@ -45,15 +45,37 @@ extension VideoQueries {
     /// A page of a projection's rows, and the cursor of the next one.
     func page(
         of projection: some Projection, table: Int = 0, _ list: PageCursor.List, limit: Int,
-        cursor: String?
+        cursor: String?, within bounds: (lower: RowKey, upper: RowKey)? = nil
     ) throws -> (rows: [Row], next: String?) {
         try QueryLimits.check(limit)
         var rows = try reader.rows(
-            of: projection, table: table, lower: nil, upper: nil,
+            of: projection, table: table, lower: bounds?.lower, upper: bounds?.upper,
             after: PageCursor.key(list, cursor), limit: limit + 1)
         guard rows.count > limit else { return (rows, nil) }
         rows.removeLast(rows.count - limit)
         return (rows, rows.last.map { PageCursor.text(list, $0.key) })
+    }
+
+    /// A page of one list with another behind it: what waits here, and what remotes show.
+    ///
+    /// - Parameter first: the list in front, of which a page is asked for only while it lasts.
+    func page<Entry>(
+        _ first: PageCursor.List, of firstPage: (Int, String?) throws -> ([Entry], next: String?),
+        then secondPage: (Int, String?) throws -> ([Entry], next: String?), limit: Int,
+        cursor: String?
+    ) throws -> (entries: [Entry], next: String?) {
+        try QueryLimits.check(limit)
+        if let cursor, !PageCursor.isOf(first, cursor) { return try secondPage(limit, cursor) }
+        let (front, next) = try firstPage(limit, cursor)
+        if let next { return (front, next) }
+        if front.count < limit {
+            let (back, next) = try secondPage(limit - front.count, nil)
+            return (front + back, next)
+        }
+        // The page is full of the last of the first list: its end leads on, if there is more.
+        let (more, _) = try secondPage(1, nil)
+        guard !more.isEmpty else { return (front, nil) }
+        return (front, PageCursor.text(first, PageCursor.end))
     }
 
     /// The tag that a row's key ends with, behind `prefix` bytes of numbers.

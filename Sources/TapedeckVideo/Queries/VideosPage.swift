@@ -37,9 +37,9 @@ public struct CommentsPage: Codable, Hashable, Sendable {
     @NullWhenNil public var next: String?
 }
 
-/// What somebody said: with a broadcast, or in a comment posted here.
+/// What somebody said: with a broadcast, or in a comment.
 public struct CommentEntry: Codable, Hashable, Sendable {
-    /// The broadcast's id, or that of the event.
+    /// The id of the broadcast or of the comment; of a comment that no remote shows, that of the event.
     public var id: String
     /// Who said it.
     @NullWhenNil public var author: String?
@@ -69,7 +69,7 @@ extension VideoQueries {
                     of: projections.videos, tag, after: nil,
                     limit: QueryLimits.commentsPerVideoMax
                 ).map(\.entry),
-                commentCount: Int(clamping: state.broadcasts &+ state.posted),
+                commentCount: Int(clamping: state.broadcasts &+ state.posted &+ state.observed),
                 newestAt: state.newestAt.map(UTCTime.init), watchLater: marked?.since != nil)
         }
         return VideosPage(videos: entries, next: next)
@@ -106,7 +106,8 @@ extension VideoQueries {
         return CommentsPage(comments: found.map(\.entry), next: next)
     }
 
-    /// Merges what broadcasts say and what was posted here, which lie in two lists by (time, id).
+    /// Merges what broadcasts say, what remotes tell of and what was posted here, which lie in three lists by
+    /// (time, id). What no time is known of comes first.
     ///
     /// - Parameter after: the place behind which to begin: a name without its list's letter.
     private func comments(
@@ -141,7 +142,27 @@ extension VideoQueries {
                             .map { UTCTime(milliseconds: $0.time) })
                 ))
         }
+        for row in try items(CommentItems.observed) {
+            let comment = try ObservedComment(decoding: row.value)
+            found.append((Array(row.key.dropFirst()), try entry(comment, of: projection, key)))
+        }
         found.sort { $0.place.lexicographicallyPrecedes($1.place) }
         return Array(found.prefix(limit))
+    }
+
+    /// A comment that a remote tells of; where it does not tell when, one that was posted here was made then.
+    private func entry(
+        _ comment: ObservedComment, of projection: some Projection, _ key: Tag
+    ) throws -> CommentEntry {
+        var time = comment.at
+        if time == nil, let event = comment.postedAs?.value,
+            let posted = try reader.item(
+                of: projection, key: key, name: CommentItems.echo(of: event)), !posted.isEmpty
+        {
+            time = try BroadcastPlace.time(posted)
+        }
+        return CommentEntry(
+            id: comment.id.utf8Text, author: comment.author?.value.utf8Text,
+            text: comment.text.value.utf8Text, at: time.map(UTCTime.init))
     }
 }

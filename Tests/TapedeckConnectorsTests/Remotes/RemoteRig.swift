@@ -12,6 +12,8 @@ final class RemoteWorld {
     private(set) var requests: [RemoteRequest] = []
     /// How many milliseconds a request takes.
     var latency = 20
+    /// The weather of single requests; nil leaves the simulator's own.
+    var weather: ((RemoteRequest) -> SimulatorAdversary?)?
 
     init(clock: ManualClock = ManualClock(), _ simulator: (Int64) -> any RemoteSimulator) {
         self.clock = clock
@@ -48,7 +50,10 @@ final class RemoteWorld {
         let path = request.path.removingPercentEncoding ?? request.path
         let simulated = SimulatedRequest(
             request.method, path, query: query, headers: headers, body: body)
+        let usual = simulator.adversary
+        if let special = weather?(request) { simulator.adversary = special }
         let answer = simulator.respond(to: simulated, at: Int64(clock.milliseconds))
+        simulator.adversary = usual
         clock.advance(by: .milliseconds(latency))
         guard let response = answer.response else {
             throw SyncFailure(.offline, "the connection was cut")
@@ -122,13 +127,15 @@ final class RemoteDevice {
     /// Syncs to the end; nil where the device died on the way.
     @discardableResult
     func sync(crashing: CrashPoint? = nil) throws -> RemoteReport? {
-        guard let connector = Connectors.named(remote.system) else { return nil }
+        guard let connector = Connectors.named(
+            remote.system, blobs: BlobStore(store: place.directory))
+        else { return nil }
         let (clock, boot) = (world.clock, boot)
         var session = try RemoteSession(
             store.log, remote, connector, store.projections, outboxes: Connectors.outboxes,
             logins: LoginFiles(store: place.directory),
             options: RemoteSession.Options(failuresMax: 30, backoffMax: 4_000),
-            boot: { (boot, clock.milliseconds) }, random: random)
+            clock: SteadyClock { (boot, clock.milliseconds) }, random: random)
         var step = try session.begin()
         var sent = 0
         while true {
@@ -175,6 +182,11 @@ final class RemoteDevice {
             return true
         }
         return found
+    }
+
+    /// Asks the store's projections.
+    func query<R>(_ body: (VideoQueries<Views>) throws -> R) throws -> R {
+        try store.projections.read(nil) { try body(VideoQueries($0)) }
     }
 
     /// The videos that are marked to be seen later.

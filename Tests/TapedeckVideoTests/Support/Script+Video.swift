@@ -75,4 +75,58 @@ extension Script {
                 type: "OutcomeRecorded", tags: [try VideoKey(video).tag], payload: payload),
             at: time, origin: origin)
     }
+
+    /// A sighting at a second of the script; nil where the remote does not say when it answered.
+    mutating func sight(
+        _ sighting: some Observation, at second: Double? = nil, origin: UInt64 = 1
+    ) throws {
+        add(
+            try ProposedEvent(sighting: sighting, observedAt: second.map { Script.time($0) }),
+            origin: origin)
+    }
+
+    /// A sighting of a comment, on an answer where no video is named.
+    mutating func seenComment(
+        _ id: Int, _ text: String, on answer: String = "1", video: String? = nil,
+        author: String? = nil, created: Double? = nil, postedAs: EventID? = nil,
+        at second: Double? = nil, origin: UInt64 = 1
+    ) throws {
+        var event = CommentObserved()
+        event.comment = "whale:\(id)"
+        event.text = text
+        if let video { event.video = video } else { event.answer = answer }
+        if let author { event.author = author }
+        if let created { event.createdAt = .init(milliseconds: Script.time(created)) }
+        if let postedAs { event.postedAs = postedAs.description }
+        try sight(event, at: second, origin: origin)
+    }
+
+    /// A sighting of an answer.
+    mutating func seenAnswer(
+        _ id: String, to question: String, likes: UInt64? = nil, comments: UInt64? = nil,
+        cleared: [String] = [], at second: Double? = nil, origin: UInt64 = 1
+    ) throws {
+        var event = AnswerObserved()
+        event.answer = id
+        event.question = question
+        event.videoURL = "http://media.example.org/\(id)"
+        if let likes { event.likeCount = likes }
+        if let comments { event.commentCount = comments }
+        event.cleared = cleared
+        try sight(event, at: second, origin: origin)
+    }
+
+    /// A sighting of a question.
+    mutating func seenQuestion(
+        _ id: String, _ text: String, from sender: String = "2", to receiver: String = "1",
+        postedAs: EventID? = nil, at second: Double? = nil, origin: UInt64 = 1
+    ) throws {
+        var event = QuestionObserved()
+        event.question = id
+        event.text = text
+        event.sender = sender
+        event.receiver = receiver
+        if let postedAs { event.postedAs = postedAs.description }
+        try sight(event, at: second, origin: origin)
+    }
 }

@@ -1,0 +1,252 @@
+internal import TapedeckModel
+package import TapedeckProjections
+package import TapedeckSync
+package import TapedeckVideo
+
+/// Speaks Whale's API (`/api/v1`): questions, and answers by video.
+///
+/// Lists come in pages that count from 0, the newest row first, by a time that is not shown and without a
+/// tie-break: a page may repeat rows or miss some. So ids tell what is known, everything is read to its end
+/// each time, and again where rows may have moved. Comments and likes are read where an answer's counts say
+/// that there is something new.
+///
+/// | intent | request | how it is safe |
+/// |---|---|---|
+/// | comment | `POST /answers/{id}/comments` | probe: the comments behind the greatest number known |
+/// | like | `POST /answers/{id}/likes` | probe, before it as well: each one is inserted, and answered 500 |
+/// | unlike | there is no route | refused, unless there is nothing to take back |
+/// | question | `POST /questions` | probe: the open questions, then those that have an answer by now |
+/// | answer | `POST /questions/{id}/answers` | probe: 201 is said before there is an answer, if ever |
+///
+/// | feed | what it is |
+/// |---|---|
+/// | `sessions` | the account's own user, with counts |
+/// | `users` | all users, without counts |
+/// | `questions` | everybody's questions without an answer |
+/// | `answers` | all answers with their questions; leads to the two below |
+/// | `answers/{id}/comments`, `answers/{id}/likes` | |
+package struct WhaleConnector: Connector {
+    static let root = "/api/v1/"
+    /// The server has no limit.
+    static let rowsPerPage = 100
+    /// How long an upload may take to become an answer, in milliseconds; then it is taken for lost, since the
+    /// server tells nobody of those that fail.
+    static let uploadSettling: UInt64 = 600_000
+
+    private let projections: VideoProjections
+    private let blobs: BlobStore?
+
+    /// Makes a connector that looks things up in `projections`, and finds recorded answers in `blobs`.
+    package init(_ projections: VideoProjections = .standard, blobs: BlobStore? = nil) {
+        self.projections = projections
+        self.blobs = blobs
+    }
+
+    package var manifest: ConnectorManifest {
+        ConnectorManifest(
+            system: "whale", rateCount: 40, rateWindow: 10_000, settling: 5_000,
+            freshness: [10_000, 20_000, 40_000, 80_000, 120_000],
+            intentKinds: ["answer", "question", "user"])
+    }
+
+    package var lookups: [any Projection] { [projections.answers, projections.questions] }
+
+    // MARK: - Login
+
+    /// An e-mail address and a password; the token comes in the answer's headers.
+    package func login(
+        _ secrets: RemoteSecrets, _ answers: [RemoteResponse]
+    ) throws(SyncFailure) -> LoginStep {
+        guard let answer = answers.last else {
+            guard !secrets.user.isEmpty, !secrets.password.isEmpty else {
+                throw SyncFailure(
+                    .unauthorized, "Whale takes an e-mail address and a password",
+                    hint: "storectl login NAME")
+            }
+            return .send(
+                RemoteRequest(
+                    "POST", WhaleConnector.root + "sessions",
+                    body: .form([
+                        .init("email", secrets.user), .init("password", secrets.password),
+                    ])), as: nil)
+        }
+        let user = try WhaleAnswer.element(answer)
+        guard let id = try? user.id(), let header = answer.header("authorization") else {
+            throw SyncFailure(.remoteError, "Whale took the login and gave no token")
+        }
+        let token = header.hasPrefix("Bearer ") ? String(header.dropFirst(7)) : header
+        let seconds = answer.header("x-expires").flatMap { UInt64($0) }
+        return .done(
+            RemoteAccount(
+                user: String(id), token: token,
+                expiresAt: seconds.map { min($0, UInt64(Int64.max) / 1_000) * 1_000 }))
+    }
+
+    package func authorize(
+        _ request: inout RemoteRequest, _ account: RemoteAccount, _ moment: RequestMoment
+    ) {
+        request.headers.append(.init("Authorization", "Bearer \(account.token)"))
+    }
+
+    // MARK: - Reading
+
+    package func feeds(_ account: RemoteAccount) -> [RemotePage] {
+        ["sessions", "users", "questions", "answers"].map { RemotePage($0) }
+    }
+
+    package func request(for page: RemotePage, _ account: RemoteAccount) -> RemoteRequest {
+        guard page.feed != "sessions" else {
+            return RemoteRequest("GET", WhaleConnector.root + page.feed)
+        }
+        return WhaleConnector.get(page.feed, page: Int64(page.place) ?? 0)
+    }
+
+    static func get(_ list: String, page: Int64 = 0) -> RemoteRequest {
+        RemoteRequest(
+            "GET", root + list,
+            query: [.init("page", String(page)), .init("per_page", String(rowsPerPage))])
+    }
+
+    package func read(
+        _ response: RemoteResponse, of page: RemotePage, _ account: RemoteAccount
+    ) throws(SyncFailure) -> RemoteContent {
+        var content = RemoteContent()
+        var sightings = WhaleSightings(response)
+        if page.feed == "sessions" {
+            let user = try WhaleAnswer.element(response)
+            sightings.read { (sightings) throws(IngestRefusal) in
+                sightings.add(try WhaleDocuments.user(user), at: user.path)
+                sightings.add(try WhaleDocuments.counts(user, isOwn: true), at: user.path)
+            }
+        } else {
+            let read = try WhalePage(response)
+            for row in read.rows {
+                sightings.read { (sightings) throws(IngestRefusal) in
+                    try add(row, of: page.feed, to: &sightings, &content)
+                }
+            }
+            content.refused = read.refused
+            content.next = read.next.map { RemotePage(page.feed, String($0)) }
+            content.moves = true
+        }
+        content.sightings = sightings.result.proposals
+        content.refused += sightings.refused
+        return content
+    }
+
+    private func add(
+        _ row: JSONElement, of feed: String, to sightings: inout WhaleSightings,
+        _ content: inout RemoteContent
+    ) throws(IngestRefusal) {
+        switch feed {
+        case "users": sightings.add(try WhaleDocuments.user(row), at: row.path)
+        case "questions": try sightings.addQuestion(row)
+        case "answers":
+            let answer = try WhaleDocuments.answer(row)
+            let place = sightings.add(answer, at: row.path)
+            try sightings.addQuestion(try row.member("question"))
+            guard let place else { return }
+            // A count of null says that there is nothing to read.
+            for (field, list) in [("commentCount", "comments"), ("likeCount", "likes")]
+            where !answer.cleared.contains(field) {
+                content.leads.append(
+                    (RemotePage("answers/\(answer.answer)/\(list)"), sighting: place))
+            }
+        case _ where feed.hasSuffix("/comments"): try sightings.addComment(row)
+        default:
+            sightings.add(try WhaleDocuments.like(row), at: row.path)
+            try sightings.addUser("user", of: row)
+        }
+    }
+
+    // MARK: - Delivering
+
+    package func plan(
+        _ intent: Intent, _ views: some ViewReader, _ account: RemoteAccount
+    ) throws -> DeliveryPlan {
+        // Whale's ids are numbers: others belong to another system.
+        let id = String(intent.key.name)
+        guard UInt64(id).map({ $0 > 0 && String($0) == id }) == true else { return .foreign }
+        switch intent.event.type {
+        case CommentPosted.eventType:
+            let known = try KnownAnswer(
+                intent.key, likedBy: account.user, views, projections)
+            guard let known else { return WhaleConnector.unknown("answer", id) }
+            return .deliver([
+                WhaleDelivery.comment(
+                    try intent.event.decode(CommentPosted.self), on: id, known.newestComment)
+            ])
+        case LikeToggled.eventType:
+            return try like(intent, id, views, account)
+        case QuestionAsked.eventType:
+            return .deliver([
+                WhaleDelivery.question(
+                    try intent.event.decode(QuestionAsked.self),
+                    try KnownNumbers(views, projections))
+            ])
+        case AnswerRecorded.eventType:
+            return try answer(intent, id, views, account)
+        default: return .foreign
+        }
+    }
+
+    private func like(
+        _ intent: Intent, _ id: String, _ views: some ViewReader, _ account: RemoteAccount
+    ) throws -> DeliveryPlan {
+        let known = try KnownAnswer(intent.key, likedBy: account.user, views, projections)
+        guard let known else { return WhaleConnector.unknown("answer", id) }
+        guard try intent.event.decode(LikeToggled.self).isOn else {
+            return known.isLiked
+                ? .refused(.notFound, "Whale has no route by which a like is taken back")
+                : .satisfied
+        }
+        return known.isLiked
+            ? .satisfied : .deliver([WhaleDelivery.like(of: id, by: account.user)])
+    }
+
+    private func answer(
+        _ intent: Intent, _ id: String, _ views: some ViewReader, _ account: RemoteAccount
+    ) throws -> DeliveryPlan {
+        guard let known = try KnownQuestion(intent.key, views, projections) else {
+            return WhaleConnector.unknown("question", id)
+        }
+        // A question has one answer at most.
+        guard !known.isAnswered else { return .satisfied }
+        guard account.user.isEmpty || known.receiver == account.user else {
+            return .refused(.conditionFailed, WhaleDelivery.notAsked)
+        }
+        let recorded = try intent.event.decode(AnswerRecorded.self)
+        if let refusal = WhaleDelivery.refusal(of: recorded) { return refusal }
+        guard let video = blobs?.path(of: recorded.blob),
+            let thumbnail = blobs?.path(of: recorded.thumbnail)
+        else {
+            return .waiting(.notThere, "the video lies on the device that recorded it")
+        }
+        return .deliver([
+            WhaleDelivery.answer(
+                recorded, video: video, thumbnail: thumbnail,
+                try KnownNumbers(views, projections))
+        ])
+    }
+
+    private static func unknown(_ kind: String, _ id: String) -> DeliveryPlan {
+        .waiting(.notThere, "no \(kind) \(id) is known there")
+    }
+
+    package func confirm(
+        _ response: RemoteResponse, _ delivery: Delivery, of intent: Intent,
+        _ account: RemoteAccount
+    ) throws(SyncFailure) -> Confirmation {
+        try WhaleDelivery.confirm(response, of: intent)
+    }
+
+    package func find(
+        _ response: RemoteResponse, _ delivery: Delivery, of intent: Intent, baseline: String,
+        taken: Set<String>, _ account: RemoteAccount
+    ) throws(SyncFailure) -> ProbeResult {
+        let search = WhaleSearch(
+            response, intent, baseline: WhaleBaseline(baseline), taken: taken,
+            user: account.user)
+        return try search.result(of: delivery.probe)
+    }
+}

@@ -1,0 +1,160 @@
+internal import TapedeckModel
+internal import TapedeckSync
+internal import TapedeckVideo
+
+/// The greatest numbers that are known when something is sent: what it makes has a greater one.
+struct WhaleBaseline: Hashable {
+    /// Of comments, or of questions.
+    var number: Int64
+    /// Of answers.
+    var answer: Int64
+
+    init(_ number: UInt64, answer: UInt64 = 0) {
+        self.number = Int64(clamping: number)
+        self.answer = Int64(clamping: answer)
+    }
+
+    /// Reads what `text` gives; what is none knows nothing.
+    init(_ text: String) {
+        let parts = text.split(separator: "/").map { Int64($0) ?? 0 }
+        number = parts.first ?? 0
+        answer = parts.count > 1 ? parts[1] : 0
+    }
+
+    var text: String { "\(number)/\(answer)" }
+}
+
+/// What is sent for each intent, and what the server's answers say.
+enum WhaleDelivery {
+    static let notAsked = "Whale takes an answer from nobody but who was asked"
+    private static let videoTypes = [
+        "mov": "video/quicktime", "m4v": "video/x-m4v", "mpeg4": "video/mp4",
+    ]
+    private static let pictureTypes = [
+        "jpg": "image/jpeg", "jpeg": "image/jpeg", "gif": "image/gif", "png": "image/png",
+    ]
+
+    // MARK: - Requests
+
+    static func comment(
+        _ comment: CommentPosted, on answer: String, _ newest: UInt64
+    ) -> Delivery {
+        let list = "answers/\(RemoteRequest.segment(answer))/comments"
+        return Delivery(
+            safety: .probe, request: post(list, [.init("comment", comment.text)]),
+            probe: WhaleConnector.get(list), baseline: WhaleBaseline(newest).text)
+    }
+
+    static func like(of answer: String, by user: String) -> Delivery {
+        let list = "answers/\(RemoteRequest.segment(answer))/likes"
+        var delivery = Delivery(
+            safety: .probe,
+            request: post(
+                list, [.init("like[answer_id]", answer), .init("like[user_id]", user)]),
+            probe: WhaleConnector.get(list))
+        // Twice is two likes, and nobody can take one back.
+        delivery.isAskedFirst = true
+        return delivery
+    }
+
+    static func question(_ question: QuestionAsked, _ known: KnownNumbers) -> Delivery {
+        Delivery(
+            safety: .probe,
+            request: post(
+                "questions",
+                [.init("receiver_id", question.receiver), .init("content", question.text)]),
+            probe: WhaleConnector.get("questions"),
+            baseline: WhaleBaseline(known.question, answer: known.answer).text)
+    }
+
+    static func answer(
+        _ recorded: AnswerRecorded, video: String, thumbnail: String, _ known: KnownNumbers
+    ) -> Delivery {
+        func part(
+            _ name: String, _ ending: String, _ types: [String: String], _ path: String
+        ) -> RemoteRequest.Part {
+            RemoteRequest.Part(
+                name: name, fileName: "\(name).\(ending)",
+                contentType: types[ending] ?? "application/octet-stream", path: path)
+        }
+        let list = "questions/\(RemoteRequest.segment(recorded.question))/answers"
+        var delivery = Delivery(
+            safety: .probe,
+            request: RemoteRequest(
+                "POST", WhaleConnector.root + list,
+                body: .parts([
+                    part("video", recorded.videoExtension, videoTypes, video),
+                    part("thumbnail", recorded.thumbnailExtension, pictureTypes, thumbnail),
+                ])),
+            probe: WhaleConnector.get("answers"),
+            baseline: WhaleBaseline(0, answer: known.answer).text)
+        delivery.settling = WhaleConnector.uploadSettling
+        return delivery
+    }
+
+    /// Files of another kind fail at the server without a word, so they are never sent.
+    static func refusal(of recorded: AnswerRecorded) -> DeliveryPlan? {
+        func refusal(_ what: String, _ types: [String: String]) -> DeliveryPlan {
+            .refused(
+                .invalidPayload,
+                "Whale takes a \(what) as \(types.keys.sorted().joined(separator: ", ")) only")
+        }
+        if videoTypes[recorded.videoExtension] == nil { return refusal("video", videoTypes) }
+        if pictureTypes[recorded.thumbnailExtension] == nil {
+            return refusal("picture", pictureTypes)
+        }
+        return nil
+    }
+
+    private static func post(_ list: String, _ fields: [RemoteRequest.Field]) -> RemoteRequest {
+        RemoteRequest("POST", WhaleConnector.root + list, body: .form(fields))
+    }
+
+    // MARK: - Answers
+
+    static func confirm(
+        _ response: RemoteResponse, of intent: Intent
+    ) throws(SyncFailure) -> Confirmation {
+        let type = intent.event.type
+        // The like is in, and the server stumbles over what it would show of it.
+        if type == LikeToggled.eventType, response.status == 500 { return .askLater }
+        if type == AnswerRecorded.eventType {
+            if response.status == 422 { throw SyncFailure(.conditionFailed, notAsked) }
+            if let failure = response.failure { throw failure }
+            return .askLater
+        }
+        if let failure = WhaleAnswer.failure(response) { throw failure }
+        // It was done, and what is shown of it cannot be read: it is looked for.
+        guard let element = try? WhaleAnswer.element(response),
+            let confirmation = try? confirmation(of: element, intent, response)
+        else { return .askLater }
+        return confirmation
+    }
+
+    /// What a row says of an intent that made it.
+    static func confirmation(
+        of row: JSONElement, _ intent: Intent, _ response: RemoteResponse
+    ) throws(IngestRefusal) -> Confirmation {
+        var sightings = WhaleSightings(response)
+        let kind: String
+        let event = intent.event.id
+        switch intent.event.type {
+        case CommentPosted.eventType:
+            kind = "comment"
+            try sightings.addComment(row, postedAs: event)
+        case LikeToggled.eventType:
+            kind = "like"
+            sightings.add(try WhaleDocuments.like(row), at: row.path)
+        case QuestionAsked.eventType:
+            kind = "question"
+            try sightings.addQuestion(row, postedAs: event)
+        default:
+            kind = "answer"
+            sightings.add(try WhaleDocuments.answer(row, postedAs: event), at: row.path)
+            try sightings.addQuestion(try row.member("question"))
+        }
+        // Comments and likes of one answer end up in one set of ids, so the kind belongs to the name.
+        return Confirmation(
+            remoteID: "\(kind)/\(try row.id())", sightings: sightings.result.proposals)
+    }
+}

@@ -1,0 +1,235 @@
+internal import SwiftProtobuf
+internal import TapedeckModel
+internal import TapedeckSync
+internal import TapedeckVideo
+
+/// A page of one of Whale's lists.
+struct WhalePage {
+    /// The rows that can be read as objects.
+    private(set) var rows: [JSONElement] = []
+    /// What cannot.
+    private(set) var refused: [String] = []
+    /// Counted from 0.
+    private(set) var number: Int64
+    private(set) var total: Int64
+
+    /// The number of the page behind this one; nil on the last.
+    var next: Int64? { !rows.isEmpty && number + 1 < total ? number + 1 : nil }
+
+    /// Reads an answer that the server calls a success.
+    init(_ response: RemoteResponse) throws(SyncFailure) {
+        let page = try WhaleAnswer.element(response)
+        do throws(IngestRefusal) {
+            guard let data = try page.list("data"),
+                let number = try page.integer("page", in: 0...Int64(Int32.max)).value,
+                let total = try page.integer("total_pages", in: 0...Int64(Int32.max)).value
+            else { throw IngestRefusal("$", .invalidPayload, "is not a page") }
+            self.number = number
+            self.total = total
+            for (index, value) in data.enumerated() {
+                do throws(IngestRefusal) {
+                    rows.append(try JSONElement(value, at: "$.data[\(index)]"))
+                } catch {
+                    refused.append("\(error.path): \(error.message)")
+                }
+            }
+        } catch {
+            throw SyncFailure(.unavailable, "Whale's answer is not a page: \(error.message)")
+        }
+    }
+}
+
+/// An answer of Whale's server as one object.
+enum WhaleAnswer {
+    /// The object that an answer is; what a status says of failure comes first.
+    static func element(_ response: RemoteResponse) throws(SyncFailure) -> JSONElement {
+        if let failure = failure(response) { throw failure }
+        guard let element = try? object(response) else {
+            throw SyncFailure(.unavailable, "Whale did not answer as its API does")
+        }
+        return element
+    }
+
+    /// Why a request failed; nil for success.
+    ///
+    /// A 422 tells by field what is wrong: `{"errors":{"email":["has already been taken"]}}`.
+    static func failure(_ response: RemoteResponse) -> SyncFailure? {
+        guard response.status == 422, let element = try? object(response),
+            let errors = try? element.object("errors").value
+        else { return response.failure }
+        let texts = errors.names.flatMap { name in
+            ((try? errors.texts(name).value) ?? []).map { "\(name) \($0)" }
+        }
+        return SyncFailure(
+            .remoteError, "Whale refuses it: \(texts.joined(separator: ", ").prefix(300))")
+    }
+
+    private static func object(_ response: RemoteResponse) throws -> JSONElement {
+        try JSONElement(
+            JSONParser.parse(response.body, bytesMax: IngestResource.documentBytesMax), at: "$")
+    }
+}
+
+/// The shapes of Whale's API as sightings: uneven names, no times, counts that are null where there are none.
+enum WhaleDocuments {
+    /// A user, and a question's or an answer's: what they show of themselves.
+    static func user(_ element: JSONElement) throws(IngestRefusal) -> UserObserved {
+        var user = UserObserved()
+        user.user = String(try element.id())
+        if let value = try element.text("username").value { user.username = value }
+        if let value = try element.text("first_name").value { user.firstName = value }
+        if let value = try element.text("last_name").value { user.lastName = value }
+        if let value = try element.url("image_url").value { user.imageURL = value }
+        if let value = try element.text("email").value { user.email = value }
+        return user
+    }
+
+    /// The counts of a user; only where the response is one that knows them, as null says 0 there and
+    /// nothing elsewhere.
+    static func counts(
+        _ element: JSONElement, isOwn: Bool
+    ) throws(IngestRefusal) -> UserObserved {
+        var user = UserObserved()
+        var cleared = ClearedFields()
+        user.user = String(try element.id())
+        if isOwn { user.isOwn = true }
+        if let value = cleared.take("followerCount", try element.count("follower_count")) {
+            user.followerCount = value
+        }
+        if let value = cleared.take("followingCount", try element.count("following_count")) {
+            user.followingCount = value
+        }
+        user.cleared = cleared.sorted
+        return user
+    }
+
+    static func question(
+        _ element: JSONElement, postedAs: EventID? = nil
+    ) throws(IngestRefusal) -> QuestionObserved {
+        var question = QuestionObserved()
+        question.question = String(try element.id())
+        question.text = try element.text("content").value ?? ""
+        question.sender = String(try element.member("sender").id())
+        question.receiver = String(try element.member("receiver").id())
+        if let postedAs { question.postedAs = postedAs.description }
+        return question
+    }
+
+    static func answer(
+        _ element: JSONElement, postedAs: EventID? = nil
+    ) throws(IngestRefusal) -> AnswerObserved {
+        var answer = AnswerObserved()
+        var cleared = ClearedFields()
+        answer.answer = String(try element.id())
+        answer.question = String(try element.member("question").id())
+        if let value = try element.url("video_url").value { answer.videoURL = value }
+        if let value = try element.url("thumbnail_url").value { answer.thumbnailURL = value }
+        // The names are as uneven as they are.
+        if let value = cleared.take("likeCount", try element.count("likes_count")) {
+            answer.likeCount = value
+        }
+        if let value = cleared.take("commentCount", try element.count("comment_count")) {
+            answer.commentCount = value
+        }
+        answer.cleared = cleared.sorted
+        if let postedAs { answer.postedAs = postedAs.description }
+        return answer
+    }
+
+    static func comment(
+        _ element: JSONElement, postedAs: EventID? = nil
+    ) throws(IngestRefusal) -> CommentObserved {
+        var comment = CommentObserved()
+        comment.comment = "whale:\(try element.id())"
+        comment.answer = String(try element.id("answer_id"))
+        comment.text = try element.text("content").value ?? ""
+        if let commenter = try element.object("commenter").value {
+            let user = try user(commenter)
+            let name = [user.firstName, user.lastName].filter { !$0.isEmpty }
+            let author = user.username.isEmpty ? name.joined(separator: " ") : user.username
+            if !author.isEmpty { comment.author = author }
+        }
+        if let postedAs { comment.postedAs = postedAs.description }
+        return comment
+    }
+
+    static func like(_ element: JSONElement) throws(IngestRefusal) -> LikeObserved {
+        var like = LikeObserved()
+        like.like = String(try element.id())
+        like.answer = String(try element.id("answer_id"))
+        like.user = String(try element.id("user_id"))
+        return like
+    }
+}
+
+extension JSONElement {
+    /// A count.
+    fileprivate func count(_ name: String) throws(IngestRefusal) -> JSONField<UInt64> {
+        switch try integer(name, in: 0 ... .max) {
+        case .absent: .absent
+        case .null: .null
+        case .value(let value): .value(UInt64(value))
+        }
+    }
+
+    /// A member that is an object and must be there.
+    func member(_ name: String) throws(IngestRefusal) -> JSONElement {
+        guard let element = try object(name).value else {
+            throw IngestRefusal("\(path).\(name)", .invalidPayload, "is missing")
+        }
+        return element
+    }
+}
+
+/// The sightings of an answer, each in a row's own place.
+struct WhaleSightings {
+    private(set) var result = IngestResult()
+    private let context: IngestContext
+
+    init(_ response: RemoteResponse) {
+        context = IngestContext(show: nil, observedAt: response.date)
+    }
+
+    /// What could not be read: where, and why.
+    var refused: [String] { result.refused.map { "\($0.path): \($0.message)" } }
+
+    /// Adds a sighting; gives its place, where it is not there already.
+    @discardableResult
+    mutating func add(_ sighting: some Observation, at path: String) -> Int? {
+        let count = result.proposals.count
+        context.propose(sighting, at: path, in: &result)
+        return result.proposals.count > count ? count : nil
+    }
+
+    /// Reads what stands in one place; what is wrong there is noted and leaves the others alone.
+    mutating func read(_ body: (inout WhaleSightings) throws(IngestRefusal) -> Void) {
+        do throws(IngestRefusal) {
+            try body(&self)
+        } catch {
+            result.refuse(error)
+        }
+    }
+
+    /// A member that is a user, where it is there.
+    mutating func addUser(
+        _ name: String, of element: JSONElement
+    ) throws(IngestRefusal) {
+        guard let user = try element.object(name).value else { return }
+        add(try WhaleDocuments.user(user), at: user.path)
+    }
+
+    mutating func addQuestion(
+        _ element: JSONElement, postedAs: EventID? = nil
+    ) throws(IngestRefusal) {
+        add(try WhaleDocuments.question(element, postedAs: postedAs), at: element.path)
+        try addUser("sender", of: element)
+        try addUser("receiver", of: element)
+    }
+
+    mutating func addComment(
+        _ element: JSONElement, postedAs: EventID? = nil
+    ) throws(IngestRefusal) {
+        add(try WhaleDocuments.comment(element, postedAs: postedAs), at: element.path)
+        try addUser("commenter", of: element)
+    }
+}

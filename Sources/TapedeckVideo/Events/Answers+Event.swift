@@ -1,0 +1,205 @@
+public import TapedeckModel
+
+extension QuestionAsked: VideoEvent {
+    /// `QuestionAsked`.
+    public static let eventType: EventType = "QuestionAsked"
+
+    /// Who is asked.
+    public var tags: [Tag] { get throws { [try Tag("user", receiver)] } }
+
+    /// Checks that somebody is asked something.
+    public func normalized() throws(ModelError) -> QuestionAsked {
+        try FieldChecks.id(receiver, "receiver")
+        try FieldChecks.saying(text, "text")
+        return self
+    }
+}
+
+extension AnswerRecorded: VideoEvent {
+    /// `AnswerRecorded`.
+    public static let eventType: EventType = "AnswerRecorded"
+
+    /// The longest answer, in seconds.
+    public static let secondsMax = 120.0
+
+    /// The question.
+    public var tags: [Tag] { get throws { [try Tag("question", question)] } }
+
+    /// Checks the ids, the digests, the duration and how the files' names end.
+    public func normalized() throws(ModelError) -> AnswerRecorded {
+        try FieldChecks.id(question, "question")
+        try FieldChecks.digest(blob, "blob")
+        try FieldChecks.digest(thumbnail, "thumbnail")
+        guard durationSeconds.isFinite, durationSeconds > 0 else {
+            throw FieldChecks.invalid("durationSeconds", "is missing or not above 0")
+        }
+        guard durationSeconds <= AnswerRecorded.secondsMax else {
+            throw ModelError(
+                .tooLarge,
+                "durationSeconds is more than the \(Int(AnswerRecorded.secondsMax)) seconds"
+                    + " that an answer may last")
+        }
+        var copy = self
+        copy.videoExtension = try FieldChecks.fileExtension(videoExtension, "videoExtension")
+        copy.thumbnailExtension = try FieldChecks.fileExtension(
+            thumbnailExtension, "thumbnailExtension")
+        return copy
+    }
+}
+
+extension UserObserved: Observation {
+    /// `UserObserved`.
+    public static let eventType: EventType = "UserObserved"
+
+    /// The user.
+    public var tags: [Tag] { get throws { [try Tag("user", user)] } }
+
+    /// `whale/user/<id>`, or `whale/user/<id>/counts` for a sighting of the counts.
+    ///
+    /// Most responses show a user without the counts. If both were sightings of one thing, each reading
+    /// would take the place of the one before, and be news for ever.
+    public var entity: String { "whale/user/\(user)" + (isOfCounts ? "/counts" : "") }
+
+    private var isOfCounts: Bool {
+        hasFollowerCount || hasFollowingCount || hasIsOwn || !cleared.isEmpty
+    }
+
+    /// None: the remote tells of no changes.
+    public var remoteVersion: UInt64? { nil }
+
+    /// Sightings are told apart by the time at which they were made, in milliseconds.
+    public static var versionMilliseconds: Int64 { 1 }
+
+    /// Checks the id, the texts and the address.
+    public func normalized() throws(ModelError) -> UserObserved {
+        try FieldChecks.id(user, "user")
+        for (value, field) in [
+            (username, "username"), (firstName, "firstName"), (lastName, "lastName"),
+            (email, "email"),
+        ] { try FieldChecks.text(value, field) }
+        if hasImageURL { try FieldChecks.url(imageURL, "imageUrl") }
+        try FieldChecks.cleared(cleared)
+        return self
+    }
+}
+
+extension QuestionObserved: Observation {
+    /// `QuestionObserved`.
+    public static let eventType: EventType = "QuestionObserved"
+
+    /// The question, and who is asked.
+    public var tags: [Tag] {
+        get throws { [try Tag("question", question), try Tag("user", receiver)] }
+    }
+
+    /// `whale/question/<id>`.
+    public var entity: String { "whale/question/\(question)" }
+
+    /// None: questions do not change.
+    public var remoteVersion: UInt64? { nil }
+
+    /// Sightings are told apart by the time at which they were made, in milliseconds.
+    public static var versionMilliseconds: Int64 { 1 }
+
+    /// Checks the ids and the text.
+    public func normalized() throws(ModelError) -> QuestionObserved {
+        try FieldChecks.id(question, "question")
+        try FieldChecks.text(text, "text")
+        try FieldChecks.id(sender, "sender")
+        try FieldChecks.id(receiver, "receiver")
+        if hasPostedAs { try FieldChecks.eventID(postedAs, "postedAs") }
+        return self
+    }
+}
+
+extension AnswerObserved: Observation {
+    /// `AnswerObserved`.
+    public static let eventType: EventType = "AnswerObserved"
+
+    /// The answer and the question.
+    public var tags: [Tag] {
+        get throws { [try Tag("answer", answer), try Tag("question", question)] }
+    }
+
+    /// `whale/answer/<id>`.
+    public var entity: String { "whale/answer/\(answer)" }
+
+    /// None: the remote tells of no changes.
+    public var remoteVersion: UInt64? { nil }
+
+    /// Sightings are told apart by the time at which they were made, in milliseconds.
+    public static var versionMilliseconds: Int64 { 1 }
+
+    /// Checks the ids and the addresses.
+    public func normalized() throws(ModelError) -> AnswerObserved {
+        try FieldChecks.id(answer, "answer")
+        try FieldChecks.id(question, "question")
+        if hasVideoURL { try FieldChecks.url(videoURL, "videoUrl") }
+        if hasThumbnailURL { try FieldChecks.url(thumbnailURL, "thumbnailUrl") }
+        if hasPostedAs { try FieldChecks.eventID(postedAs, "postedAs") }
+        try FieldChecks.cleared(cleared)
+        return self
+    }
+}
+
+extension LikeObserved: Observation {
+    /// `LikeObserved`.
+    public static let eventType: EventType = "LikeObserved"
+
+    /// The answer.
+    public var tags: [Tag] { get throws { [try Tag("answer", answer)] } }
+
+    /// `whale/like/<id>`.
+    public var entity: String { "whale/like/\(like)" }
+
+    /// None: likes do not change.
+    public var remoteVersion: UInt64? { nil }
+
+    /// Sightings are told apart by the time at which they were made, in milliseconds.
+    public static var versionMilliseconds: Int64 { 1 }
+
+    /// Checks the ids.
+    public func normalized() throws(ModelError) -> LikeObserved {
+        try FieldChecks.id(like, "like")
+        try FieldChecks.id(answer, "answer")
+        try FieldChecks.id(user, "user")
+        return self
+    }
+}
+
+extension FieldChecks {
+    /// A text that says something.
+    static func saying(_ value: String, _ field: String) throws(ModelError) {
+        guard value.unicodeScalars.contains(where: { !$0.properties.isWhitespace }) else {
+            throw invalid(field, "is missing or blank")
+        }
+        try text(value, field)
+    }
+
+    /// The id of an event.
+    static func eventID(_ value: String, _ field: String) throws(ModelError) {
+        guard EventID(value) != nil else { throw invalid(field, "is not the id of an event") }
+    }
+
+    /// A SHA-256 in hexadecimal digits.
+    static func digest(_ value: String, _ field: String) throws(ModelError) {
+        let isDigest =
+            value.utf8.count == 64
+            && value.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
+        guard isDigest else {
+            throw invalid(field, "is not a SHA-256: 64 hexadecimal digits in lower case")
+        }
+    }
+
+    /// How a file's name ends, in lower case and without the dot.
+    static func fileExtension(_ value: String, _ field: String) throws(ModelError) -> String {
+        let lower = value.lowercased()
+        let isExtension =
+            (1...FieldLimits.fileExtensionBytesMax).contains(lower.utf8.count)
+            && lower.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x7A).contains($0) }
+        guard isExtension else {
+            throw invalid(field, "is not how a file's name ends, such as mov")
+        }
+        return lower
+    }
+}

@@ -1,0 +1,217 @@
+internal import TapedeckModel
+internal import TapedeckProjections
+
+/// A state under whose key comments lie: those posted here and those that remotes tell of.
+///
+/// Items, beside others of the same key:
+///
+/// | name | value |
+/// |---|---|
+/// | `l` time event-id | a comment posted here that no remote has shown: `PostedComment` |
+/// | `o` time comment-id | a comment that a remote tells of: `ObservedComment` |
+/// | `n` comment-id | the time under which it lies in `o` |
+/// | `q` event-id | that a remote shows the comment of this event; when it was posted, once that is known |
+///
+/// A comment that was posted here and is shown by a remote is one comment, and lies in `o` alone. Sightings
+/// come before activity in canonical order; so a sighting that tells of a comment posted here and comes
+/// behind one asks for a refold, and no fold ever has to find a comment by its event.
+protocol CommentedState: ProjectionState {
+    /// Comments posted here that no remote has shown.
+    var posted: UInt64 { get set }
+    /// Comments that remotes have shown.
+    var observed: UInt64 { get set }
+    /// Comments posted here that a remote has shown.
+    var echoed: UInt64 { get set }
+}
+
+extension KeyedState where State: CommentedState {
+    /// Folds a `CommentPosted`.
+    mutating func foldPosted(_ event: borrowing FoldEvent) throws(ModelError) {
+        let name = PostedComment.itemName(event)
+        if state.observed > 0 {
+            let echo = CommentItems.echo(of: Array(event.id.description.utf8))
+            if let held = item(echo) {
+                guard held.isEmpty else { return }
+                let time = BroadcastPlace(time: Int64(event.stamp.milliseconds), id: [])
+                setItem(echo, time.encodedTime)
+                state.echoed += 1
+                return
+            }
+        }
+        guard item(name) == nil else { return }
+        setItem(name, try PostedComment(event.payload).encoded)
+        state.posted += 1
+    }
+
+    /// Folds a `CommentObserved`; gives the comment's number, where its id ends in one.
+    @discardableResult
+    mutating func foldObserved(_ event: borrowing FoldEvent) throws(ModelError) -> UInt64 {
+        let sighting = try ObservedComment(event.payload, order: event.order)
+        let pointer = CommentItems.pointer(sighting.id)
+        var record = sighting
+        if let held = item(pointer) {
+            let place = CommentItems.name(try BroadcastPlace.time(held), sighting.id)
+            guard let bytes = item(place) else {
+                throw ModelError(.damaged, "a comment's item is missing")
+            }
+            record = try ObservedComment(decoding: bytes)
+            let time = record.time
+            record.merge(sighting)
+            if record.time != time { removeItem(place) }
+        } else {
+            state.observed += 1
+        }
+        setItem(pointer, BroadcastPlace(time: record.time, id: []).encodedTime)
+        setItem(CommentItems.name(record.time, record.id), record.encoded)
+        if let event = sighting.postedAs?.value {
+            let echo = CommentItems.echo(of: event)
+            if item(echo) == nil {
+                if state.posted + state.echoed > 0 { requestRefold() }
+                setItem(echo, [])
+            }
+        }
+        return NaturalID.number(sighting.id)
+    }
+}
+
+/// The names of items; see `CommentedState`.
+enum CommentItems {
+    static let observed: [UInt8] = [UInt8(ascii: "o")]
+    private static let pointer: [UInt8] = [UInt8(ascii: "n")]
+    private static let echo: [UInt8] = [UInt8(ascii: "q")]
+
+    static func pointer(_ id: [UInt8]) -> RowKey { RowKey(pointer + id) }
+    static func echo(of event: [UInt8]) -> RowKey { RowKey(echo + event) }
+
+    /// By time, and at one time by number: remotes that tell no times count upwards.
+    static func name(_ time: Int64, _ id: [UInt8]) -> RowKey {
+        BroadcastItems.name(observed, BroadcastPlace(time: time, id: NaturalID.ordered(id)))
+    }
+}
+
+/// Ids that end in a number, in the order of their numbers.
+enum NaturalID {
+    /// Bytes whose order is that of the ids: `whale:7` before `whale:12`.
+    static func ordered(_ id: [UInt8]) -> [UInt8] {
+        let digits = digits(id)
+        // 127 and more is no byte of a digit, so that `id` finds the way back.
+        return id.dropLast(digits.count) + [UInt8(clamping: 127 + digits.count)] + digits
+    }
+
+    /// The id of which these are the bytes that `ordered` gives.
+    static func id(_ ordered: [UInt8]) -> [UInt8] {
+        var id = ordered
+        id.remove(at: ordered.count - 1 - digits(ordered).count)
+        return id
+    }
+
+    /// The number at the end; 0 where there is none.
+    static func number(_ id: [UInt8]) -> UInt64 {
+        digits(id).reduce(UInt64(0)) { number, digit in
+            let (product, overflow) = number.multipliedReportingOverflow(by: 10)
+            return overflow ? .max : product &+ UInt64(digit &- 0x30)
+        }
+    }
+
+    static func number(_ id: some StringProtocol) -> UInt64 { number(Array(id.utf8)) }
+
+    private static func digits(_ id: [UInt8]) -> ArraySlice<UInt8> {
+        id.suffix(id.reversed().prefix { (0x30...0x39).contains($0) }.count)
+    }
+}
+
+/// What is known of a comment by its sightings: each field as the newest sighting has it that has it.
+struct ObservedComment {
+    /// A field and the sighting that it comes from.
+    struct Field {
+        var order: FoldOrder
+        var value: [UInt8]
+
+        fileprivate static func newer(_ left: Field?, _ right: Field?) -> Field? {
+            guard let left, let right else { return left ?? right }
+            return left.order < right.order ? right : left
+        }
+    }
+
+    let id: [UInt8]
+    private(set) var text: Field
+    private(set) var author: Field?
+    private var createdAt: Field?
+    /// The event that it was posted by.
+    private(set) var postedAs: Field?
+
+    /// Reads a `CommentObserved`.
+    init(_ payload: RawSpan, order: FoldOrder) throws(ModelError) {
+        var (id, text, author, postedAs): (WireField?, WireField?, WireField?, WireField?)
+        var time: Int64?
+        var fields = WireFields(payload)
+        while let field = fields.next() {
+            // Numbers as in schema/tapedeck/video/v1/videos.proto.
+            switch field.number {
+            case 1: id = field
+            case 4: text = field
+            case 5: author = field
+            case 6: time = fields.milliseconds(field).clamped(to: Timestamps.recorded)
+            case 7: postedAs = field
+            default: break
+            }
+        }
+        guard let id, (1...FieldLimits.idBytesMax).contains(id.count), !fields.isMalformed else {
+            throw ModelError(.invalidPayload, "a payload is not a CommentObserved")
+        }
+        func field(_ wire: WireField?) -> Field? {
+            wire.map { Field(order: order, value: payload.bytes($0)) }
+        }
+        self.id = payload.bytes(id)
+        self.text = field(text) ?? Field(order: order, value: [])
+        self.author = field(author)
+        self.postedAs = field(postedAs)
+        createdAt = time.map {
+            Field(order: order, value: BroadcastPlace(time: $0, id: []).encodedTime)
+        }
+    }
+
+    mutating func merge(_ other: ObservedComment) {
+        text = Field.newer(text, other.text) ?? text
+        author = Field.newer(author, other.author)
+        createdAt = Field.newer(createdAt, other.createdAt)
+        postedAs = Field.newer(postedAs, other.postedAs)
+    }
+
+    /// When it was made, in Unix milliseconds; nil where the remote does not tell.
+    var at: Int64? { createdAt.flatMap { try? BroadcastPlace.time($0.value) } }
+
+    /// Where it lies among others; 0 where the remote tells no time.
+    var time: Int64 { at ?? 0 }
+
+    // MARK: - Bytes
+
+    init(decoding bytes: [UInt8]) throws(ModelError) {
+        self = try StateReader.read(bytes) { (reader) throws(ModelError) in
+            try ObservedComment(decoding: &reader)
+        }
+    }
+
+    private init(decoding reader: inout StateReader) throws(ModelError) {
+        func field(_ reader: inout StateReader) throws(ModelError) -> Field {
+            Field(order: try reader.foldOrder(), value: try reader.bytes())
+        }
+        id = try reader.bytes()
+        text = try field(&reader)
+        author = try reader.optional(field)
+        createdAt = try reader.optional(field)
+        postedAs = try reader.optional(field)
+    }
+
+    var encoded: [UInt8] {
+        func add(_ writer: inout StateWriter, _ field: Field) {
+            writer.add(field.order)
+            writer.add(field.value)
+        }
+        var writer = StateWriter()
+        writer.add(id)
+        add(&writer, text)
+        for field in [author, createdAt, postedAs] { writer.add(field) { add(&$0, $1) } }
+        return writer.bytes
+    }
+}

@@ -1,0 +1,199 @@
+internal import TapedeckModel
+internal import TapedeckProjections
+
+/// A page of questions.
+public struct QuestionsPage: Codable, Hashable, Sendable {
+    /// The questions, the one asked last first.
+    public var questions: [QuestionEntry]
+    /// The cursor of the next page; nil on the last.
+    @NullWhenNil public var next: String?
+}
+
+/// A question that one user asks another.
+public struct QuestionEntry: Codable, Hashable, Sendable {
+    /// How far a question is.
+    public enum State: String, Codable, Sendable {
+        /// It was asked here, and no remote shows it.
+        case asking
+        /// Nobody has answered it.
+        case open
+        /// It was answered here, and no remote shows the answer.
+        case answering
+        /// There is an answer.
+        case answered
+    }
+
+    /// The question's id; while it is being asked, that of the event by which it was.
+    public var id: String
+    /// What is asked.
+    @NullWhenNil public var text: String?
+    /// The id of the user who asks.
+    @NullWhenNil public var sender: String?
+    /// The name of the user who asks.
+    @NullWhenNil public var senderName: String?
+    /// The id of the user who is asked.
+    @NullWhenNil public var receiver: String?
+    /// The name of the user who is asked.
+    @NullWhenNil public var receiverName: String?
+    /// How far it is.
+    public var state: State
+    /// The id of its answer.
+    @NullWhenNil public var answer: String?
+}
+
+/// A page of users.
+public struct UsersPage: Codable, Hashable, Sendable {
+    /// The users, by their names.
+    public var users: [UserEntry]
+    /// The cursor of the next page; nil on the last.
+    @NullWhenNil public var next: String?
+}
+
+/// What is known of a user.
+public struct UserEntry: Codable, Hashable, Sendable {
+    /// The user's id.
+    public var id: String
+    /// The user's name.
+    @NullWhenNil public var username: String?
+    /// The first name.
+    @NullWhenNil public var firstName: String?
+    /// The last name.
+    @NullWhenNil public var lastName: String?
+    /// Where the user's picture is.
+    @NullWhenNil public var imageUrl: String?
+    /// The user's address for e-mail.
+    @NullWhenNil public var email: String?
+    /// How many users follow this one; nil where the remote does not say.
+    @NullWhenNil public var followerCount: Int?
+    /// How many users this one follows; nil where the remote does not say.
+    @NullWhenNil public var followingCount: Int?
+    /// Whether it is the user of the account.
+    public var isOwn: Bool
+
+    init(_ profile: UserObserved) {
+        id = profile.user
+        isOwn = profile.isOwn
+        username = profile.hasUsername ? profile.username : nil
+        firstName = profile.hasFirstName ? profile.firstName : nil
+        lastName = profile.hasLastName ? profile.lastName : nil
+        imageUrl = profile.hasImageURL ? profile.imageURL : nil
+        email = profile.hasEmail ? profile.email : nil
+        followerCount = profile.hasFollowerCount ? Int(clamping: profile.followerCount) : nil
+        followingCount = profile.hasFollowingCount ? Int(clamping: profile.followingCount) : nil
+    }
+}
+
+extension VideoQueries {
+    /// Questions, the one asked last first; in front of them those that no remote shows yet.
+    ///
+    /// - Parameters:
+    ///   - receiver: only what this user is asked; nil for everybody.
+    ///   - isPending: whether those that have an answer are left out.
+    public func questions(
+        to receiver: String? = nil, isPending: Bool = true,
+        limit: Int = QueryLimits.pageCountDefault, cursor: String? = nil
+    ) throws -> QuestionsPage {
+        let bounds = receiver.map { receiver in
+            let lower = RowKey().text(receiver)
+            // The text ends in a zero byte: nothing stands between it and one that ends in 1.
+            return (lower: lower, upper: RowKey(lower.bytes.dropLast() + [1]))
+        }
+        let table = (isPending ? 2 : 0) + (receiver == nil ? 0 : 1)
+        let (questions, next) = try page(
+            .askedQuestions, of: { try askedQuestions(to: receiver, $0, $1) },
+            then: { limit, cursor in
+                let (rows, next) = try page(
+                    of: projections.questions, table: table,
+                    isPending ? .pendingQuestions : .questions, limit: limit, cursor: cursor,
+                    within: bounds)
+                return (try rows.map { try question($0) }, next)
+            }, limit: limit, cursor: cursor)
+        return QuestionsPage(questions: questions, next: next)
+    }
+
+    /// What is known of a user; nil for one that no remote has told of.
+    public func user(_ id: String) throws -> UserEntry? {
+        let profile = try reader.state(of: projections.users, key: Tag("user", id))?.profile
+        return profile.flatMap { $0.user.isEmpty ? nil : UserEntry($0) }
+    }
+
+    /// The users of the accounts with which remotes were read.
+    public func ownUsers() throws -> [UserEntry] {
+        try reader.rows(
+            of: projections.users, table: 1, lower: nil, upper: nil, after: nil,
+            limit: QueryLimits.pageCountMax
+        ).map(userEntry)
+    }
+
+    /// The users that remotes have told of, by their names.
+    ///
+    /// - Parameter prefix: how their names begin, in any case; empty for all.
+    public func users(
+        prefix: String = "", limit: Int = QueryLimits.pageCountDefault, cursor: String? = nil
+    ) throws -> UsersPage {
+        var bounds: (lower: RowKey, upper: RowKey)?
+        if !prefix.isEmpty {
+            let lower = Array(RowKey().text(prefix.lowercased()).bytes.dropLast())
+            // No text holds a byte 255.
+            bounds = (RowKey(lower), RowKey(lower + [0xFF]))
+        }
+        let (rows, next) = try page(
+            of: projections.users, .users, limit: limit, cursor: cursor, within: bounds)
+        return UsersPage(users: try rows.map(userEntry), next: next)
+    }
+
+    private func userEntry(_ row: Row) throws -> UserEntry {
+        UserEntry(
+            try StateReader.read(row.value) { (reader) throws(ModelError) in
+                try reader.message()
+            })
+    }
+
+    private func username(_ id: String) throws -> String? {
+        guard !id.isEmpty else { return nil }
+        return try user(id)?.username
+    }
+
+    /// Those asked here that no remote shows; of one receiver they are few, so all lie in one page.
+    private func askedQuestions(
+        to receiver: String?, _ limit: Int, _ cursor: String?
+    ) throws -> ([QuestionEntry], next: String?) {
+        if let receiver {
+            let asked = try reader.state(of: projections.users, key: Tag("user", receiver))?.asked
+            guard cursor == nil, let asked else { return ([], nil) }
+            return (try asked.reversed().map { try entry($0, receiver) }, nil)
+        }
+        let (rows, next) = try page(
+            of: projections.users, table: 2, .askedQuestions, limit: limit, cursor: cursor)
+        let entries = try rows.map { row in
+            let (receiver, asked) = try StateReader.read(row.value) {
+                (reader) throws(ModelError) in
+                (try reader.string(), try AskedQuestion(decoding: &reader))
+            }
+            return try entry(asked, receiver)
+        }
+        return (entries, next)
+    }
+
+    private func entry(_ asked: AskedQuestion, _ receiver: String) throws -> QuestionEntry {
+        let own = try ownUsers().first
+        return QuestionEntry(
+            id: asked.event.description, text: asked.text, sender: own?.id,
+            senderName: own?.username, receiver: receiver, receiverName: try username(receiver),
+            state: .asking)
+    }
+
+    private func question(_ row: Row) throws -> QuestionEntry {
+        let state = try StateReader.read(row.value) { (reader) throws(ModelError) in
+            try QuestionList.State(reading: &reader)
+        }
+        let question = state.question
+        return QuestionEntry(
+            id: question.question, text: question.text, sender: question.sender,
+            senderName: try username(question.sender), receiver: question.receiver,
+            receiverName: try username(question.receiver),
+            state: state.answer != nil
+                ? .answered : state.recorded != nil ? .answering : .open,
+            answer: state.answer)
+    }
+}

@@ -1,0 +1,268 @@
+import Tapedeck
+import TapedeckConnectors
+import TapedeckSync
+import TapedeckTesting
+import Testing
+
+/// Syncing with Whale, against a simulator that behaves as it did.
+struct WhaleRemoteTests {
+    // MARK: - Reading
+
+    @Test func everythingThatTheRemoteServesIsRead() throws {
+        let desk = try WhaleDesk(small: false)
+        let report = try #require(try desk.device.sync())
+        #expect(report.failure == nil)
+        #expect(report.unreadable.isEmpty)
+        let world = try desk.whale.world
+        try desk.device.query { queries in
+            let answers = try queries.answers(limit: 500).answers
+            #expect(Set(answers.map(\.id)) == Set(world.answers.map { String($0.id) }))
+            #expect(answers.allSatisfy { $0.state == .published && $0.videoUrl != nil })
+            for answer in answers {
+                let comments = world.comments.filter { String($0.answer) == answer.id }
+                let likes = world.likes.filter { String($0.answer) == answer.id }
+                #expect(answer.commentCount == comments.count)
+                // What is null at the remote is not 0 here.
+                #expect(answer.likeCount == (likes.isEmpty ? nil : likes.count))
+                let shown = try queries.comments(answer: answer.id, limit: 500).comments
+                #expect(shown.map(\.id) == comments.map(\.id).sorted().map { "whale:\($0)" })
+                #expect(shown.map(\.text) == comments.sorted { $0.id < $1.id }.map(\.content))
+                let likers = try queries.likes(answer: answer.id, limit: 500).likes
+                #expect(likers.map(\.user) == likes.map { String($0.user) })
+            }
+            let all = try queries.questions(isPending: false, limit: 500).questions
+            #expect(all.map(\.id) == world.questions.map(\.id).sorted(by: >).map { String($0) })
+            let pending = try queries.questions(limit: 500).questions
+            #expect(pending.count == world.questions.count - world.answers.count)
+            let mine = try queries.questions(to: "1", limit: 500).questions
+            #expect(mine.map(\.id) == pending.filter { $0.receiver == "1" }.map(\.id))
+            #expect(mine.allSatisfy { $0.receiverName == world.users[0].username })
+            #expect(try queries.users(limit: 500).users.count == world.users.count)
+            let own = try #require(try queries.ownUsers().first)
+            #expect(own.id == "1" && own.followerCount == 1 && own.followingCount == 1)
+            #expect(try queries.user("2")?.followerCount == nil)
+        }
+        let requests = desk.world.requests.count
+        desk.world.clock.advance(by: .seconds(60))
+        let again = try #require(try desk.device.sync())
+        #expect(again.pulled == 0)
+        #expect(desk.world.requests.count == requests + 4, "only the lists are read again")
+        #expect(desk.world.simulator.violations.isEmpty)
+        #expect(desk.world.simulator.effects.isEmpty)
+        #expect(desk.world.requests.count { $0.method == "POST" } == 1, "one login")
+    }
+
+    @Test func countThatChangesLeadsToWhatIsNew() throws {
+        let desk = try WhaleDesk()
+        try desk.device.sync()
+        desk.world.clock.advance(by: .seconds(60))
+        try desk.change { whale in
+            whale.world.comments.append(
+                WhaleWorld.Comment(
+                    id: 9, content: "late", answer: 2, commenter: 3,
+                    insertedAt: Int64(desk.world.clock.milliseconds)))
+        }
+        try desk.device.sync()
+        #expect(try desk.texts("2") == ["nice", "late"])
+        // The last like goes: what was 1 is null.
+        desk.world.clock.advance(by: .seconds(60))
+        try desk.change { $0.world.likes = [] }
+        try desk.device.sync()
+        let answers = try desk.device.query { try $0.answers().answers }
+        #expect(answers.allSatisfy { $0.likeCount == nil })
+    }
+
+    /// What a list leads to is read also where the sync ends before it has come to that.
+    @Test(arguments: 1...12)
+    func crashWhileReadingForgetsNothing(number: Int) throws {
+        for point in [CrashPoint.before(number), .after(number)] {
+            let desk = try WhaleDesk()
+            try desk.device.sync(crashing: point)
+            desk.world.clock.advance(by: .seconds(60))
+            try desk.device.sync()
+            for answer in ["1", "2", "3"] {
+                #expect(try desk.texts(answer) == ["nice"], "\(point)")
+            }
+            let likes = try desk.device.query { try $0.likes(answer: "2").likes.map(\.user) }
+            #expect(likes == ["3"], "\(point)")
+        }
+    }
+
+    @Test func longListsAreReadPageByPage() throws {
+        var weather = SimulatorAdversary.none
+        weather.duplicateRate = 0.5
+        weather.shufflesTies = true
+        let desk = try WhaleDesk(weather)
+        try desk.change { whale in
+            for number in 4...350 {
+                whale.world.comments.append(
+                    WhaleWorld.Comment(
+                        id: number, content: "c\(number)", answer: 1, commenter: 2,
+                        insertedAt: Int64(number)))
+            }
+        }
+        try desk.device.sync()
+        let entry = try desk.device.query { try $0.answers().answers.first { $0.id == "1" } }
+        #expect(entry?.commentCount == 348)
+    }
+
+    // MARK: - Delivering
+
+    @Test func whatWasWantedOfflineIsDeliveredOnce() throws {
+        let desk = try WhaleDesk()
+        let first = try desk.comment("ümläute & all")
+        try desk.comment("ümläute & all")
+        try desk.comment("nice", on: "2")
+        try desk.like("1")
+        try desk.ask("why?")
+        try desk.ask("why?")
+        try desk.answer("4")
+        let waiting = try desk.device.query { try $0.answers().answers }
+        #expect(waiting.map(\.state) == [.waiting] && waiting.first?.question == "4")
+        #expect(try desk.device.query { try $0.questions().questions.map(\.state) }
+            == [.asking, .asking])
+        #expect(try desk.texts() == ["ümläute & all", "ümläute & all"])
+        let report = try #require(try desk.device.sync())
+        #expect(report.waitingCount == 0 && report.refused.isEmpty)
+        let expected = [
+            "answerUploaded 4 ", "comment 1 ümläute & all", "comment 1 ümläute & all",
+            "comment 2 nice", "like 1 ", "question 2 why?", "question 2 why?",
+        ]
+        #expect(desk.effects == expected)
+        #expect(try desk.texts() == ["nice", "ümläute & all", "ümläute & all"])
+        desk.world.clock.advance(by: .seconds(60))
+        try desk.device.sync()
+        desk.world.clock.advance(by: .seconds(60))
+        let quiet = try #require(try desk.device.sync())
+        #expect(quiet.pushed == 0 && quiet.pulled == 0)
+        #expect(desk.effects == expected)
+        #expect(try desk.device.outbox().isEmpty)
+        #expect(desk.world.simulator.violations.isEmpty)
+        try desk.device.query { queries in
+            let comments = try queries.comments(answer: "1").comments
+            #expect(comments.map(\.id) == ["whale:1", "whale:4", "whale:5"])
+            #expect(comments[1].at != nil, "when it was posted here")
+            #expect(!comments.map(\.id).contains(first.description))
+            let answers = try queries.answers().answers
+            #expect(answers.map(\.id) == ["4", "3", "2", "1"])
+            #expect(answers.allSatisfy { $0.state == .published })
+            let asked = try queries.questions(to: "2").questions
+            #expect(asked.map(\.state) == [.open, .open])
+            #expect(try queries.questions(to: "1").questions.map(\.id) == ["5"])
+        }
+    }
+
+    @Test func likeThatIsThereIsNotRepeated() throws {
+        let desk = try WhaleDesk()
+        try desk.device.sync()
+        try desk.change { whale in
+            whale.world.likes.append(
+                WhaleWorld.Like(id: 7, user: 1, answer: 3, insertedAt: 1_700_000_000_000))
+        }
+        // Nothing here knows of that like when this one is planned: the remote is asked first.
+        desk.world.weather = { _ in nil }
+        try desk.like("3")
+        try desk.device.sync()
+        #expect(desk.effects.isEmpty)
+        #expect(try desk.device.outbox().isEmpty)
+    }
+
+    @Test func unlikeIsRefusedAsThereIsNoRoute() throws {
+        let desk = try WhaleDesk()
+        try desk.like("1", false)
+        try desk.device.sync()
+        #expect(try desk.device.outbox().isEmpty, "there is nothing to take back")
+        try desk.like("1")
+        try desk.device.sync()
+        desk.world.clock.advance(by: .seconds(60))
+        let event = try desk.like("1", false)
+        let report = try #require(try desk.device.sync())
+        #expect(report.refused.map(\.event) == [event])
+        #expect(report.refused.map(\.code) == [.notFound])
+    }
+
+    @Test func refusalsTellWhy() throws {
+        let desk = try WhaleDesk()
+        let nobody = try desk.ask("anybody?", "77")
+        let foreign = try desk.answer("1")
+        let other = try desk.answer("5", isHere: false)
+        try desk.change { $0.world.answers.removeAll { $0.id == 1 } }
+        let report = try #require(try desk.device.sync())
+        let refused = Dictionary(
+            report.refused.map { ($0.event, $0.code) }, uniquingKeysWith: { first, _ in first })
+        #expect(refused[nobody] == .remoteError)
+        #expect(refused[foreign] == .conditionFailed)
+        #expect(report.refused.contains { $0.message.contains("receiver_id does not exist") })
+        #expect(report.waiting.map(\.event) == [other])
+        #expect(report.waiting.map(\.reason) == [.notThere])
+        #expect(desk.world.simulator.effects.isEmpty)
+    }
+
+    // MARK: - Uploads
+
+    @Test func uploadThatFailsInSilenceIsSentAgain() throws {
+        let desk = try WhaleDesk()
+        var lossy = SimulatorAdversary.none
+        lossy.uploadLossRate = 1
+        var uploads = 0
+        desk.world.weather = { request in
+            guard case .parts = request.body else { return nil }
+            uploads += 1
+            return uploads == 1 ? lossy : nil
+        }
+        try desk.answer("4")
+        let report = try #require(try desk.device.sync())
+        #expect(report.waiting.map(\.reason) == [.unconfirmed])
+        desk.world.clock.advance(by: .seconds(300))
+        try desk.device.sync()
+        #expect(uploads == 1, "it may still come")
+        desk.world.clock.advance(by: .seconds(301))
+        try desk.settle()
+        #expect(uploads == 2)
+        #expect(desk.effects == ["answerUploaded 4 "])
+        #expect(try desk.device.outbox().isEmpty)
+    }
+
+    @Test func uploadThatTakesLongIsSentOnce() throws {
+        let desk = try WhaleDesk()
+        try desk.change { $0.uploadMilliseconds = 300_000 }
+        try desk.answer("4")
+        try desk.settle()
+        #expect(desk.world.requests.count { if case .parts = $0.body { true } else { false } } == 1)
+        #expect(desk.effects == ["answerUploaded 4 "])
+        #expect(try desk.device.outbox().isEmpty)
+    }
+
+    // MARK: - Tokens
+
+    @Test(arguments: [true, false])
+    func endedTokenCostsOneLoginAndNothingElse(isToldBefore: Bool) throws {
+        let desk = try WhaleDesk()
+        try desk.device.sync()
+        try desk.comment("after a month")
+        if isToldBefore {
+            desk.world.clock.advance(by: .seconds(31 * 86_400))
+        } else {
+            try desk.change { $0.expireTokens() }
+        }
+        let before = desk.world.requests.count
+        let report = try #require(try desk.device.sync())
+        #expect(report.failure == nil)
+        let logins = desk.world.requests[before...].count {
+            $0.method == "POST" && $0.path.hasSuffix("/sessions")
+        }
+        #expect(logins == 1)
+        #expect(desk.effects == ["comment 1 after a month"])
+        #expect(desk.world.simulator.violations.isEmpty)
+    }
+
+    @Test func wrongPasswordPausesTheRemote() throws {
+        let desk = try WhaleDesk()
+        try desk.change { $0.world.users[0].password = "changed" }
+        let event = try desk.comment("kept")
+        let report = try #require(try desk.device.sync())
+        #expect(report.failure?.code == .unauthorized)
+        #expect(desk.world.requests.count == 1)
+        #expect(try desk.device.outbox().map(\.event.id) == [event])
+    }
+}

@@ -1,0 +1,173 @@
+import TapedeckModel
+import TapedeckVideo
+import Testing
+
+/// Answers, questions, comments and users that a remote tells of, beside what was done here.
+@Suite struct WhaleListTests {
+    private func makeQueries(_ script: Script) throws -> VideoQueries<FoldedReader> {
+        try queries(script.events)
+    }
+
+    @Test func commentPostedHereAndShownByARemoteIsOne() throws {
+        var script = Script()
+        try script.add("CommentPosted", #"{"answer":"1","text":"mine"}"#, at: 50)
+        let posted = try #require(script.events.last?.id)
+        try script.seenComment(12, "theirs", author: "bob")
+        try script.seenComment(7, "first", author: "ann")
+        try checkOrderDoesNotMatter(AnswerList(), script.events)
+        var comments = try queries(script.events).comments(answer: "1").comments
+        // What a remote shows stands by its number; what it does not show yet stands behind.
+        #expect(comments.map(\.text) == ["first", "theirs", "mine"])
+        try script.seenComment(9, "mine", author: "me", postedAs: posted)
+        // A later sighting knows nothing of the event.
+        try script.seenComment(9, "mine", author: "me", at: 60)
+        try checkOrderDoesNotMatter(AnswerList(), script.events)
+        try script.seenAnswer("1", to: "q")
+        comments = try queries(script.events).comments(answer: "1").comments
+        #expect(comments.map(\.id) == ["whale:7", "whale:9", "whale:12"])
+        #expect(comments.map(\.author) == ["ann", "me", "bob"])
+        #expect(comments[1].at?.milliseconds == Script.time(50))
+        #expect(try queries(script.events).answers().answers.first?.commentCount == 3)
+    }
+
+    @Test func videosCountTheCommentsThatRemotesShow() throws {
+        var script = Script()
+        try script.broadcast("b1", created: 1, comment: "look")
+        try script.comment("mine", at: 50)
+        let posted = try #require(script.events.last?.id)
+        try script.seenComment(3, "mine", video: "youtube:one", created: 40, postedAs: posted)
+        try script.seenComment(2, "edited", video: "youtube:one", created: 30, at: 70)
+        try script.seenComment(2, "before", video: "youtube:one", created: 60, at: 65)
+        try checkOrderDoesNotMatter(VideoList(), script.events)
+        let video = try #require(try queries(script.events).videos().videos.first)
+        #expect(video.comments.map(\.text) == ["look", "edited", "mine"])
+        #expect(video.commentCount == 3)
+    }
+
+    @Test func commentsOfAllKindsPageTogether() throws {
+        var script = Script()
+        for number in 1...25 {
+            try script.seenComment(number, "r\(number)")
+            try script.add("CommentPosted", #"{"answer":"1","text":"p"}"#, at: Double(number))
+        }
+        let queries = try queries(script.events)
+        var (ids, cursor): ([String], String?) = ([], nil)
+        repeat {
+            let page = try queries.comments(answer: "1", limit: 7, cursor: cursor)
+            ids += page.comments.map(\.id)
+            cursor = page.next
+        } while cursor != nil
+        #expect(ids.prefix(25) == (1...25).map { "whale:\($0)" }[...])
+        #expect(ids.count == 50 && Set(ids).count == 50)
+    }
+
+    @Test func nullCountIsNeitherZeroNorAbsent() throws {
+        func likes(_ script: Script) throws -> Int? {
+            try checkOrderDoesNotMatter(AnswerList(), script.events)
+            return try queries(script.events).answers().answers.first?.likeCount
+        }
+        var script = Script()
+        try script.seenAnswer("1", to: "q", likes: 3, at: 1)
+        try script.seenAnswer("1", to: "q", at: 2)
+        #expect(try likes(script) == 3)
+        try script.seenAnswer("1", to: "q", cleared: ["likeCount"], at: 3)
+        #expect(try likes(script) == nil)
+        try script.seenAnswer("1", to: "q", likes: 0, at: 4)
+        #expect(try likes(script) == 0)
+    }
+
+    @Test func recordedAnswerWaitsUntilARemoteShowsIt() throws {
+        var script = Script()
+        try script.seenQuestion("5", "why?")
+        let digest = String(repeating: "0a", count: 32)
+        try script.add(
+            "AnswerRecorded",
+            """
+            {"question":"5","blob":"\(digest)","thumbnail":"\(digest)","durationSeconds":12,
+             "videoExtension":"MOV","thumbnailExtension":"jpg"}
+            """, at: 9)
+        try script.seenAnswer("3", to: "4")
+        var answers = try queries(script.events).answers().answers
+        #expect(answers.map(\.state) == [.waiting, .published])
+        #expect(answers.first?.id == script.events[1].id.description)
+        #expect(answers.first?.durationSeconds == 12)
+        #expect(try queries(script.events).questions().questions.map(\.state) == [.answering])
+        // A page of one leads on from one list to the other.
+        let first = try queries(script.events).answers(limit: 1)
+        let second = try queries(script.events).answers(limit: 1, cursor: first.next)
+        #expect((first.answers + second.answers).map(\.id) == answers.map(\.id))
+        #expect(second.next == nil)
+        try script.seenAnswer("12", to: "5")
+        answers = try queries(script.events).answers().answers
+        #expect(answers.map(\.id) == ["12", "3"])
+        #expect(try queries(script.events).questions().questions.isEmpty)
+        let all = try queries(script.events).questions(isPending: false).questions
+        #expect(all.map(\.state) == [.answered] && all.first?.answer == "12")
+    }
+
+    @Test func answersAreTwoMinutesAtMost() throws {
+        let digest = String(repeating: "0a", count: 32)
+        func record(_ seconds: String, _ ending: String = "mov") throws {
+            _ = try EventCatalogue.video.proposal(
+                type: "AnswerRecorded",
+                json: """
+                    {"question":"5","blob":"\(digest)","thumbnail":"\(digest)",
+                     "durationSeconds":\(seconds),"videoExtension":"\(ending)",
+                     "thumbnailExtension":"jpg"}
+                    """)
+        }
+        try record("120")
+        #expect(throws: ModelError.self) { try record("120.01") }
+        #expect(throws: ModelError.self) { try record("0") }
+        #expect(throws: ModelError.self) { try record("5", "../x") }
+    }
+
+    @Test func questionsAreListedByReceiver() throws {
+        var script = Script()
+        for number in 1...12 {
+            try script.seenQuestion(
+                "\(number)", "q\(number)", to: number.isMultiple(of: 3) ? "1" : "11")
+        }
+        try script.add("QuestionAsked", #"{"receiver":"1","text":"new"}"#, at: 3)
+        let asked = try #require(script.events.last?.id)
+        var queries = try makeQueries(script)
+        #expect(
+            try queries.questions(to: "1").questions.map(\.id)
+                == [asked.description, "12", "9", "6", "3"])
+        #expect(try queries.questions(to: "11").questions.count == 8)
+        var (ids, cursor): ([String], String?) = ([], nil)
+        repeat {
+            let page = try queries.questions(limit: 5, cursor: cursor)
+            ids += page.questions.map(\.id)
+            cursor = page.next
+        } while cursor != nil
+        #expect(ids == [asked.description] + (1...12).reversed().map { "\($0)" })
+        try script.seenQuestion("13", "new", to: "1", postedAs: asked)
+        queries = try makeQueries(script)
+        #expect(try queries.questions(to: "1").questions.first?.id == "13")
+        #expect(try queries.questions().questions.count == 13)
+    }
+
+    @Test func usersAreTheSumOfTheirSightings() throws {
+        var script = Script()
+        var user = UserObserved()
+        (user.user, user.username, user.imageURL) = ("7", "Ada", "http://img.example.org/a")
+        try script.sight(user, at: 1)
+        var counts = UserObserved()
+        (counts.user, counts.followerCount, counts.isOwn) = ("7", 3, true)
+        counts.cleared = ["followingCount"]
+        try script.sight(counts, at: 2)
+        user.username = "Adah"
+        user.clearImageURL()
+        try script.sight(user, at: 3)
+        try checkOrderDoesNotMatter(UserList(), script.events)
+        let queries = try queries(script.events)
+        let found = try #require(try queries.user("7"))
+        #expect(found.username == "Adah" && found.imageUrl == "http://img.example.org/a")
+        #expect(found.followerCount == 3 && found.followingCount == nil && found.isOwn)
+        #expect(try queries.users(prefix: "aD").users.map(\.id) == ["7"])
+        #expect(try queries.users(prefix: "b").users.isEmpty)
+        #expect(try queries.ownUsers().map(\.id) == ["7"])
+        #expect(try queries.user("8") == nil)
+    }
+}
