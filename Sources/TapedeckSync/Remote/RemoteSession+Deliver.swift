@@ -201,10 +201,13 @@ extension RemoteSession {
                 message: "the request may have taken effect, and nothing tells")
             return nil
         }
-        let settled = (part?.milliseconds ?? 0) + connector.manifest.settling
-        guard settled <= now else {
-            block(intent, until: settled)
-            return nil
+        // Whoever took over has waited out the lease of who sent it, which is longer.
+        if let part, custody == .own {
+            let rest = unsettled(part, for: connector.manifest.settling)
+            guard rest == 0 else {
+                block(intent, until: now + rest)
+                return nil
+            }
         }
         return (probe, .probe(delivery, intent))
     }
@@ -244,7 +247,7 @@ extension RemoteSession {
         case .found(let confirmation): try confirmed(confirmation, delivery, of: intent)
         case .missing:
             if let part, part.kind == .dispatched, let settling = delivery.settling,
-                part.milliseconds + settling > now
+                unsettled(part, for: settling) > 0
             {
                 return try postpone(
                     SyncFailure(.unconfirmed, "the remote does not show it yet"), delivery,

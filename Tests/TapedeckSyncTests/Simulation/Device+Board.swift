@@ -83,7 +83,7 @@ final class BoardClient {
         number += 1
         let sent = number
         let world = world
-        world.say(device.name, "asks the board: \(request.method) \(request.path)")
+        world.say(device.name, "asks the board: \(request.method) \(request.path) \(request.body)")
         func isLost() -> Bool {
             !world.areFaultsOver && world.random.below(UInt64(100)) < world.options.lossPercent
         }
