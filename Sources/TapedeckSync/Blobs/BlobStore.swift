@@ -1,6 +1,6 @@
 internal import Crypto
 internal import Foundation
-public import TapedeckModel
+internal import TapedeckModel
 
 /// The large files of a store, each named by the SHA-256 of its bytes: videos and pictures that events
 /// speak of and do not hold.

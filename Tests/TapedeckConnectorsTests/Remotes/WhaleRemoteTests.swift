@@ -198,6 +198,24 @@ struct WhaleRemoteTests {
         #expect(desk.world.simulator.effects.isEmpty)
     }
 
+    /// The server says no more than 422 to an answer by somebody who was not asked.
+    @Test func answerOfSomebodyElseIsRefusedByTheServer() throws {
+        let desk = try WhaleDesk()
+        let event = try #require(try desk.device.store.log.event(try desk.answer("4")))
+        let intent = Intent(event, key: try #require(event.tags.first))
+        let delivery = Delivery(safety: .probe, request: RemoteRequest("POST", "/"))
+        let account = RemoteAccount(user: "1", token: "t")
+        let failure = #expect(throws: SyncFailure.self) {
+            try WhaleConnector().confirm(
+                RemoteResponse(status: 422), delivery, of: intent, account)
+        }
+        #expect(failure?.code == .conditionFailed)
+        let accepted = try WhaleConnector().confirm(
+            RemoteResponse(status: 201, body: Array(#"{"success":true}"#.utf8)), delivery,
+            of: intent, account)
+        #expect(!accepted.isDone)
+    }
+
     // MARK: - Uploads
 
     @Test func uploadThatFailsInSilenceIsSentAgain() throws {
