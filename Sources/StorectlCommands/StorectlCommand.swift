@@ -21,8 +21,9 @@ struct StorectlCommand: ParsableCommand {
             InitCommand.self, IngestCommand.self, AppendCommand.self, LogCommand.self,
             ShowCommand.self, QueryCommand.self, ReplayCommand.self, StatusCommand.self,
             VerifyCommand.self, DoctorCommand.self, ExportCommand.self, ImportCommand.self,
-            BackupCommand.self, RestoreCommand.self, EraseCommand.self, SyncCommand.self,
-            OutboxCommand.self, ExplainCommand.self, ServeCommand.self, TokenCommand.self,
+            BackupCommand.self, RestoreCommand.self, EraseCommand.self, RemoteCommand.self,
+            LoginCommand.self, SyncCommand.self, OutboxCommand.self, ExplainCommand.self,
+            ServeCommand.self, TokenCommand.self,
             SimulateCommand.self, CompletionsCommand.self,
         ])
 

@@ -14,6 +14,16 @@ internal import TapedeckVideo
 /// store.close()
 /// ```
 ///
+/// Remote systems are the affair of `StoreRemotes` in the product `TapedeckConnectors`. The store then keeps
+/// the projections of both:
+///
+/// ```swift
+/// let store = try TapedeckStore.open(
+///     directory, projections: VideoProjections.standard.all + Connectors.projections)
+/// let remotes = StoreRemotes(store.log, store.projections)
+/// let report = try await remotes.sync("home")
+/// ```
+///
 /// It is safe to use from any task or thread. Several processes may open one store; one process opens
 /// it once and shares it.
 public final class TapedeckStore: Sendable {

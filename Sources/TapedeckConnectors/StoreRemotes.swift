@@ -24,6 +24,9 @@ public struct StoreRemotes: Sendable {
     private let projections: VideoProjections
     private let logins: LoginFiles
 
+    /// The log on which it works.
+    package var eventLog: EventLog { log }
+
     /// Works on a store that is open.
     public init(
         _ log: EventLog, _ runner: ProjectionRunner, projections: VideoProjections = .standard
@@ -58,8 +61,9 @@ public struct StoreRemotes: Sendable {
 
     /// Connects the store with an account of a remote system, on all of the user's devices.
     ///
-    /// A store holds one account of a system. Adding the same name again changes its address. Throws
-    /// `SyncError`: `.usage`, `.storeExists` (another remote of that system).
+    /// A store holds one account of a system. Adding the same name again changes its address, and ends
+    /// the login there. Throws `SyncError`: `.usage`, `.conditionFailed` (another remote has the system
+    /// or the name).
     @available(*, noasync)
     @discardableResult
     public func add(_ name: String, system: String, url: String) throws -> Remote {
@@ -83,6 +87,9 @@ public struct StoreRemotes: Sendable {
                     hint: "use another name, or storectl remote remove \(name) first")
             }
         }
+        if try all().contains(remote) { return remote }
+        // What was meant for one address must not be sent to another.
+        logins.remove(remote.name)
         var added = RemoteAdded()
         added.name = remote.name
         added.system = remote.system
@@ -126,23 +133,28 @@ public struct StoreRemotes: Sendable {
 
     /// Logs in, and keeps what is needed to do it again when the token ends.
     ///
+    /// - Returns: the remote's id of the account.
+    ///
     /// Throws `SyncError`: `.notFound`, `.unauthorized`, `.offline` and the other codes of a remote.
-    public func logIn(_ name: String, _ credentials: RemoteCredentials) async throws {
+    @discardableResult
+    public func logIn(_ name: String, _ credentials: RemoteCredentials) async throws -> String {
         let (remote, connector) = try await offThread { try self.connector(of: name) }
         let transport = try HTTPRemoteTransport(base: remote.url)
+        let account: RemoteAccount
         do {
-            try await logIn(remote, connector, credentials.secrets, transport)
+            account = try await logIn(remote, connector, credentials.secrets, transport)
         } catch {
             await transport.close()
             throw (error as? SyncFailure).map { SyncError($0) } ?? error
         }
         await transport.close()
+        return account.user
     }
 
     private func logIn(
         _ remote: Remote, _ connector: any Connector, _ secrets: RemoteSecrets,
         _ transport: HTTPRemoteTransport
-    ) async throws {
+    ) async throws -> RemoteAccount {
         var answers: [RemoteResponse] = []
         while true {
             switch try connector.login(secrets, answers) {
@@ -158,12 +170,13 @@ public struct StoreRemotes: Sendable {
                 try logins.write(
                     RemoteLogin(secrets: secrets, account: account), for: remote.name)
                 // What waited for the login goes on.
-                return try await offThread {
+                try await offThread {
                     var row = try RemoteRow.named(remote.name, in: log)
                     row.wait = nil
                     row.contactedAt = log.now()
                     try log.setSyncRows([row.row])
                 }
+                return account
             }
         }
     }
@@ -199,8 +212,7 @@ public struct StoreRemotes: Sendable {
             options: RemoteSession.Options(
                 isLive: isLive, failuresMax: isLive ? 0 : 3,
                 // Somebody is looking: a remote that is back is noticed soon.
-                backoffMax: isLive ? 30_000 : 4_000),
-            boot: { RemoteSession.systemBoot() })
+                backoffMax: isLive ? 30_000 : 4_000))
         return try RemoteEngine(
             session, try HTTPRemoteTransport(base: remote.url), store: log.directory.path)
     }
@@ -308,7 +320,9 @@ public struct StoreRemotes: Sendable {
     }
 }
 
-/// What a user logs in with. It is never in the log, in an error or on a command line.
+/// What a user logs in with.
+///
+/// It is never in the log, in an error or on a command line.
 public struct RemoteCredentials: Sendable {
     let secrets: RemoteSecrets
 

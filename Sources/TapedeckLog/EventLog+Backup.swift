@@ -139,7 +139,7 @@ extension EventLog {
         }
     }
 
-    /// Deletes the files of a store, and its directory if nothing else is in it.
+    /// Deletes the files of a store, its logins and blobs, and its directory if nothing else is in it.
     ///
     /// What else lies in the directory stays. No process may have the store open.
     ///
@@ -163,6 +163,15 @@ extension EventLog {
         let files =
             names.filter { StoreDirectory.isOwn($0) }.sorted().map { directory + "/" + $0 }
             + [place.marker]
+        for folder in StoreDirectory.ownFolders where names.contains(folder) {
+            do {
+                try FileManager.default.removeItem(atPath: directory + "/" + folder)
+            } catch {
+                throw LogError(
+                    .accessDenied, "\(directory)/\(folder) cannot be deleted",
+                    hint: "check who owns what is in it", cause: error)
+            }
+        }
         for file in files {
             guard unlink(file) == 0 || errno == ENOENT else { throw LogError.system(errno, file) }
         }

@@ -7,6 +7,8 @@ internal import TapedeckModel
 ///   is missing or empty beside it is damage and not a new store.
 /// - `log.mdb` is the log environment. Everything else can be rebuilt from it.
 /// - `views-*.mdb` hold projections.
+/// - `logins` and `blobs` are folders of the rooms that sync: what remotes want to know of the user, and
+///   media. They are no part of a backup or an export.
 package struct StoreDirectory: Sendable {
     package let path: String
 
@@ -58,6 +60,9 @@ package struct StoreDirectory: Sendable {
         }
         return read
     }
+
+    /// The folders that belong to a store with all that is in them.
+    static let ownFolders = ["blobs", "logins"]
 
     /// Whether a file of this name is one that a store makes, other than the marker.
     static func isOwn(_ name: String) -> Bool {

@@ -10,9 +10,15 @@ struct HTTPAddress: Hashable, Sendable {
     ///
     /// Throws `SyncError` with `.usage`.
     init(_ address: String) throws(SyncError) {
+        // What is wrong is told with the address, and a secret in it must not be.
+        if address.contains("@") {
+            throw SyncError(
+                .usage, "the address holds a user name or a password",
+                hint: "leave them out: storectl login takes them")
+        }
         guard let url = URLComponents(string: address), let scheme = url.scheme?.lowercased(),
             let host = url.host, !host.isEmpty, scheme == "http" || scheme == "https",
-            url.query == nil, url.fragment == nil, url.user == nil, url.password == nil
+            url.query == nil, url.fragment == nil
         else {
             throw SyncError(
                 .usage, "\"\(address.prefix(100))\" is not the address of a server",

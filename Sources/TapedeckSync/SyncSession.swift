@@ -34,15 +34,19 @@ package struct SyncSession {
     /// Whether the server is back in a lineage that it had left: it was put back, whatever it holds.
     private var hasReturned = false
     private let now: @Sendable () -> UInt64
+    private let clock: SteadyClock
 
     /// - Parameters:
     ///   - name: how the user calls the server.
+    ///   - clock: against which the server's is held.
     ///   - random: jitter only.
     package init(
         _ log: EventLog, upstream name: String, options: SyncState.Options = .init(),
+        clock: SteadyClock = .system,
         random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
     ) throws(LogError) {
         self.log = log
+        self.clock = clock
         self.random = random
         state = SyncState(options)
         upstream = try Upstream.named(name, in: log)
@@ -189,6 +193,9 @@ extension SyncSession {
                     "the server speaks version \(answer.protocol) of the protocol, this program"
                         + " version \(SyncLimits.protocolVersion)",
                     hint: "upgrade the older one"))
+        }
+        if answer.timeMilliseconds > 0 {
+            try ServerClock.note(answer.timeMilliseconds, clock, in: log)
         }
         var known: [OriginID: UInt64] = [:]
         forked = []

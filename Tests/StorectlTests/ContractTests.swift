@@ -36,7 +36,7 @@ struct ContractTests {
             command: "replay", arguments: ["replay", "--verify"],
             mayBeEmpty: ["$.frozen", "$.differences"]),
         // A store of samples never syncs; SyncContractTests looks at one that does.
-        Case(command: "status", arguments: ["status"], mayBeEmpty: ["$.sync"]),
+        Case(command: "status", arguments: ["status"], mayBeEmpty: ["$.sync", "$.remotes"]),
         Case(command: "verify", arguments: ["verify"], mayBeEmpty: ["$.problems"]),
         Case(command: "doctor", arguments: ["doctor", "--prune", "--rebuild-index"]),
         Case(command: "export", arguments: ["export", "FILE"]),
@@ -87,7 +87,8 @@ struct ContractTests {
         let described = Set(try Contract.read().commands.map(\.name))
         #expect(Set(try Help.read().commands.map(\.name)) == described)
         let compared = Set(
-            ContractTests.cases.map(\.command) + SyncContractTests.commands + ["simulate"])
+            ContractTests.cases.map(\.command) + SyncContractTests.commands
+                + RemoteContractTests.commands + ["simulate"])
         #expect(described.subtracting(compared) == ["completions"])
     }
 

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Tapedeck
+internal import TapedeckConnectors
 
 /// `storectl explain`.
 struct ExplainCommand: ParsableCommand {
@@ -9,7 +10,8 @@ struct ExplainCommand: ParsableCommand {
         discussion: """
             Whether it counts and as of when, and for each server that the store has been synced \
             with: queued, waiting (why, until when), sequenced, or refused (why). Without a server \
-            an event is local.
+            an event is local. For each remote that has to do with it: queued, sent (no answer came), \
+            waiting, confirmed (as what), refused, unknown, dropped, or replaced by a later one.
 
             EXAMPLE:
               storectl explain 1
@@ -24,8 +26,8 @@ struct ExplainCommand: ParsableCommand {
     @OptionGroup var options: StoreOptions
 
     func run() throws {
-        let report = try options.withLog(isReading: true) { log in
-            try Explanation(try EventArgument.find(event, in: log), log)
+        let report = try options.withLogAndRemotes { log, remotes in
+            try Explanation(try EventArgument.find(event, in: log), log, remotes)
         }
         try options.print(report.json) { report.write(&$0) }
     }
@@ -39,14 +41,16 @@ private struct Explanation {
     /// Whether its name has come to belong to another event.
     let hasLostName: Bool
     let deliveries: [EventDelivery]
+    let fates: [RemoteFate]
 
-    init(_ event: EventEnvelope, _ log: EventLog) throws {
+    init(_ event: EventEnvelope, _ log: EventLog, _ remotes: StoreRemotes?) throws {
         self.event = event
         let standing = try log.standing(of: event)
         effectiveStamp = standing.effectiveStamp
         isRefused = standing.isRefused
         hasLostName = try log.event(event.id)?.position != event.position
         deliveries = hasLostName ? [] : try EventDelivery.all(of: event.id, in: log)
+        fates = hasLostName ? [] : try RemoteFate.all(of: event, log, remotes)
     }
 
     private var state: String {
@@ -67,6 +71,7 @@ private struct Explanation {
             "counts": .init(!isRefused),
             "reissuedFrom": .init(event.reissuedFrom?.description),
             "servers": .list(deliveries.map { EventDeliveryText($0).json }),
+            "remotes": .list(fates.map(\.json)),
         ]
     }
 
@@ -90,6 +95,7 @@ private struct Explanation {
         for delivery in deliveries {
             fields.append((delivery.server, EventDeliveryText(delivery).line))
         }
+        for fate in fates { fields.append((fate.remote ?? fate.system, fate.line)) }
         text.fields(fields)
     }
 }
@@ -123,18 +129,29 @@ struct EventDeliveryText {
         }
     }
 
-    var json: JSON {
-        var (code, reason, until, receipt): (ErrorCode?, ErrorCode?, UInt64?, Receipt?)
+    var code: ErrorCode? { if case .refused(let code, _) = delivery.state { code } else { nil } }
+
+    var reason: ErrorCode? {
+        if case .waiting(let reason, _) = delivery.state { reason } else { nil }
+    }
+
+    var until: String? {
+        guard case .waiting(_, let until) = delivery.state else { return nil }
+        return until.map { TimeArgument.text(Int64($0)) }
+    }
+
+    var receipt: Receipt? {
         switch delivery.state {
-        case .queued: break
-        case .waiting(let why, let end): (reason, until) = (why, end)
-        case .sequenced(let held): receipt = held
-        case .refused(let why, let held): (code, receipt) = (why, held)
+        case .sequenced(let receipt), .refused(_, let receipt): receipt
+        case .queued, .waiting: nil
         }
-        return [
+    }
+
+    var json: JSON {
+        [
             "server": .text(delivery.server), "state": .text(state),
             "code": .init(code?.rawValue), "reason": .init(reason?.rawValue),
-            "until": .init(until.map { TimeArgument.text(Int64($0)) }),
+            "until": .init(until),
             "serverPosition": receipt.map { .init($0.serverPosition) } ?? .null,
             "receivedAt": .init(receipt.map { TimeArgument.text($0.receivedAt) }),
         ]

@@ -19,7 +19,10 @@ struct LogCommand: ParsableCommand {
     @Flag(help: "Wait for new events.")
     var follow = false
 
-    @Option(help: "Only events of this type.", completion: .list(EventCatalogue.video.typeNames))
+    @Option(
+        help: "Only events of this type.",
+        completion: .list(
+            EventCatalogue.video.typeNames + RemoteEvents.types.map(\.name)))
     var type: String?
 
     @Option(help: ArgumentHelp("Only events with this tag, kind/name.", valueName: "tag"))

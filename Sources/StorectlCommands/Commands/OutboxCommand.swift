@@ -1,98 +1,329 @@
 internal import ArgumentParser
 internal import Tapedeck
+internal import TapedeckConnectors
 
 /// `storectl outbox`.
 struct OutboxCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "outbox",
-        abstract: "Print what has not been delivered, and why.",
+        abstract: "Print what has not been delivered, and why; try it again, or give it up.",
         discussion: """
             The outbox is no queue of its own: it is read from the log. An event is in it until \
-            the server has given it a position.
+            every server has given it a position, and an intent until its remote has done it. \
+            Without a command it prints the list.
 
             EXAMPLE:
               storectl outbox
               storectl outbox --limit 100 --json
+              storectl outbox retry 0123456789abcdef0123456789abcdef-7
+            """,
+        subcommands: [
+            OutboxListCommand.self, OutboxRetryCommand.self, OutboxDropCommand.self,
+        ],
+        defaultSubcommand: OutboxListCommand.self)
+}
+
+/// `storectl outbox list`, which `storectl outbox` is short for.
+struct OutboxListCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "Print what has not been delivered, and why.",
+        discussion: """
+            Events that servers lack come first, then what is wanted of remotes, the oldest first.
+
+            EXAMPLE:
+              storectl outbox list
+              storectl outbox list --limit 100 --json
             """)
 
     @OptionGroup var page: PageOptions
     @OptionGroup var options: StoreOptions
 
     func run() throws {
-        let report = try options.withLog(isReading: true) { log in
-            try OutboxPage(log, limit: page.limit, cursor: page.cursor)
+        let report = try options.withLogAndRemotes { log, remotes in
+            try OutboxPage(log, remotes, limit: page.limit, cursor: page.cursor)
         }
         try options.print(report.json) { report.write(&$0) }
     }
 }
 
-/// A page of what waits, server by server.
+/// `storectl outbox retry`.
+struct OutboxRetryCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "retry",
+        abstract: "Have an intent tried again that was refused, or that waits.",
+        discussion: """
+            Of an intent that is unknown, look at the remote first: what was done there would be \
+            done twice. The next sync sends it.
+
+            EXAMPLE:
+              storectl outbox retry 12
+              storectl outbox retry 0123456789abcdef0123456789abcdef-7 --json
+            """)
+
+    @Argument(
+        help: ArgumentHelp(
+            "The event's id, <32 hex digits>-<sequence>, or its position.", valueName: "event"))
+    var event: String
+
+    @OptionGroup var options: StoreOptions
+
+    func run() throws {
+        let delivery = try options.withRemotes { remotes in
+            try remotes.retry(try remotes.intent(event))
+        }
+        try options.print(delivery.decision("queued")) { text in
+            text.line("the next sync with \(delivery.remote) tries \(delivery.event.id) again")
+        }
+    }
+}
+
+/// `storectl outbox drop`.
+struct OutboxDropCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "drop",
+        abstract: "Give an intent up: it is delivered no more, and its event stays.",
+        discussion: """
+            It asks first; without a terminal it takes --yes.
+
+            EXAMPLE:
+              storectl outbox drop 12
+              storectl outbox drop 0123456789abcdef0123456789abcdef-7 --yes --json
+            """)
+
+    @Argument(
+        help: ArgumentHelp(
+            "The event's id, <32 hex digits>-<sequence>, or its position.", valueName: "event"))
+    var event: String
+
+    @Flag(help: "Do not ask.")
+    var yes = false
+
+    @OptionGroup var options: StoreOptions
+
+    func run() throws {
+        let delivery = try options.withRemotes { remotes in
+            let id = try remotes.intent(event)
+            if let first = try remotes.deliveries(of: id).first {
+                try Consent.require(
+                    yes,
+                    would: "give \(first.event.type) \(id) up, so that \(first.remote) never hears"
+                        + " of it",
+                    hint: "storectl explain \(id) tells how far it is")
+            }
+            return try remotes.drop(id)
+        }
+        try options.print(delivery.decision("dropped")) { text in
+            text.line("dropped \(delivery.event.id): \(delivery.remote) does not hear of it")
+        }
+    }
+}
+
+extension StoreRemotes {
+    /// The intent that a user names by its id or its position.
+    fileprivate func intent(_ text: String) throws -> EventID {
+        try EventArgument.find(text, in: eventLog).id
+    }
+}
+
+extension RemoteDelivery {
+    fileprivate func decision(_ state: String) -> JSON {
+        [
+            "event": .text(event.id.description), "remote": .text(remote), "state": .text(state),
+            "derived": .init(isDerived),
+        ]
+    }
+}
+
+/// A page of what waits: server by server, then remote by remote.
 private struct OutboxPage {
-    private struct Item {
-        let server: String
-        let event: EventEnvelope
-        let delivery: EventDelivery
+    private enum Item {
+        case server(EventEnvelope, EventDelivery)
+        case remote(RemoteDelivery)
+    }
+
+    /// The last item that was printed: `<event id>@<server or remote>`, with `+` behind the id of
+    /// what follows from a rule.
+    private struct Place {
+        let event: EventID
+        let isDerived: Bool
+        let target: String
+
+        init(_ item: Item) {
+            switch item {
+            case .server(let event, let delivery):
+                (self.event, isDerived, target) = (event.id, false, delivery.server)
+            case .remote(let delivery):
+                event = delivery.event.id
+                isDerived = delivery.isDerived
+                target = delivery.remote
+            }
+        }
+
+        init(cursor: String) throws {
+            let parts = cursor.split(separator: "@", maxSplits: 1)
+            isDerived = parts.first?.last == "+"
+            guard parts.count == 2, let event = EventID(isDerived ? parts[0].dropLast() : parts[0])
+            else {
+                throw CommandError(
+                    .usage, "--cursor: \"\(cursor.prefix(80))\" is not one that outbox printed",
+                    hint: "leave it out to begin at the beginning")
+            }
+            self.event = event
+            target = String(parts[1])
+        }
+
+        var isServer: Bool { target.contains("://") }
+        var text: String { "\(event)\(isDerived ? "+" : "")@\(target)" }
     }
 
     private var items: [Item] = []
     private var next: String?
 
-    /// - Parameter cursor: `<event id>@<server>`, the last one that was printed.
-    init(_ log: EventLog, limit: Int, cursor: String?) throws {
-        var after: (event: EventID, server: String)?
-        if let cursor {
-            let parts = cursor.split(separator: "@", maxSplits: 1)
-            guard parts.count == 2, let event = EventID(parts[0]) else {
-                throw CommandError(
-                    .usage, "--cursor: \"\(cursor.prefix(80))\" is not one that outbox printed",
-                    hint: "leave it out to begin at the beginning")
-            }
-            after = (event, String(parts[1]))
+    init(_ log: EventLog, _ remotes: StoreRemotes?, limit: Int, cursor: String?) throws {
+        let after = try cursor.map { try Place(cursor: $0) }
+        // One more than is asked for tells whether there is more.
+        if after?.isServer != false { try addServers(log, after, limit + 1) }
+        if let remotes, items.count <= limit {
+            try addRemotes(remotes, log, after?.isServer == false ? after : nil, limit + 1)
         }
+        guard items.count > limit else { return }
+        items = Array(items.prefix(limit))
+        next = items.last.map { Place($0).text }
+    }
+
+    private mutating func addServers(_ log: EventLog, _ after: Place?, _ limit: Int) throws {
         for status in try SyncStatus.all(in: log) {
-            if let after, status.server < after.server { continue }
-            let wanted = limit + 1 - items.count
-            guard wanted > 0 else { break }
+            if let after, status.server < after.target { continue }
+            let wanted = limit - items.count
+            guard wanted > 0 else { return }
             let events = try EventDelivery.undelivered(
                 to: status.server, in: log,
-                after: after?.server == status.server ? after?.event : nil, limit: wanted)
+                after: after?.target == status.server ? after?.event : nil, limit: wanted)
             for id in events {
                 guard let event = try log.event(id),
                     let delivery = try EventDelivery.all(of: id, in: log)
                         .first(where: { $0.server == status.server })
                 else { continue }
-                items.append(Item(server: status.server, event: event, delivery: delivery))
+                items.append(.server(event, delivery))
             }
         }
-        guard items.count > limit else { return }
-        items = Array(items.prefix(limit))
-        next = items.last.map { "\($0.event.id)@\($0.server)" }
+    }
+
+    /// The item behind which a page begins may have been delivered since: its place in the order is
+    /// that of its event, which stays.
+    private mutating func addRemotes(
+        _ remotes: StoreRemotes, _ log: EventLog, _ after: Place?, _ limit: Int
+    ) throws {
+        for remote in try remotes.all() {
+            if let after, remote.name < after.target { continue }
+            var place: Order?
+            if let after, after.target == remote.name, let event = try log.event(after.event) {
+                place = Order(event, after.isDerived)
+            }
+            let wanted = limit - items.count
+            guard wanted > 0 else { return }
+            var found: [(order: Order, delivery: RemoteDelivery)] = []
+            try remotes.outbox(of: remote) { delivery in
+                let order = Order(delivery.event, delivery.isDerived)
+                if let place, order <= place { return true }
+                found.append((order, delivery))
+                // A page of a long outbox needs not all of it in memory.
+                if found.count > 4 * wanted + OutboxPage.heldMax {
+                    found.sort { $0.order < $1.order }
+                    found.removeSubrange(wanted...)
+                }
+                return true
+            }
+            found.sort { $0.order < $1.order }
+            items += found.prefix(wanted).map { .remote($0.delivery) }
+        }
+    }
+
+    private static let heldMax = 1_000
+
+    private struct Order: Comparable {
+        let milliseconds: UInt64
+        let event: String
+        let isDerived: Bool
+
+        init(_ event: EventEnvelope, _ isDerived: Bool) {
+            milliseconds = event.stamp.milliseconds
+            self.event = event.id.description
+            self.isDerived = isDerived
+        }
+
+        static func < (left: Order, right: Order) -> Bool {
+            (left.milliseconds, left.event, left.isDerived ? 1 : 0)
+                < (right.milliseconds, right.event, right.isDerived ? 1 : 0)
+        }
     }
 
     var json: JSON {
+        ["items": .list(items.map(OutboxPage.json)), "next": .init(next)]
+    }
+
+    private static func json(_ item: Item) -> JSON {
+        switch item {
+        case .server(let event, let delivery):
+            return json(event, isDerived: false, EventDeliveryText(delivery).outboxJSON)
+        case .remote(let delivery):
+            return json(
+                delivery.event, isDerived: delivery.isDerived,
+                RemoteDeliveryText(delivery).outboxJSON)
+        }
+    }
+
+    private static func json(
+        _ event: EventEnvelope, isDerived: Bool, _ delivery: JSON
+    ) -> JSON {
         [
-            "items": .list(
-                items.map { item in
-                    JSON.object([
-                        ("event", .text(item.event.id.description)),
-                        ("type", .text(item.event.type.name)),
-                        ("at", .text(TimeArgument.text(item.event.stamp))),
-                        ("delivery", EventDeliveryText(item.delivery).json),
-                    ])
-                }),
-            "next": .init(next),
+            "event": .text(event.id.description), "type": .text(event.type.name),
+            "at": .text(TimeArgument.text(event.stamp)), "derived": .init(isDerived),
+            "delivery": delivery,
         ]
     }
 
     func write(_ text: inout TextReport) {
         var table = TextTable([.text("event"), .text("type"), .text("to"), .text("state")])
         for item in items {
-            table.add([
-                item.event.id.description, item.event.type.name, item.server,
-                EventDeliveryText(item.delivery).line,
-            ])
+            switch item {
+            case .server(let event, let delivery):
+                table.add([
+                    event.id.description, event.type.name, delivery.server,
+                    EventDeliveryText(delivery).line,
+                ])
+            case .remote(let delivery):
+                table.add([
+                    delivery.event.id.description, delivery.event.type.name, delivery.remote,
+                    RemoteDeliveryText(delivery).line,
+                ])
+            }
         }
         text.table(table)
         if let next { text.remark("there is more: --cursor '\(next)'") }
+    }
+}
+
+extension EventDeliveryText {
+    fileprivate var outboxJSON: JSON {
+        [
+            "server": .text(delivery.server), "remote": .null, "state": .text(state),
+            "code": .init(code?.rawValue), "reason": .init(reason?.rawValue), "message": .null,
+            "until": .init(until),
+            "serverPosition": receipt.map { .init($0.serverPosition) } ?? .null,
+            "receivedAt": .init(receipt.map { TimeArgument.text($0.receivedAt) }),
+        ]
+    }
+}
+
+extension RemoteDeliveryText {
+    fileprivate var outboxJSON: JSON {
+        [
+            "server": .null, "remote": .text(delivery.remote), "state": .text(state),
+            "code": .init(code?.rawValue), "reason": .init(reason?.rawValue),
+            "message": .init(message), "until": .init(until), "serverPosition": .null,
+            "receivedAt": .null,
+        ]
     }
 }

@@ -12,7 +12,7 @@ struct ReplayCommand: ParsableCommand {
             builds what the log held up to a position, or what had happened by a time, reports it and \
             throws it away; receipts count as they are known today in both cases.
 
-            Projections: \(VideoProjections.standard.all.map(\.name).joined(separator: ", ")).
+            Projections: \(ShippedProjections.names.joined(separator: ", ")).
 
             EXAMPLE:
               storectl replay
@@ -22,7 +22,7 @@ struct ReplayCommand: ParsableCommand {
 
     @Argument(
         help: "Which projections; all where none is named.",
-        completion: .list(VideoProjections.standard.all.map(\.name)))
+        completion: .list(ShippedProjections.names))
     var projection: [String] = []
 
     @Flag(help: "Compare a fresh build with the live tables and keep those.")

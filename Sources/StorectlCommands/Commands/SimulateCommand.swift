@@ -92,7 +92,7 @@ private enum SimulatedSystem: String, CaseIterable {
     }
 
     func line(_ url: String, _ seed: UInt64) -> String {
-        let token = token.map { ", OAuth token \($0)" } ?? ""
+        let token = token.map { ", OAuth token \($0), secret \(tokenSecret ?? "")" } ?? ""
         return "\(rawValue) at \(url): user \(SimulatorAccount.user), password "
             + "\"\(SimulatorAccount.password)\"\(token); seed \(seed)"
     }

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Foundation
 internal import Tapedeck
+internal import TapedeckConnectors
 
 /// `storectl status`.
 struct StatusCommand: ParsableCommand {
@@ -36,6 +37,7 @@ private struct StatusReport {
     let files: StoreFiles
     let projections: [ProjectionStatus]
     let servers: [SyncStatus]
+    let remotes: [RemoteStatusText]
 
     init(_ store: TapedeckStore, _ directory: String) throws {
         self.directory = directory
@@ -49,6 +51,8 @@ private struct StatusReport {
         first = try log.events(after: .start, limit: 1).first
         last = head > .start ? try log.event(at: head) : nil
         unindexed = try log.unindexedCount()
+        let remotes = StoreRemotes(store)
+        self.remotes = try remotes.all().map { RemoteStatusText(try remotes.status($0)) }
         projections = try store.projections.status()
         servers = try SyncStatus.all(in: log)
         files = try StoreFiles(directory)
@@ -70,6 +74,7 @@ private struct StatusReport {
                     }),
                 "projections": .list(try projections.map { try JSON(encoding: $0) }),
                 "sync": .list(servers.map(StatusReport.json)),
+                "remotes": .list(remotes.map(\.json)),
             ]
         }
     }
@@ -122,8 +127,10 @@ private struct StatusReport {
         }
         text.line()
         text.table(table)
-        guard !servers.isEmpty else { return }
+        guard !servers.isEmpty || !remotes.isEmpty else { return }
         text.line()
-        text.fields(servers.map { ($0.server, StatusReport.line($0)) })
+        text.fields(
+            servers.map { ($0.server, StatusReport.line($0)) }
+                + remotes.map { ($0.status.remote.name, $0.line) })
     }
 }

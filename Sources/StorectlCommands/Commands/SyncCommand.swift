@@ -6,30 +6,33 @@ internal import Tapedeck
 struct SyncCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sync",
-        abstract: "Reconcile a store with a server.",
+        abstract: "Reconcile a store with a server or a remote.",
         discussion: """
-            Pushes what the server lacks and pulls what this store lacks; both may go on being used \
-            meanwhile. It can be cut off at any point and done again. --watch stays connected and \
-            follows changes on both sides until it is interrupted.
+            A target with :// is a server: pushes what it lacks and pulls what this store lacks. \
+            Another one is the name of a remote (storectl remote): reads what it has and delivers \
+            what is wanted of it. It can be cut off at any point and done again. --watch stays \
+            connected and follows changes on both sides until it is interrupted.
 
             EXAMPLE:
               storectl sync http://127.0.0.1:8737 --token-file token
               storectl sync http://127.0.0.1:8737 --token-file token --watch
               storectl sync http://127.0.0.1:8737 --token-file token --dry-run --json
+              storectl sync home
+              storectl sync home --dry-run
             """)
 
-    @Argument(help: "The server's address.")
+    @Argument(help: "The server's address, or the name of a remote.")
     var target: String
 
     @Flag(help: "Stay connected and receive changes as they happen.")
     var watch = false
 
-    @Flag(help: "Ask the server and say what there is to do, without doing it.")
+    @Flag(help: "Say what there is to do, without doing it; a remote is not even asked.")
     var dryRun = false
 
     @Option(
         help: ArgumentHelp(
-            "The file that holds the token; else TAPEDECK_TOKEN_FILE names it.",
+            "The file that holds a server's token; else TAPEDECK_TOKEN_FILE names it.",
             valueName: "path"), completion: .file())
     var tokenFile: String?
 
@@ -40,25 +43,17 @@ struct SyncCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        guard target.contains("://") else {
-            throw CommandError(
-                .notFound, "there is no remote \"\(target.prefix(80))\"",
-                hint: "give a server's address, such as http://127.0.0.1:8737")
-        }
+        guard target.contains("://") else { return try await syncRemote() }
         let log = try EventLog(opening: try options.directory())
         defer { log.close() }
-        guard try !DemoStore.isMarked(log) else {
-            throw CommandError(
-                .usage, "a store with sample activity never syncs",
-                hint: "storectl init without --demo makes one that does")
-        }
+        try DemoStore.refuse(log)
         let engine = try SyncEngine(
             log, server: target, token: try token(),
             options: SyncEngine.Options(
                 isLive: watch, failuresMax: watch ? 0 : 3,
                 // Somebody is looking: a server that is back is noticed soon.
                 backoffMax: watch ? 4_000 : 30_000))
-        if dryRun { return try report(try await engine.preview(), isPreview: true) }
+        if dryRun { return try report(SyncOutcome(try await engine.preview()), isPreview: true) }
         let interruption = Interruption.stopping(engine)
         defer { interruption.cancel() }
         let printer = SyncPrinter(isLive: watch, isJSON: options.json)
@@ -69,7 +64,7 @@ struct SyncCommand: AsyncParsableCommand {
                 message: "pushed \(Figures.count(done.pushed, "event")),"
                     + " pulled \(Figures.count(done.pulled, "event")), and then it was to end")
         }
-        try report(done, isPreview: false)
+        try report(SyncOutcome(done), isPreview: false)
     }
 
     private func token() throws -> String {
@@ -84,11 +79,11 @@ struct SyncCommand: AsyncParsableCommand {
         return try TokenFile.read(named)
     }
 
-    private func report(_ done: SyncReport, isPreview: Bool) throws {
-        let error = done.failure.map { CommandError($0) }
-        try options.print(done.json(error: error)) { done.write(&$0, isPreview: isPreview) }
-        if let error { throw ReportedFailure(error.code.exit, error) }
-        if !done.refused.isEmpty || done.waitingCount > 0 { throw ReportedFailure(.someRefused) }
+    /// Prints what came of it and ends the command with its code.
+    func report(_ done: SyncOutcome, isPreview: Bool) throws {
+        try options.print(done.json) { done.write(&$0, isPreview: isPreview) }
+        if let error = done.error { throw ReportedFailure(error.code.exit, error) }
+        if !done.isComplete { throw ReportedFailure(.someRefused) }
     }
 }
 
@@ -101,51 +96,6 @@ extension Interruption {
                 try? await Task.sleep(for: .milliseconds(50))
             }
             engine.stop()
-        }
-    }
-}
-
-extension SyncReport {
-    fileprivate func json(error: CommandError?) -> JSON {
-        var document: JSON = [
-            "pushed": .init(pushed), "pulled": .init(pulled),
-            "refused": .list(
-                refused.map {
-                    ["event": .text($0.event.description), "code": .text($0.code.rawValue)]
-                }),
-            "waiting": .list(
-                waiting.map {
-                    [
-                        "event": .text($0.event.description), "reason": .text($0.reason.rawValue),
-                        "until": .init($0.until.map { TimeArgument.text(Int64($0)) }),
-                    ]
-                }),
-            "waitingCount": .init(waitingCount), "renewedOrigins": .init(renewedOrigins),
-            "healed": .init(healed),
-        ]
-        if let error { document = document.adding("error", error.json) }
-        return document
-    }
-
-    fileprivate func write(_ text: inout TextReport, isPreview: Bool) {
-        let verb = isPreview ? "would have " : ""
-        text.line(
-            "\(verb)pushed \(Figures.count(pushed, "event")),"
-                + " pulled \(Figures.count(pulled, "event"))")
-        if renewedOrigins > 0 {
-            text.line("this store had been put back to an earlier state: it writes as a new origin")
-        }
-        if healed > 0 {
-            text.line(
-                "two histories of one origin met:"
-                    + " \(Figures.count(healed, "event")) written anew")
-        }
-        for refusal in refused {
-            text.line("refused \(refusal.event): \(refusal.code)")
-        }
-        if waitingCount > 0 {
-            let reasons = Set(waiting.map(\.reason.rawValue)).sorted().joined(separator: ", ")
-            text.line("\(Figures.count(waitingCount, "event")) waiting: \(reasons)")
         }
     }
 }

@@ -13,6 +13,15 @@ enum DemoStore {
         try !log.events(after: .start, limit: 1, tag: Tag(tagText)).isEmpty
     }
 
+    /// Refuses a log with samples.
+    static func refuse(_ log: EventLog) throws {
+        guard try !isMarked(log) else {
+            throw CommandError(
+                .usage, "a store with sample activity never syncs",
+                hint: "storectl init without --demo makes one that does")
+        }
+    }
+
     /// Records the samples and says how many there are.
     static func fill(_ log: EventLog) throws -> Int {
         let mark = try Tag(tagText)

@@ -10,8 +10,13 @@ struct EventReport {
     /// The payload as JSON; nil where this program does not know the type, or cannot read it.
     var payload: String? {
         guard event.encoding == .plain else { return nil }
-        return try? EventCatalogue.video.json(
-            type: event.type, version: event.schemaVersion, payload: event.payload)
+        do {
+            return try RemoteEvents.json(type: event.type, payload: event.payload)
+                ?? EventCatalogue.video.json(
+                    type: event.type, version: event.schemaVersion, payload: event.payload)
+        } catch {
+            return nil
+        }
     }
 
     /// As `storectl log` prints it.

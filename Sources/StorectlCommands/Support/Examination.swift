@@ -45,7 +45,7 @@ struct Examination {
     func findings() throws -> [Finding] {
         let files = try StoreFiles(directory)
         return try frozenKeys() + projections() + index() + types() + clock()
-            + (try viewsFiles(files)) + readers() + diskSpace(files) + permissions(files)
+            + (try viewsFiles(files)) + readers() + diskSpace(files) + (try permissions(files))
     }
 
     private func frozenKeys() throws -> [Finding] {
@@ -97,7 +97,7 @@ struct Examination {
     }
 
     private func types() throws -> [Finding] {
-        let known = Set(EventCatalogue.video.typeNames)
+        let known = Set(EventCatalogue.video.typeNames + RemoteEvents.types.map(\.name))
         let unknown = try store.log.dictionaries().types.map(\.name).filter { !known.contains($0) }
         guard !unknown.isEmpty else { return [.ok("event types", "all are known")] }
         return [
@@ -195,7 +195,7 @@ struct Examination {
         ]
     }
 
-    private func permissions(_ files: StoreFiles) -> [Finding] {
+    private func permissions(_ files: StoreFiles) throws -> [Finding] {
         var findings: [Finding] = []
         if access(directory, R_OK | W_OK | X_OK) != 0 {
             findings.append(
@@ -215,6 +215,15 @@ struct Examination {
                 .warning(
                     "permissions", "others than the owner may read \(file.name)",
                     "chmod 600 \(directory)/\(file.name)"))
+        }
+        // Whoever reads a login can act as the user at the remote.
+        let logins = files.files.contains { $0.name == "logins" } ? directory + "/logins" : nil
+        for file in try logins.map({ try StoreFiles($0).files }) ?? [] where file.mode & 0o077 != 0
+        {
+            findings.append(
+                .problem(
+                    "permissions", "others than the owner may read logins/\(file.name)",
+                    "chmod 600 \(directory)/logins/\(file.name), and log in anew"))
         }
         for file in files.files where file.owner != UInt32(facts.st_uid) {
             findings.append(

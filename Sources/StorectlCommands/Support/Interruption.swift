@@ -42,6 +42,11 @@ enum Interruption {
         }
     }
 
+    /// From now on a signal ends the program again.
+    static func forget() {
+        for number in [SIGINT, SIGTERM, SIGHUP] { Foundation.signal(number, SIG_DFL) }
+    }
+
     /// Whether one came.
     static var isRequested: Bool { number != 0 }
 

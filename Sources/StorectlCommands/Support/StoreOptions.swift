@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Foundation
 internal import Tapedeck
+internal import TapedeckConnectors
 
 /// What every command that works on a store takes.
 struct StoreOptions: ParsableArguments {
@@ -41,12 +42,35 @@ struct StoreOptions: ParsableArguments {
     func withStore<R>(
         _ projections: VideoProjections = .standard, _ body: (TapedeckStore) throws -> R
     ) throws -> R {
-        let directory = try directory()
-        CrashGuard.install(directory, isJSON: json, hint: StoreOptions.crashHint)
-        let store = try TapedeckStore.open(
-            directory, creating: false, projections: projections.all)
+        let store = try openStore(projections)
         defer { store.close() }
         return try body(store)
+    }
+
+    /// Opens the store with its projections; whoever asks closes it.
+    func openStore(_ projections: VideoProjections = .standard) throws -> TapedeckStore {
+        let directory = try directory()
+        CrashGuard.install(directory, isJSON: json, hint: StoreOptions.crashHint)
+        return try TapedeckStore.open(
+            directory, creating: false, projections: ShippedProjections.all(projections))
+    }
+
+    /// Opens the store and its remotes, and closes them behind `body`.
+    func withRemotes<R>(_ body: (StoreRemotes) throws -> R) throws -> R {
+        try withStore { try body(StoreRemotes($0)) }
+    }
+
+    /// Opens the log and, if there ever was a remote, what is known of remotes.
+    ///
+    /// Without one, nothing is asked of projections: a medium may be read-only.
+    func withLogAndRemotes<R>(_ body: (EventLog, StoreRemotes?) throws -> R) throws -> R {
+        try withLog(isReading: true) { log in
+            guard try !log.events(after: .start, limit: 1, type: RemoteAdded.eventType).isEmpty
+            else { return try body(log, nil) }
+            let runner = ProjectionRunner(log, projections: ShippedProjections.all())
+            defer { runner.close() }
+            return try body(log, StoreRemotes(log, runner))
+        }
     }
 
     /// Opens the log alone, and closes it behind `body`.
@@ -98,4 +122,9 @@ extension StoreOptions {
             }
         }
     }
+}
+
+extension StoreRemotes {
+    /// The remotes of an open store.
+    init(_ store: TapedeckStore) { self.init(store.log, store.projections) }
 }

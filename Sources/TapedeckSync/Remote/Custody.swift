@@ -46,9 +46,10 @@ struct Custody {
     ///   - claims: what it said of the claims that it has seen.
     ///   - hasOpenClaim: whether this device has made one that no server has seen.
     ///   - hasServer: whether the store syncs with a server.
+    ///   - now: the server's time; nil where it is not known, which takes a sync.
     static func of(
         origin: OriginID, device: OriginID, age: UInt64?, intent: Sequenced?, claims: [Sequenced],
-        hasOpenClaim: Bool, hasServer: Bool, now: UInt64
+        hasOpenClaim: Bool, hasServer: Bool, now: UInt64?
     ) -> Answer {
         guard let intent else {
             if origin == device { return .own }
@@ -64,6 +65,7 @@ struct Custody {
             holder = claim
             since = claim.receivedAt
         }
+        guard let now else { return .unclaimed }
         if now < since + lease {
             if let holder, holder.origin == device { return .taken }
             return .leased(until: since + lease + margin)

@@ -1,7 +1,9 @@
 internal import Foundation
 internal import TapedeckModel
 
-/// What the user proves who they are with. It is never in the log, in an error or in argv.
+/// What the user proves who they are with.
+///
+/// It is never in the log, in an error or in argv.
 package struct RemoteSecrets: Codable, Hashable, Sendable {
     /// A user name or an e-mail address.
     package var user: String

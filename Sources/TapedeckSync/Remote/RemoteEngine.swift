@@ -18,13 +18,16 @@ package final class RemoteEngine: Sendable {
 
     /// Makes an engine of a session.
     ///
+    /// - Parameter transport: made when nobody else is in the way; `run` closes it.
+    ///
     /// Throws `SyncError`: `.busy` where another one speaks with the remote for this store.
     package init(
-        _ session: RemoteSession, _ transport: any RemoteTransport, store: String
+        _ session: RemoteSession,
+        _ transport: @autoclosure () throws(SyncError) -> any RemoteTransport, store: String
     ) throws(SyncError) {
         lock = try RemoteLock(store: store, session.remote.name)
         box = RemoteSessionBox(session)
-        self.transport = transport
+        self.transport = try transport()
         (signals, signal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
@@ -60,7 +63,12 @@ package final class RemoteEngine: Sendable {
     ) async throws -> RemoteReport {
         var step = try await box.perform { try $0.begin() }
         while true {
-            if let progress { progress(try await box.read { $0.report }) }
+            if let progress {
+                var report = try await box.read { $0.report }
+                if case .idle = step { report.isSettled = true }
+                if case .wait(let wait) = step { report.wait = wait }
+                progress(report)
+            }
             if case .end = step {
             } else if state.withLock(\.isStopped) || Task.isCancelled {
                 step = try await box.perform { try $0.stop() }
@@ -189,18 +197,4 @@ private final class RemoteLock: Sendable {
     }
 
     deinit { _ = close(file) }
-}
-
-extension RemoteSession {
-    /// This boot of the machine and its continuous milliseconds, sleep included.
-    package static func systemBoot() -> (name: String, milliseconds: UInt64) {
-        var time = timespec()
-        #if os(Linux)
-            clock_gettime(CLOCK_BOOTTIME, &time)
-        #else
-            clock_gettime(CLOCK_MONOTONIC, &time)
-        #endif
-        let milliseconds = UInt64(time.tv_sec) * 1_000 + UInt64(time.tv_nsec) / 1_000_000
-        return (StoreDirectory.bootID, milliseconds)
-    }
 }

@@ -50,6 +50,12 @@ extension IntentClaimed: RemoteEvent {
 
 /// The events of this room by their names, for those that print a log.
 public enum RemoteEvents {
+    /// Every type of this room.
+    public static let types: [EventType] = [
+        RemoteAdded.eventType, RemoteRemoved.eventType, OutcomeRecorded.eventType,
+        IntentClaimed.eventType,
+    ]
+
     /// A payload as JSON by protobuf's mapping; nil for a type of another room.
     ///
     /// Throws `ModelError` with `.invalidPayload`.

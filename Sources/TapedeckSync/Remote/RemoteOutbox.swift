@@ -191,12 +191,12 @@ extension RemoteSession {
                 report.refused.append((event, code, message))
                 return true
             case .unknown(let message):
-                report.wait(event, .unknownOutcome, message, until: nil)
+                report.addWaiting(event, .unknownOutcome, message, until: nil)
             case .waiting(let reason, let message, let until):
-                report.wait(event, reason, message, until: until)
-            case .sent: report.wait(event, .unconfirmed, "its answer never came", until: nil)
+                report.addWaiting(event, reason, message, until: until)
+            case .sent: report.addWaiting(event, .unconfirmed, "its answer never came", until: nil)
             case .queued:
-                report.wait(
+                report.addWaiting(
                     event, report.failure?.code ?? .leased, report.failure?.message ?? "",
                     until: nil)
             }
@@ -207,7 +207,8 @@ extension RemoteSession {
 }
 
 extension RemoteReport {
-    fileprivate mutating func wait(
+    /// Counts an intent that has not been delivered, and lists the first of them.
+    package mutating func addWaiting(
         _ event: EventID, _ reason: ErrorCode, _ message: String, until: UInt64?
     ) {
         waitingCount += 1

@@ -16,6 +16,12 @@ public struct RemoteReport: Sendable {
     public var waitingCount = 0
     /// Why the sync ended early.
     public var failure: SyncError?
+    /// While it runs: whether nothing can be done just now, until somebody changes something.
+    public var isSettled = false
+    /// While it runs: why it waits, and until when.
+    package var wait: SyncWait?
+
+    package init() {}
 
     /// The most that `waiting` lists.
     public static let waitingCountMax = 100

@@ -165,7 +165,7 @@ extension RemoteSession {
         let custody = try custody(of: item)
         if delivery.safety == .natural {
             if case .leased(let until) = custody {
-                block(intent, until: until)
+                block(intent, until: try localTime(ofServer: until))
                 return nil
             }
             // Twice is once: no claim is needed. A remote that says yes and does nothing is asked again in
@@ -178,7 +178,7 @@ extension RemoteSession {
         }
         switch custody {
         case .leased(let until):
-            block(intent, until: until)
+            block(intent, until: try localTime(ofServer: until))
             return nil
         case .unclaimed:
             block(intent)

@@ -63,6 +63,7 @@ package struct RemoteSession {
     let options: Options
     let logins: LoginFiles
     private let leases: LeaseClock
+    private let clock: SteadyClock
     var login: RemoteLogin
     var row: RemoteRow
     var pending = Pending.nothing
@@ -95,13 +96,13 @@ package struct RemoteSession {
     /// - Parameters:
     ///   - runner: serves the outboxes and what the connector looks things up in.
     ///   - outboxes: those of the connector's kinds.
-    ///   - boot: names this boot of the machine and its continuous milliseconds.
+    ///   - clock: by which leases are measured.
     ///
     /// Throws `SyncError` with `.unauthorized` where nobody has logged in.
     package init(
         _ log: EventLog, _ remote: Remote, _ connector: any Connector, _ runner: ProjectionRunner,
         outboxes: [Outbox], logins: LoginFiles, options: Options = Options(),
-        boot: @escaping @Sendable () -> (name: String, milliseconds: UInt64),
+        clock: SteadyClock = .system,
         random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
     ) throws {
         self.log = log
@@ -118,7 +119,8 @@ package struct RemoteSession {
                 hint: "storectl login \(remote.name)")
         }
         self.login = login
-        leases = try LeaseClock(log, boot: boot)
+        self.clock = clock
+        leases = try LeaseClock(log, clock)
         row = try RemoteRow.named(remote.name, in: log)
         backoff = Backoff(longest: options.backoffMax)
     }
@@ -307,12 +309,13 @@ package struct RemoteSession {
             return try end(failure)
         }
         row.failures += 1
-        let wait = backoff.fail(retryAfter: failure.retryAfter, &random)
-        row.wait = SyncWait(
-            reason: failure.code, message: failure.message, until: now + wait)
+        let pause = backoff.fail(retryAfter: failure.retryAfter, &random)
+        let wait = SyncWait(
+            reason: failure.code, message: failure.message, until: now + pause)
+        row.wait = wait
         try log.setSyncRows([row.row])
         if options.failuresMax > 0, row.failures >= options.failuresMax { return try end(failure) }
-        return .wait(row.wait!)
+        return .wait(wait)
     }
 
     /// An answer came: whatever was in the way is gone.
@@ -371,6 +374,12 @@ package struct RemoteSession {
         return wait
     }
 
+    /// When, by the day's clock here, the server's shows a time.
+    func localTime(ofServer milliseconds: UInt64) throws -> UInt64 {
+        guard let server = try ServerClock.now(clock, in: log) else { return now }
+        return milliseconds > server ? now + (milliseconds - server) : now
+    }
+
     /// Who may deliver an intent.
     func custody(of item: OutboxItem) throws -> Custody.Answer {
         func sequenced(_ event: EventID) throws -> Custody.Sequenced? {
@@ -387,7 +396,8 @@ package struct RemoteSession {
             age: leases.age(of: item.milliseconds, now: now),
             intent: try sequenced(item.event), claims: claims.compactMap(\.1),
             hasOpenClaim: claims.contains { $0.0.origin == log.origin && $0.1 == nil },
-            hasServer: try !Upstream.all(in: log).isEmpty, now: now)
+            hasServer: try !Upstream.all(in: log).isEmpty,
+            now: try ServerClock.now(clock, in: log))
     }
 }
 
@@ -400,14 +410,12 @@ private struct LeaseClock {
     private static let driftMax: UInt64 = 2_000
     private static let name = "lease"
 
-    private let boot: @Sendable () -> (name: String, milliseconds: UInt64)
+    private let clock: SteadyClock
     private let trusted: (boot: String, offset: UInt64, since: UInt64)?
 
     @available(*, noasync)
-    init(
-        _ log: EventLog, boot: @escaping @Sendable () -> (name: String, milliseconds: UInt64)
-    ) throws(LogError) {
-        self.boot = boot
+    init(_ log: EventLog, _ clock: SteadyClock) throws(LogError) {
+        self.clock = clock
         trusted = try log.syncRow(LeaseClock.name).flatMap { value in
             value.withUnsafeBytes { bytes in
                 var reader = ByteReader(bytes)
@@ -424,11 +432,11 @@ private struct LeaseClock {
     /// Keeps how the clocks stand, unless they have gone on evenly since.
     func remember(_ log: EventLog) throws(LogError) {
         let now = log.now()
-        let current = boot()
+        let current = clock.read()
         let offset = now &- current.milliseconds
-        if let trusted, isEven(trusted.offset, offset), trusted.boot == current.name { return }
+        if let trusted, isEven(trusted.offset, offset), trusted.boot == current.boot { return }
         var bytes: [UInt8] = []
-        bytes.appendPrefixed(current.name)
+        bytes.appendPrefixed(current.boot)
         bytes.appendLittleEndian(offset)
         bytes.appendLittleEndian(now)
         try log.setSyncRows([SyncRow(LeaseClock.name, bytes)])
@@ -440,8 +448,8 @@ private struct LeaseClock {
     }
 
     func age(of milliseconds: UInt64, now: UInt64) -> UInt64? {
-        let current = boot()
-        guard let trusted, trusted.boot == current.name,
+        let current = clock.read()
+        guard let trusted, trusted.boot == current.boot,
             isEven(trusted.offset, now &- current.milliseconds), trusted.since <= milliseconds,
             milliseconds <= now
         else { return nil }

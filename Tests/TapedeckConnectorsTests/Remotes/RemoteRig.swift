@@ -136,7 +136,7 @@ final class RemoteDevice {
             store.log, remote, connector, store.projections, outboxes: Connectors.outboxes,
             logins: LoginFiles(store: place.directory),
             options: RemoteSession.Options(failuresMax: 30, backoffMax: 4_000),
-            boot: { (boot, clock.milliseconds) }, random: random)
+            clock: SteadyClock { (boot, clock.milliseconds) }, random: random)
         var step = try session.begin()
         var sent = 0
         while true {

@@ -42,12 +42,10 @@ final class BoardClient {
         if try logins.read("board") == nil {
             try logins.write(RemoteLogin(secrets: RemoteSecrets()), for: "board")
         }
-        let clock = world.clock
-        let name = device.name
         session = try RemoteSession(
             log, remote, BoardConnector(), runner, outboxes: BoardConnector.outboxes,
             logins: logins, options: .init(failuresMax: 5, backoffMax: 4_000),
-            boot: { (name, clock.steady) }, random: world.random)
+            clock: device.steadyClock, random: world.random)
         try step { try $0.begin() }
     }
 

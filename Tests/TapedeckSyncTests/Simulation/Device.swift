@@ -50,6 +50,12 @@ final class Device: @unchecked Sendable {
         return time
     }
 
+    /// Goes on evenly whatever happens to the day's clock.
+    var steadyClock: SteadyClock {
+        let (clock, name) = (world.clock, name)
+        return SteadyClock { (name, clock.steady) }
+    }
+
     func hasSeen(head: UInt64) -> Bool { session?.upstream.cursor?.position ?? 0 == head }
 
     // MARK: - Life
@@ -68,7 +74,7 @@ final class Device: @unchecked Sendable {
         session = try SyncSession(
             opened, upstream: "server",
             options: .init(isLive: true, failuresMax: 0, backoffMax: 10_000),
-            random: world.random)
+            clock: steadyClock, random: world.random)
         try step { try $0.begin() }
         if world.options.hasBoard { board.plan() }
     }

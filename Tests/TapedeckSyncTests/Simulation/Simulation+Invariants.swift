@@ -76,8 +76,8 @@ extension Simulation {
 
     /// Invariant 1, of what is folded; and what was folded live is what a rebuild gives.
     private func checkProjections() throws {
-        guard options.folds else { return }
-        var digests: Set<String> = []
+        guard options.folds || options.hasBoard else { return }
+        var digests: [String: Set<String>] = [:]
         for device in devices {
             guard let projections = device.projections else { continue }
             try projections.read(nil) { _ in }
@@ -85,9 +85,13 @@ extension Simulation {
             if let difference = differences.first {
                 violate(1, "\(device.name): live and rebuilt differ: \(difference)")
             }
-            digests.formUnion(report.projections.map(\.digest))
+            for built in report.projections {
+                digests[built.name, default: []].insert(built.digest)
+            }
         }
-        if digests.count > 1 { violate(1, "projections differ: \(digests.sorted())") }
+        if let name = digests.filter({ $0.value.count > 1 }).keys.min() {
+            violate(1, "\(name) differs")
+        }
     }
 
     /// Invariant 1.

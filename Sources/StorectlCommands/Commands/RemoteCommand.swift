@@ -1,0 +1,148 @@
+internal import ArgumentParser
+internal import Tapedeck
+internal import TapedeckConnectors
+
+/// `storectl remote`.
+struct RemoteCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "remote",
+        abstract: "Connect a store with remote systems, by name.",
+        discussion: """
+            Which remotes there are stands in the log and is the same on all devices that sync with \
+            each other; each of them logs in for itself. Systems: \
+            \(Connectors.systems.joined(separator: ", ")).
+
+            EXAMPLE:
+              storectl remote add home shelby https://api.example.org
+              storectl login home --token-file token
+              storectl sync home
+            """,
+        subcommands: [
+            RemoteAddCommand.self, RemoteListCommand.self, RemoteRemoveCommand.self,
+        ])
+}
+
+/// `storectl remote add`.
+struct RemoteAddCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "add",
+        abstract: "Connect the store with an account of a remote system.",
+        discussion: """
+            A store holds one account of a system. The same name again changes the address, and asks \
+            for a new login there. Nothing is sent yet.
+
+            EXAMPLE:
+              storectl remote add home shelby https://api.example.org
+              storectl remote add home shelby http://127.0.0.1:8080 --json
+            """)
+
+    @Argument(
+        help: ArgumentHelp(
+            "What you call it: lower-case letters, digits and hyphens.", valueName: "name"))
+    var name: String
+
+    @Argument(
+        help: ArgumentHelp(
+            "Which system: \(Connectors.systems.joined(separator: ", ")).", valueName: "system"),
+        completion: .list(Connectors.systems))
+    var system: String
+
+    @Argument(help: ArgumentHelp("Its address, without a user name.", valueName: "url"))
+    var url: String
+
+    @OptionGroup var options: StoreOptions
+
+    func run() throws {
+        let remote = try options.withRemotes { try $0.add(name, system: system, url: url) }
+        let document: JSON = [
+            "name": .text(remote.name), "system": .text(remote.system), "url": .text(remote.url),
+        ]
+        try options.print(document) { text in
+            text.line("added \(remote.name): \(remote.system) at \(remote.url)")
+            text.remark("storectl login \(remote.name) comes next")
+        }
+    }
+}
+
+/// `storectl remote list`.
+struct RemoteListCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "Print the remotes of a store and how it stands with them.",
+        discussion: """
+            It is told from the store alone, without the network.
+
+            EXAMPLE:
+              storectl remote list
+              storectl remote list --json
+            """)
+
+    @OptionGroup var options: StoreOptions
+
+    func run() throws {
+        let statuses = try options.withRemotes { remotes in
+            try remotes.all().map { RemoteStatusText(try remotes.status($0)) }
+        }
+        try options.print(["remotes": .list(statuses.map(\.json))]) { text in
+            var table = TextTable([
+                .text("name"), .text("system"), .text("address"), .text("state"),
+            ])
+            for text in statuses {
+                let remote = text.status.remote
+                table.add([remote.name, remote.system, remote.url, text.line])
+            }
+            text.table(table)
+        }
+    }
+}
+
+/// `storectl remote remove`.
+struct RemoteRemoveCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "remove",
+        abstract: "End a connection, on all devices; what was recorded stays.",
+        discussion: """
+            The login of this device is deleted. What is not delivered yet goes to nobody unless the \
+            remote is added again. It asks first; without a terminal it takes --yes.
+
+            EXAMPLE:
+              storectl remote remove home
+              storectl remote remove home --yes --json
+            """)
+
+    @Argument(
+        help: ArgumentHelp("The remote's name.", valueName: "name"), completion: .default)
+    var name: String
+
+    @Flag(help: "Do not ask.")
+    var yes = false
+
+    @OptionGroup var options: StoreOptions
+
+    func run() throws {
+        let undelivered = try options.withRemotes { remotes in
+            let status = try remotes.status(try remotes.named(name))
+            let left = status.undelivered
+            try Consent.require(
+                yes,
+                would: "end the connection with \(name) on all devices"
+                    + (left > 0 ? " and leave \(Figures.count(left, "intent")) undelivered" : ""),
+                hint: left > 0
+                    ? "storectl sync \(name) delivers what it can"
+                    : "storectl remote list shows what there is")
+            try remotes.remove(name)
+            return left
+        }
+        let document: JSON = [
+            "name": .text(name), "removed": .init(true), "undelivered": .init(undelivered),
+        ]
+        try options.print(document) { text in
+            text.line("removed \(name)")
+            if undelivered > 0 {
+                text.line(
+                    "\(Figures.count(undelivered, "intent")) not delivered, unless it is added again"
+                )
+            }
+        }
+    }
+}

@@ -1,0 +1,148 @@
+internal import Foundation
+internal import Synchronization
+internal import Tapedeck
+internal import TapedeckConnectors
+
+extension SyncCommand {
+    /// Syncs with the remote that `target` names.
+    func syncRemote() async throws {
+        guard tokenFile == nil else {
+            throw CommandError(
+                .usage, "--token-file is for a server, and \(target.prefix(80)) is a remote",
+                hint: "storectl login \(target.prefix(80)) takes what a remote wants")
+        }
+        let store = try options.openStore()
+        defer { store.close() }
+        let remotes = StoreRemotes(store)
+        if let preview = try prepare(store, remotes) {
+            return try report(SyncOutcome(preview), isPreview: true)
+        }
+        let printer = RemotePrinter(remotes, target, isLive: watch, isJSON: options.json)
+        let (name, isLive) = (target, watch)
+        let syncing = Task {
+            try await remotes.sync(name, isLive: isLive) { printer.update($0) }
+        }
+        let interruption = Interruption.cancelling(syncing)
+        defer { interruption.cancel() }
+        let done = try await syncing.value
+        printer.finish()
+        if !watch, Interruption.isRequested {
+            throw Interrupted(
+                message: "pushed \(Figures.count(done.pushed, "intent")),"
+                    + " pulled \(Figures.count(done.pulled, "fact")), and then it was to end")
+        }
+        try report(SyncOutcome(done), isPreview: false)
+    }
+
+    /// Checks what can be checked without the network; with `--dry-run`, says what there is to do.
+    private func prepare(
+        _ store: TapedeckStore, _ remotes: StoreRemotes
+    ) throws -> RemoteReport? {
+        let remote = try remotes.named(target)
+        try DemoStore.refuse(store.log)
+        guard dryRun else { return nil }
+        var report = RemoteReport()
+        try remotes.outbox(of: remote) { delivery in
+            report.preview(delivery)
+            return true
+        }
+        return report
+    }
+}
+
+extension RemoteReport {
+    /// Counts what a sync would send, and lists what it would not.
+    fileprivate mutating func preview(_ delivery: RemoteDelivery) {
+        let event = delivery.event.id
+        switch delivery.state {
+        // What was sent without an answer is asked for, and sent again where it did not arrive.
+        case .queued, .sent: pushed += 1
+        case .refused(let code, let message): refused.append((event, code, message))
+        case .waiting(let reason, let message, let until):
+            addWaiting(event, reason, message, until: until)
+        case .unknown(let message): addWaiting(event, .unknownOutcome, message, until: nil)
+        }
+    }
+}
+
+extension Interruption {
+    /// Cancels a task at the first signal.
+    fileprivate static func cancelling(_ task: Task<RemoteReport, any Error>) -> Task<Void, Never> {
+        remember()
+        return Task {
+            while !Task.isCancelled, !isRequested {
+                try? await Task.sleep(for: .milliseconds(50))
+            }
+            if isRequested { task.cancel() }
+        }
+    }
+}
+
+/// Says how a sync with a remote goes: a count while it runs, and in a live one a line each time that
+/// nothing is left to do, or that it waits.
+private final class RemotePrinter: Sendable {
+    private let remotes: StoreRemotes
+    private let name: String
+    private let isLive: Bool
+    private let isJSON: Bool
+    private let meter = ProgressMeter("steps")
+    private let last = Mutex("")
+
+    init(_ remotes: StoreRemotes, _ name: String, isLive: Bool, isJSON: Bool) {
+        self.remotes = remotes
+        self.name = name
+        self.isLive = isLive
+        self.isJSON = isJSON
+    }
+
+    func update(_ report: RemoteReport) {
+        let (pushed, pulled) = (UInt64(report.pushed), UInt64(report.pulled))
+        meter.update("pulled \(pulled), pushed \(pushed)", done: pulled + pushed, total: nil)
+        guard isLive else { return }
+        if let wait = report.wait {
+            let until = TimeArgument.text(Int64(clamping: wait.until))
+            say(
+                "waiting until \(until): \(wait.message)",
+                ["state": "waiting", "reason": .text(wait.reason.rawValue), "until": .text(until)])
+        } else if report.isSettled {
+            settled(report)
+        }
+    }
+
+    /// Nothing can be done now; whether that is because all is done, the outbox knows.
+    private func settled(_ report: RemoteReport) {
+        var (undelivered, ended) = (0, 0)
+        do {
+            try remotes.outbox(of: try remotes.named(name)) { delivery in
+                if delivery.isOver { ended += 1 } else { undelivered += 1 }
+                return true
+            }
+        } catch {
+            // The sync itself meets the same fault and tells of it.
+            return
+        }
+        let isAllDone = undelivered == 0 && ended == 0
+        let counts = "pushed \(report.pushed), pulled \(report.pulled)"
+        say(
+            isAllDone
+                ? "up to date: \(counts)"
+                : "\(counts); \(undelivered) not delivered, \(ended) refused or unknown",
+            [
+                "state": .text(isAllDone ? "upToDate" : "behind"), "pushed": .init(report.pushed),
+                "pulled": .init(report.pulled), "undelivered": .init(undelivered),
+                "ended": .init(ended),
+            ])
+    }
+
+    /// Says it once, however often it is so.
+    private func say(_ text: String, _ document: JSON) {
+        let isNews = last.withLock { last in
+            defer { last = text }
+            return last != text
+        }
+        // A reader that has gone away is noticed at the report in the end.
+        if isNews { try? StandardOutput.line(isJSON ? document.line : text) }
+    }
+
+    func finish() { meter.finish() }
+}

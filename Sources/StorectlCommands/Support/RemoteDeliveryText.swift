@@ -1,0 +1,58 @@
+internal import Tapedeck
+
+/// An intent's way to a remote, in words.
+struct RemoteDeliveryText {
+    let delivery: RemoteDelivery
+
+    init(_ delivery: RemoteDelivery) { self.delivery = delivery }
+
+    var state: String {
+        switch delivery.state {
+        case .queued: "queued"
+        case .sent: "sent"
+        case .waiting: "waiting"
+        case .refused: "refused"
+        case .unknown: "unknown"
+        }
+    }
+
+    var line: String {
+        let text: String
+        switch delivery.state {
+        case .queued: text = "queued: the next sync sends it"
+        case .sent: text = "sent, and no answer came: the next sync asks"
+        case .waiting(let reason, let message, let until):
+            let end = until.map { " until " + TimeArgument.text(Int64(clamping: $0)) } ?? ""
+            text = "waiting\(end): \(reason), \(message)"
+        case .refused(let code, let message): text = "refused: \(code), \(message)"
+        case .unknown(let message):
+            text = "unknown: \(message.isEmpty ? "nothing tells whether it was done" : message)"
+        }
+        return delivery.isDerived ? text + " (follows from a rule)" : text
+    }
+
+    var reason: ErrorCode? {
+        if case .waiting(let reason, _, _) = delivery.state { reason } else { nil }
+    }
+
+    var code: ErrorCode? {
+        switch delivery.state {
+        case .refused(let code, _): code
+        case .unknown: .unknownOutcome
+        default: nil
+        }
+    }
+
+    var message: String? {
+        switch delivery.state {
+        case .waiting(_, let message, _), .refused(_, let message), .unknown(let message):
+            message.isEmpty ? nil : message
+        default: nil
+        }
+    }
+
+    var until: String? {
+        guard case .waiting(_, _, let until) = delivery.state else { return nil }
+        return until.map { TimeArgument.text(Int64(clamping: $0)) }
+    }
+}

@@ -1,0 +1,174 @@
+internal import Tapedeck
+internal import TapedeckConnectors
+
+/// What became of one intent at one remote: what its outbox says, else what was recorded of it.
+struct RemoteFate {
+    /// An outcome, or a claim, as it stands in the log.
+    struct Outcome {
+        let event: EventEnvelope
+        let kind: String
+        let target: String
+        let remoteID: String?
+        let code: String?
+        let message: String?
+    }
+
+    let system: String
+    /// Nil where the connection has been ended since.
+    let remote: String?
+    let isDerived: Bool
+    let delivery: RemoteDelivery?
+    let outcomes: [Outcome]
+
+    /// What became of an event, a remote each; none for what concerns no remote.
+    static func all(
+        of event: EventEnvelope, _ log: EventLog, _ remotes: StoreRemotes?
+    ) throws -> [RemoteFate] {
+        guard let remotes else { return [] }
+        let systems = Dictionary(
+            try remotes.all().map { ($0.system, $0.name) }, uniquingKeysWith: { first, _ in first })
+        var places: [Place] = []
+        var outcomes: [Place: [Outcome]] = [:]
+        var deliveries: [Place: RemoteDelivery] = [:]
+        for (place, outcome) in try recorded(of: event, in: log) {
+            if outcomes[place] == nil { places.append(place) }
+            outcomes[place, default: []].append(outcome)
+        }
+        for delivery in try remotes.deliveries(of: event.id) {
+            guard let system = systems.first(where: { $0.value == delivery.remote })?.key else {
+                continue
+            }
+            let place = Place(system: system, isDerived: delivery.isDerived)
+            if outcomes[place] == nil { places.append(place) }
+            deliveries[place] = delivery
+        }
+        return places.map { place in
+            RemoteFate(
+                system: place.system, remote: systems[place.system], isDerived: place.isDerived,
+                delivery: deliveries[place], outcomes: outcomes[place] ?? [])
+        }
+    }
+
+    private struct Place: Hashable {
+        let system: String
+        let isDerived: Bool
+    }
+
+    /// How many events are looked at in one go.
+    private static let pageCount = 500
+
+    /// What was recorded beside an intent: it has the intent's tags and names it as its cause.
+    private static func recorded(
+        of event: EventEnvelope, in log: EventLog
+    ) throws -> [(Place, Outcome)] {
+        guard let tag = event.tags.first else { return [] }
+        var found: [(EventEnvelope, Place, Outcome)] = []
+        for type in [OutcomeRecorded.eventType, IntentClaimed.eventType] {
+            var position = LogPosition.start
+            while true {
+                let page = try log.events(
+                    after: position, limit: pageCount, type: type, tag: tag)
+                for recorded in page where recorded.causation == event.id {
+                    guard let (place, outcome) = try? read(recorded) else { continue }
+                    found.append((recorded, place, outcome))
+                }
+                guard page.count == pageCount, let last = page.last else { break }
+                position = last.position
+            }
+        }
+        // As they happened, on whatever device.
+        return found.sorted { $0.0.stamp < $1.0.stamp }.map { ($0.1, $0.2) }
+    }
+
+    private static func read(_ event: EventEnvelope) throws -> (Place, Outcome) {
+        func text(_ text: String) -> String? { text.isEmpty ? nil : text }
+        if event.type == IntentClaimed.eventType {
+            let claim = try IntentClaimed(payload: event.payload, version: event.schemaVersion)
+            return (
+                Place(system: claim.system, isDerived: claim.isDerived),
+                Outcome(
+                    event: event, kind: "claimed", target: "", remoteID: nil, code: nil,
+                    message: nil)
+            )
+        }
+        let outcome = try OutcomeRecorded(payload: event.payload, version: event.schemaVersion)
+        return (
+            Place(system: outcome.system, isDerived: outcome.isDerived),
+            Outcome(
+                event: event, kind: name(of: outcome.kind), target: outcome.target,
+                remoteID: text(outcome.remoteID), code: text(outcome.code),
+                message: text(outcome.message))
+        )
+    }
+
+    private static func name(of kind: OutcomeRecorded.Kind) -> String {
+        switch kind {
+        case .dispatched: "dispatched"
+        case .confirmed: "confirmed"
+        case .refused: "refused"
+        case .unknown: "unknown"
+        case .unsent: "unsent"
+        case .retried: "retried"
+        case .dropped: "dropped"
+        case .unspecified, .UNRECOGNIZED: "unspecified"
+        }
+    }
+
+    // MARK: - In words
+
+    /// The outcome that ended it well, or by the user's wish.
+    private var end: Outcome? {
+        outcomes.last { $0.kind == "dropped" || $0.kind == "confirmed" && $0.target.isEmpty }
+    }
+
+    /// `confirmed`, `dropped`, what the outbox says, or `replaced` where a later intent took its place.
+    var state: String {
+        if let delivery { return RemoteDeliveryText(delivery).state }
+        if let end { return end.kind }
+        if remote != nil { return "replaced" }
+        switch outcomes.last?.kind {
+        case "dispatched": return "sent"
+        case "refused": return "refused"
+        case "unknown": return "unknown"
+        default: return "queued"
+        }
+    }
+
+    /// The remote's name of what came of it.
+    var remoteID: String? { outcomes.last { $0.remoteID != nil }?.remoteID }
+
+    var line: String {
+        var text: String
+        switch state {
+        case "confirmed": text = "confirmed" + (remoteID.map { " as \($0)" } ?? "")
+        case "dropped": text = "dropped: it is delivered no more"
+        case "replaced": text = "replaced by what was wanted later"
+        default:
+            guard let delivery else { return "\(state); the connection has been ended" }
+            return RemoteDeliveryText(delivery).line
+        }
+        if let end { text += " at \(TimeArgument.text(end.event.stamp))" }
+        return isDerived ? text + " (follows from a rule)" : text
+    }
+
+    var json: JSON {
+        let text = delivery.map { RemoteDeliveryText($0) }
+        let last = delivery == nil && end == nil ? outcomes.last : nil
+        return [
+            "remote": .init(remote), "system": .text(system), "derived": .init(isDerived),
+            "state": .text(state), "remoteId": .init(remoteID),
+            "reason": .init(text?.reason?.rawValue),
+            "code": .init(text?.code?.rawValue ?? last?.code),
+            "message": .init(text?.message ?? last?.message), "until": .init(text?.until),
+            "outcomes": .list(
+                outcomes.map {
+                    [
+                        "event": .text($0.event.id.description), "kind": .text($0.kind),
+                        "at": .text(TimeArgument.text($0.event.stamp)),
+                        "target": .text($0.target), "remoteId": .init($0.remoteID),
+                        "code": .init($0.code), "message": .init($0.message),
+                    ]
+                }),
+        ]
+    }
+}

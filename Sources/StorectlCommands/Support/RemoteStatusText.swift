@@ -1,0 +1,61 @@
+internal import Tapedeck
+internal import TapedeckConnectors
+
+/// How the store stands with a remote, in words.
+struct RemoteStatusText {
+    let status: RemoteStatus
+
+    init(_ status: RemoteStatus) { self.status = status }
+
+    /// The first of these that holds: what has to be done about it comes first.
+    var state: String {
+        if !status.hasLogin { return "loggedOut" }
+        if status.reason != nil { return "waiting" }
+        if status.ended > 0 { return "ended" }
+        if status.readAt == nil { return "never" }
+        return status.undelivered > 0 ? "behind" : "upToDate"
+    }
+
+    var json: JSON {
+        [
+            "name": .text(status.remote.name), "system": .text(status.remote.system),
+            "url": .text(status.remote.url), "state": .text(state),
+            "loggedIn": .init(status.hasLogin),
+            "contactedAt": .init(RemoteStatusText.time(status.contactedAt)),
+            "readAt": .init(RemoteStatusText.time(status.readAt)),
+            "undelivered": .init(status.undelivered), "ended": .init(status.ended),
+            "reason": .init(status.reason?.rawValue), "message": .init(status.message),
+            "until": .init(RemoteStatusText.time(status.until)),
+        ]
+    }
+
+    var line: String {
+        var parts: [String] = []
+        switch state {
+        case "loggedOut": parts.append("nobody has logged in")
+        case "waiting":
+            let end = RemoteStatusText.time(status.until).map { " until \($0)" } ?? ""
+            let reason = status.reason?.rawValue ?? ""
+            parts.append("waiting\(end): \(reason), \(status.message ?? "")")
+        case "never": parts.append("never read")
+        case "upToDate": break
+        default: parts.append("read \(RemoteStatusText.time(status.readAt) ?? "never")")
+        }
+        if status.undelivered > 0 {
+            parts.append("\(Figures.count(status.undelivered, "intent")) not delivered")
+        }
+        if status.ended > 0 {
+            parts.append(
+                "\(Figures.count(status.ended, "intent")) refused or unknown:"
+                    + " storectl outbox tells which")
+        }
+        if parts.isEmpty {
+            parts.append("up to date as of \(RemoteStatusText.time(status.readAt) ?? "never")")
+        }
+        return parts.joined(separator: "; ")
+    }
+
+    private static func time(_ milliseconds: UInt64?) -> String? {
+        milliseconds.map { TimeArgument.text(Int64(clamping: $0)) }
+    }
+}

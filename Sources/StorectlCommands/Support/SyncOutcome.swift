@@ -1,0 +1,121 @@
+internal import Tapedeck
+
+/// What a sync did, with a server or with a remote: one document for both.
+struct SyncOutcome {
+    private struct Refusal {
+        let event: EventID
+        let code: ErrorCode
+        let message: String?
+    }
+
+    private struct Waiting {
+        let event: EventID
+        let reason: ErrorCode
+        let message: String?
+        let until: UInt64?
+    }
+
+    private let pushed: UInt64
+    private let pulled: UInt64
+    private let refused: [Refusal]
+    private let waiting: [Waiting]
+    private let waitingCount: UInt64
+    private let renewedOrigins: Int
+    private let healed: UInt64
+    /// Parts of a remote's answers that could not be read; a server's are read or fail as a whole.
+    private let unreadable: [String]
+    /// What the two sides exchange: events, or intents and facts.
+    private let units: (pushed: String, pulled: String)
+    let error: CommandError?
+
+    init(_ report: SyncReport) {
+        pushed = report.pushed
+        pulled = report.pulled
+        refused = report.refused.map { Refusal(event: $0.event, code: $0.code, message: nil) }
+        waiting = report.waiting.map {
+            Waiting(event: $0.event, reason: $0.reason, message: nil, until: $0.until)
+        }
+        waitingCount = report.waitingCount
+        renewedOrigins = report.renewedOrigins
+        healed = report.healed
+        unreadable = []
+        units = ("event", "event")
+        error = report.failure.map { CommandError($0) }
+    }
+
+    init(_ report: RemoteReport) {
+        pushed = UInt64(report.pushed)
+        pulled = UInt64(report.pulled)
+        refused = report.refused.map {
+            Refusal(event: $0.event, code: $0.code, message: $0.message)
+        }
+        waiting = report.waiting.map {
+            Waiting(
+                event: $0.event, reason: $0.reason, message: $0.message.isEmpty ? nil : $0.message,
+                until: $0.until)
+        }
+        waitingCount = UInt64(report.waitingCount)
+        renewedOrigins = 0
+        healed = 0
+        unreadable = report.unreadable
+        units = ("intent", "fact")
+        error = report.failure.map { CommandError($0) }
+    }
+
+    /// Whether nothing is left over.
+    var isComplete: Bool { refused.isEmpty && waitingCount == 0 && unreadable.isEmpty }
+
+    /// The most parts of answers that are listed.
+    private static let unreadableListedMax = 1_000
+
+    var json: JSON {
+        let document: JSON = [
+            "pushed": .init(pushed), "pulled": .init(pulled),
+            "refused": .list(
+                refused.map {
+                    [
+                        "event": .text($0.event.description), "code": .text($0.code.rawValue),
+                        "message": .init($0.message),
+                    ]
+                }),
+            "waiting": .list(
+                waiting.map {
+                    [
+                        "event": .text($0.event.description), "reason": .text($0.reason.rawValue),
+                        "message": .init($0.message),
+                        "until": .init($0.until.map { TimeArgument.text(Int64(clamping: $0)) }),
+                    ]
+                }),
+            "waitingCount": .init(waitingCount), "renewedOrigins": .init(renewedOrigins),
+            "healed": .init(healed),
+            "unreadable": .list(
+                unreadable.prefix(SyncOutcome.unreadableListedMax).map { .text($0) }),
+        ]
+        return error.map { document.adding("error", $0.json) } ?? document
+    }
+
+    func write(_ text: inout TextReport, isPreview: Bool) {
+        let verb = isPreview ? "would have " : ""
+        text.line(
+            "\(verb)pushed \(Figures.count(pushed, units.pushed)),"
+                + " pulled \(Figures.count(pulled, units.pulled))")
+        if renewedOrigins > 0 {
+            text.line("this store had been put back to an earlier state: it writes as a new origin")
+        }
+        if healed > 0 {
+            text.line(
+                "two histories of one origin met: \(Figures.count(healed, "event")) written anew")
+        }
+        for refusal in refused {
+            let why = refusal.message.map { ", \($0)" } ?? ""
+            text.line(TextTable.printable("refused \(refusal.event): \(refusal.code)\(why)"))
+        }
+        if waitingCount > 0 {
+            let reasons = Set(waiting.map(\.reason.rawValue)).sorted().joined(separator: ", ")
+            text.line("\(Figures.count(waitingCount, units.pushed)) waiting: \(reasons)")
+        }
+        for part in unreadable.prefix(SyncOutcome.unreadableListedMax) {
+            text.line(TextTable.printable("could not read \(part)"))
+        }
+    }
+}

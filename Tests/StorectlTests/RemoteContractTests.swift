@@ -1,0 +1,130 @@
+import Foundation
+import Testing
+
+/// What the commands around remotes print is what `schema/cli.md` says.
+struct RemoteContractTests {
+    static let commands = [
+        "remote add", "remote list", "remote remove", "login", "outbox retry", "outbox drop",
+    ]
+
+    private func check(
+        _ command: String, _ run: Storectl.Run, exit: Int32 = 0, mayBeEmpty: [String] = [],
+        location: SourceLocation = #_sourceLocation
+    ) throws {
+        #expect(run.exit == exit, "\(run.stderr)", sourceLocation: location)
+        let shape = try #require(
+            try Contract.read()[command]?.shape, sourceLocation: location)
+        let document = try run.document
+        #expect(shape.differences(from: document) == [], sourceLocation: location)
+        let empty = shape.emptyLists(in: document).filter { !mayBeEmpty.contains($0) }
+        #expect(empty == [], "these lists were not compared", sourceLocation: location)
+        #expect(run.stdout.filter { $0 == "\n" }.count == 1, sourceLocation: location)
+    }
+
+    @Test func reportsHaveTheShapes() throws {
+        let remote = try ShelbyProcess()
+        let store = try Storectl.empty()
+        try check("remote add", store.run("remote", "add", "home", "shelby", remote.url, "--json"))
+        try check("login", store.run("login", "home", "--token-file", remote.tokenFile, "--json"))
+        try check(
+            "sync", store.run("sync", "home", "--json"),
+            mayBeEmpty: ["$.refused", "$.waiting"])
+        let video = try #require(try store.videos().first).key
+        let liked = try store.append("LikeToggled", #"{"video":"\#(video)","isOn":true}"#)
+        let nowhere = try store.append(
+            "WatchLaterToggled", #"{"video":"vimeo:404","isOn":true}"#)
+        try check("outbox list", store.run("outbox", "--json"))
+        try check("outbox list", store.run("outbox", "list", "--limit", "1", "--json"))
+        let dry = try store.run("sync", "home", "--dry-run", "--json")
+        try check("sync", dry, exit: 2, mayBeEmpty: ["$.refused"])
+        #expect(try dry.document["pushed"]?.number == 1)
+        #expect(try dry.document["waiting"]?[0]?["reason"]?.text == "notThere")
+        #expect(try remote.effects.isEmpty)
+
+        try check("sync", store.run("sync", "home", "--json"), exit: 2, mayBeEmpty: ["$.refused"])
+        try check("explain", store.run("explain", liked, "--json"), mayBeEmpty: ["$.servers"])
+        try check(
+            "status", store.run("status", "--json"), mayBeEmpty: ["$.sync"])
+        try check("remote list", store.run("remote", "list", "--json"))
+        try check("outbox retry", store.run("outbox", "retry", nowhere, "--json"))
+        try check("outbox drop", store.run("outbox", "drop", nowhere, "--yes", "--json"))
+        try check("remote remove", store.run("remote", "remove", "home", "--yes", "--json"))
+        #expect(try store.run("remote", "list", "--json").document["remotes"]?.list == [])
+    }
+
+    @Test func eventsOfRemotesAreShownWithTheirPayloads() throws {
+        let remote = try ShelbyProcess()
+        let store = try remote.connectedStore()
+        let video = try #require(try store.videos().first).key
+        let intent = try store.append("LikeToggled", #"{"video":"\#(video)","isOn":true}"#)
+        try store.succeed("sync", "home")
+        let added = try store.succeed("show", "1", "--json").document
+        #expect(added["type"]?.text == "RemoteAdded")
+        #expect(added["payload"]?["system"]?.text == "shelby")
+        let outcome = try store.succeed("log", "--type", "OutcomeRecorded", "--json").document
+        #expect(outcome["payload"]?["intent"]?.text == intent)
+        #expect(outcome["payloadBase64"] == nil)
+        #expect(try store.run("doctor").stdout.contains("ok: event types"))
+        try store.checkFails("append", "RemoteAdded", "{}", code: "unknownType", exit: 64)
+    }
+
+    @Test func mistakesAreAnsweredWithWhatToDo() throws {
+        let store = try Storectl.empty()
+        try store.checkFails(
+            "remote", "add", "home", "myspace", "http://127.0.0.1:1", code: "usage", exit: 64)
+        try store.checkFails(
+            "remote", "add", "Home!", "shelby", "http://127.0.0.1:1", code: "usage", exit: 64)
+        try store.checkFails(
+            "remote", "add", "home", "shelby", "http://example.org", code: "usage", exit: 64)
+        try store.checkFails("sync", "home", code: "notFound", exit: 4)
+        try store.checkFails("login", "home", "--user", "ada", code: "notFound", exit: 4)
+        try store.checkFails("remote", "remove", "home", "--yes", code: "notFound", exit: 4)
+        try store.succeed("remote", "add", "home", "shelby", "http://127.0.0.1:1")
+        try store.checkFails(
+            "remote", "add", "work", "shelby", "http://127.0.0.1:1", code: "conditionFailed",
+            exit: 3)
+        try store.checkFails(
+            "sync", "home", code: "unauthorized", exit: 7, says: "nobody has logged in")
+        try store.checkFails(
+            "sync", "home", "--token-file", "token", code: "usage", exit: 64)
+        try store.checkFails(
+            "remote", "remove", "home", code: "usage", exit: 64, says: "no terminal")
+        try store.checkFails("login", "home", code: "usage", exit: 64, says: "neither --user")
+        try store.checkFails(
+            "login", "home", "--user", "ada", code: "usage", exit: 64, says: "no password")
+        try store.checkFails("outbox", "retry", "1", code: "notFound", exit: 4)
+        let intent = try store.append("LikeToggled", #"{"video":"vimeo:1","isOn":true}"#)
+        try store.checkFails(
+            "outbox", "drop", intent, code: "usage", exit: 64, says: "no terminal")
+        let one = try store.file("one", "only\n".utf8)
+        try store.checkFails(
+            "login", "home", "--token-file", one, code: "usage", exit: 64, says: "1 line")
+    }
+
+    @Test func aStoreOfSamplesNeverSyncs() throws {
+        let store = try Storectl.demo()
+        try store.succeed("remote", "add", "home", "shelby", "http://127.0.0.1:1")
+        for arguments in [[], ["--dry-run"], ["--watch"]] {
+            let run = try store.run(["sync", "home", "--json"] + arguments)
+            #expect(run.exit == 64 && run.stderr.contains("never syncs"))
+        }
+    }
+
+    @Test func outboxGoesOnBehindAPage() throws {
+        let store = try Storectl.empty()
+        try store.succeed("remote", "add", "home", "shelby", "http://127.0.0.1:1")
+        let intents = try (0..<5).map {
+            try store.append("LikeToggled", #"{"video":"vimeo:\#($0 + 1)","isOn":true}"#)
+        }
+        var seen: [String] = []
+        var cursor: String?
+        repeat {
+            let page = try store.run(
+                ["outbox", "--limit", "2", "--json"] + (cursor.map { ["--cursor", $0] } ?? [])
+            ).document
+            seen += try #require(page["items"]?.list).compactMap { $0["event"]?.text }
+            cursor = page["next"]?.text
+        } while cursor != nil
+        #expect(seen == intents)
+    }
+}

@@ -1,0 +1,166 @@
+import Foundation
+import Testing
+
+/// `storectl simulate shelby` as a process, and a store that is connected with it as `home`.
+final class ShelbyProcess {
+    /// A write that took effect there.
+    struct Effect: Decodable, Hashable {
+        let kind: String
+        let entity: String
+        let text: String
+        let detail: String
+    }
+
+    /// A video that the remote told of.
+    struct Video {
+        let key: String
+        /// The broadcast that stands for it.
+        let broadcast: String
+    }
+
+    let url: String
+    /// Both are the sample account's own, and are never to be seen anywhere but in the login.
+    let secrets: [String]
+    let tokenFile: String
+    private let storectl: Storectl
+    private let process: RunningStorectl
+
+    init(seed: Int = 7) throws {
+        storectl = try Storectl()
+        process = try storectl.start(["simulate", "shelby", "--seed", "\(seed)", "--json"])
+        _ = try process.waitForOutput("\n")
+        let document = try OrderedJSON(parsing: process.stdoutSoFar)
+        url = try #require(document["url"]?.text)
+        secrets = try ["token", "tokenSecret"].map { try #require(document[$0]?.text) }
+        tokenFile = try storectl.file("token", (secrets.joined(separator: "\n") + "\n").utf8)
+    }
+
+    /// The port that it listens on.
+    var port: Int {
+        get throws { try #require(url.split(separator: ":").last.flatMap { Int($0) }) }
+    }
+
+    /// A store that knows all that the remote has.
+    func connectedStore(through url: String? = nil) throws -> Storectl {
+        let store = try Storectl.empty()
+        try store.succeed("remote", "add", "home", "shelby", url ?? self.url)
+        try store.succeed("login", "home", "--token-file", tokenFile)
+        try store.succeed("sync", "home")
+        return store
+    }
+
+    var effects: [Effect] {
+        get throws {
+            let body = try LocalSocket.get("/_simulator/effects", port: port)
+            return try JSONDecoder().decode([Effect].self, from: body)
+        }
+    }
+
+    var violations: String {
+        get throws {
+            String(
+                decoding: try LocalSocket.get("/_simulator/violations", port: port), as: UTF8.self)
+        }
+    }
+}
+
+extension Storectl {
+    /// Every video in the store, the newest first.
+    func videos() throws -> [ShelbyProcess.Video] {
+        let page = try run("query", "videos", "--limit", "500", "--json").document
+        let winners = try Dictionary(
+            uniqueKeysWithValues: #require(
+                run("query", "duplicates", "--limit", "500", "--json").document["videos"]?.list
+            ).map { (try #require($0["key"]?.text), try #require($0["winner"]?.text)) })
+        var broadcasts: [String: String] = [:]
+        for line in try run("log", "--type", "BroadcastReceived", "--json").stdout
+            .split(separator: "\n")
+        {
+            let payload = try OrderedJSON(parsing: String(line))["payload"]
+            let key = try #require(payload?["video"]?.text)
+            broadcasts[key] = try #require(payload?["broadcast"]?.text)
+        }
+        return try #require(page["videos"]?.list).map { video in
+            let key = try #require(video["key"]?.text)
+            return ShelbyProcess.Video(
+                key: key, broadcast: try winners[key] ?? #require(broadcasts[key]))
+        }
+    }
+
+    /// Records an event and gives its id.
+    @discardableResult
+    func append(_ type: String, _ payload: String) throws -> String {
+        let run = try succeed("append", type, payload, "--json")
+        return try #require(try run.document["first"]?["id"]?.text)
+    }
+}
+
+extension LocalSocket {
+    /// The body of an answer to a plain request.
+    static func get(_ path: String, port: Int) throws -> Data {
+        let file = try #require(connected(to: port))
+        defer { close(file) }
+        let request = "GET \(path) HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
+        _ = write(Array(request.utf8)[...], to: file)
+        var answer = Data()
+        var buffer = [UInt8](repeating: 0, count: 64 << 10)
+        while true {
+            let count = recv(file, &buffer, buffer.count, 0)
+            guard count > 0 else { break }
+            answer.append(contentsOf: buffer.prefix(count))
+        }
+        let head = try #require(answer.range(of: Data("\r\n\r\n".utf8)))
+        return answer[head.upperBound...]
+    }
+}
+
+/// Carries requests to a server and answers back, but for the answers to some requests, which are lost
+/// with the connection: what they asked for is done, and nobody hears of it.
+final class AnswerLoss: Sendable {
+    private let target: Int
+    private let needle: String
+    private let listener: Int32
+    let port: Int
+
+    /// - Parameter needle: what a request has in it whose answer is lost.
+    init(to target: Int, losing needle: String) throws {
+        self.target = target
+        self.needle = needle
+        (listener, port) = try LocalSocket.listening()
+        Thread.detachNewThread { [listener, target, needle] in
+            while true {
+                let device = accept(listener, nil, nil)
+                guard device >= 0 else { return }
+                Thread.detachNewThread { AnswerLoss.carry(device, target, needle) }
+            }
+        }
+    }
+
+    var url: String { "http://127.0.0.1:\(port)" }
+
+    func stop() { shutdown(listener, Int32(SHUT_RDWR)) }
+
+    private static func carry(_ device: Int32, _ target: Int, _ needle: String) {
+        defer { LocalSocket.reset(device) }
+        guard let server = LocalSocket.connected(to: target) else { return }
+        defer { LocalSocket.reset(server) }
+        var buffer = [UInt8](repeating: 0, count: 256 << 10)
+        var isLost = false
+        while true {
+            let ready = LocalSocket.readable(device, server, milliseconds: 10_000)
+            guard ready.first || ready.second else { return }
+            if ready.first {
+                let count = recv(device, &buffer, buffer.count, 0)
+                guard count > 0 else { return }
+                isLost =
+                    isLost || String(decoding: buffer.prefix(count), as: UTF8.self).contains(needle)
+                guard LocalSocket.write(buffer.prefix(count), to: server) else { return }
+            }
+            if ready.second {
+                let count = recv(server, &buffer, buffer.count, 0)
+                guard count > 0, !isLost else { return }
+                guard LocalSocket.write(buffer.prefix(count), to: device) else { return }
+            }
+        }
+    }
+}
