@@ -119,8 +119,9 @@ struct WhaleRemoteTests {
         try desk.answer("4")
         let waiting = try desk.device.query { try $0.answers().answers }
         #expect(waiting.map(\.state) == [.waiting] && waiting.first?.question == "4")
-        #expect(try desk.device.query { try $0.questions().questions.map(\.state) }
-            == [.asking, .asking])
+        #expect(
+            try desk.device.query { try $0.questions().questions.map(\.state) }
+                == [.asking, .asking])
         #expect(try desk.texts() == ["ümläute & all", "ümläute & all"])
         let report = try #require(try desk.device.sync())
         #expect(report.waitingCount == 0 && report.refused.isEmpty)
