@@ -155,15 +155,20 @@ struct WhaleRemoteTests {
 
     @Test func likeThatIsThereIsNotRepeated() throws {
         let desk = try WhaleDesk()
-        try desk.device.sync()
-        try desk.change { whale in
+        // Somebody likes it in the user's name behind the reading: the remote is asked before it is told.
+        desk.world.weather = { [world = desk.world] request in
+            guard request.method == "GET", request.path.hasSuffix("/3/likes"),
+                var whale = world.simulator as? WhaleSimulator, whale.world.likes.count == 1
+            else { return nil }
+            let now = Int64(world.clock.milliseconds)
             whale.world.likes.append(
-                WhaleWorld.Like(id: 7, user: 1, answer: 3, insertedAt: 1_700_000_000_000))
+                WhaleWorld.Like(id: 7, user: 1, answer: 3, insertedAt: now))
+            world.simulator = whale
+            return nil
         }
-        // Nothing here knows of that like when this one is planned: the remote is asked first.
-        desk.world.weather = { _ in nil }
         try desk.like("3")
         try desk.device.sync()
+        #expect(try desk.whale.world.likes.count == 2)
         #expect(desk.effects.isEmpty)
         #expect(try desk.device.outbox().isEmpty)
     }
