@@ -30,10 +30,11 @@ struct RefusedPayload: CustomTestStringConvertible {
     @Test func everyTypeIsKnownByItsName() {
         #expect(
             catalogue.typeNames == [
-                "AnswerUploaded", "BroadcastReceived", "CastObserved", "CommentObserved",
-                "CommentPosted", "EpisodeScheduled", "LikeToggled", "PlaybackProgressed",
-                "ShowObserved", "VideoExtracted", "VideoShared", "VideoWatched",
-                "WatchLaterToggled",
+                "AnswerObserved", "AnswerRecorded", "AnswerUploaded", "BroadcastReceived",
+                "CastObserved", "CommentObserved", "CommentPosted", "EpisodeScheduled",
+                "LikeObserved", "LikeToggled", "PlaybackProgressed", "QuestionAsked",
+                "QuestionObserved", "ShowObserved", "UserObserved", "VideoExtracted", "VideoShared",
+                "VideoWatched", "WatchLaterToggled",
             ])
     }
 

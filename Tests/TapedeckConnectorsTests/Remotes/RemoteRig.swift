@@ -127,8 +127,9 @@ final class RemoteDevice {
     /// Syncs to the end; nil where the device died on the way.
     @discardableResult
     func sync(crashing: CrashPoint? = nil) throws -> RemoteReport? {
-        guard let connector = Connectors.named(
-            remote.system, blobs: BlobStore(store: place.directory))
+        guard
+            let connector = Connectors.named(
+                remote.system, blobs: BlobStore(store: place.directory))
         else { return nil }
         let (clock, boot) = (world.clock, boot)
         var session = try RemoteSession(
