@@ -16,7 +16,7 @@ struct ReplayTests {
     @Test func digestsAreEqualHoweverBuilt() throws {
         let storectl = try Storectl.demo()
         let first = try digests(storectl.succeed("replay", "--json"))
-        #expect(first.count == 8)
+        #expect(first.count == 13)
         #expect(first.values.allSatisfy { $0.utf8.count == 64 })
         #expect(try digests(storectl.succeed("replay", "--workers", "1", "--json")) == first)
         #expect(try digests(storectl.succeed("replay", "--until", "12", "--json")) == first)

@@ -72,7 +72,6 @@ enum SecretInput {
         Interruption.remember()
         defer {
             tcsetattr(STDIN_FILENO, TCSANOW, &shown)
-            Interruption.forget()
             StandardOutput.diagnose("")
         }
         StandardOutput.draw("\(prompt): ")
@@ -81,7 +80,9 @@ enum SecretInput {
                 .inputOutput, "the terminal would show what is typed",
                 hint: "put it into a file, and name that")
         }
-        return try line(of: prompt)
+        let typed = try line(of: prompt)
+        Interruption.forget()
+        return typed
     }
 
     /// Asks for what may be seen, at a terminal only.
@@ -90,6 +91,8 @@ enum SecretInput {
         return try line(of: prompt)
     }
 
+    private static let pauseMilliseconds: Int32 = 100
+
     static var isTerminal: Bool { isatty(STDIN_FILENO) == 1 }
 
     /// A line of stdin and not a byte more: what follows is another program's.
@@ -97,11 +100,13 @@ enum SecretInput {
         var bytes: [UInt8] = []
         var byte: UInt8 = 0
         while bytes.count <= bytesMax {
+            // A signal may come to another thread than the one that waits here.
+            var entry = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
+            let ready = poll(&entry, 1, pauseMilliseconds)
+            if Interruption.isRequested { throw CancellationError() }
+            guard ready > 0 else { continue }
             let count = Foundation.read(STDIN_FILENO, &byte, 1)
-            if count < 0, errno == EINTR {
-                if Interruption.isRequested { throw CancellationError() }
-                continue
-            }
+            if count < 0, errno == EINTR { continue }
             guard count == 1, byte != 0x0A else { break }
             bytes.append(byte)
         }

@@ -234,8 +234,9 @@ package struct Delivery: Hashable, Sendable {
     package var probe: RemoteRequest?
     /// The remote's newest id of such things that is known, kept for `find`.
     package var baseline: String
-    /// Whether the remote is asked before the first time too: somebody else may have done it. Only for
-    /// `.probe`.
+    /// Whether the remote is asked before the first time too: somebody else may have done it.
+    ///
+    /// Only for `.probe`.
     package var isAskedFirst = false
     /// How long after it was dispatched its effect may still show, in milliseconds, where that is longer
     /// than the manifest's `settling`; it is asked for in between.
@@ -261,7 +262,9 @@ package struct Confirmation: Sendable {
     package var remoteVersion: UInt64
     /// What the remote now says, recorded together with the outcome.
     package var sightings: [ProposedEvent]
-    /// Whether the remote has done it. Where it has merely taken it on, or does not tell, the delivery
+    /// Whether the remote has done it.
+    ///
+    /// Where it has merely taken it on, or does not tell, the delivery
     /// stays dispatched and its probe says what came of it.
     package var isDone = true
 

@@ -62,7 +62,7 @@ package struct RemoteSession {
     let outboxes: [Outbox]
     let options: Options
     let logins: LoginFiles
-    private let leases: LeaseClock
+    private var leases: LeaseClock
     private let clock: SteadyClock
     var login: RemoteLogin
     var row: RemoteRow
@@ -441,46 +441,68 @@ private struct LeaseClock {
     private static let name = "lease"
 
     private let clock: SteadyClock
-    private let trusted: (boot: String, offset: UInt64, since: UInt64)?
+    /// How the clocks have stood, and since when.
+    private var trusted: (boot: String, offset: UInt64, since: UInt64)
 
     @available(*, noasync)
     init(_ log: EventLog, _ clock: SteadyClock) throws(LogError) {
         self.clock = clock
-        trusted = try log.syncRow(LeaseClock.name).flatMap { value in
-            value.withUnsafeBytes { bytes in
-                var reader = ByteReader(bytes)
-                guard let boot = reader.prefixedString(),
-                    let offset = reader.littleEndian(UInt64.self),
-                    let since = reader.littleEndian(UInt64.self)
-                else { return nil }
-                return (boot, offset, since)
-            }
+        trusted = LeaseClock.reading(clock, now: log.now())
+        let stored = try log.syncRow(LeaseClock.name).flatMap { LeaseClock.read($0) }
+        if let stored, stored.boot == trusted.boot,
+            LeaseClock.isEven(stored.offset, trusted.offset)
+        {
+            trusted = stored
+        } else {
+            try store(log)
         }
-        try remember(log)
     }
 
-    /// Keeps how the clocks stand, unless they have gone on evenly since.
-    func remember(_ log: EventLog) throws(LogError) {
-        let now = log.now()
+    private static func reading(
+        _ clock: SteadyClock, now: UInt64
+    ) -> (boot: String, offset: UInt64, since: UInt64) {
         let current = clock.read()
-        let offset = now &- current.milliseconds
-        if let trusted, isEven(trusted.offset, offset), trusted.boot == current.boot { return }
+        return (current.boot, now &- current.milliseconds, now)
+    }
+
+    private static func read(
+        _ value: [UInt8]
+    ) -> (boot: String, offset: UInt64, since: UInt64)? {
+        value.withUnsafeBytes { bytes in
+            var reader = ByteReader(bytes)
+            guard let boot = reader.prefixedString(),
+                let offset = reader.littleEndian(UInt64.self),
+                let since = reader.littleEndian(UInt64.self)
+            else { return nil }
+            return (boot, offset, since)
+        }
+    }
+
+    private func store(_ log: EventLog) throws(LogError) {
         var bytes: [UInt8] = []
-        bytes.appendPrefixed(current.boot)
-        bytes.appendLittleEndian(offset)
-        bytes.appendLittleEndian(now)
+        bytes.appendPrefixed(trusted.boot)
+        bytes.appendLittleEndian(trusted.offset)
+        bytes.appendLittleEndian(trusted.since)
         try log.setSyncRows([SyncRow(LeaseClock.name, bytes)])
     }
 
-    private func isEven(_ left: UInt64, _ right: UInt64) -> Bool {
+    /// Begins to count anew where the clocks have not gone on evenly.
+    mutating func remember(_ log: EventLog) throws(LogError) {
+        let current = LeaseClock.reading(clock, now: log.now())
+        guard !LeaseClock.isEven(trusted.offset, current.offset) else { return }
+        trusted = current
+        try store(log)
+    }
+
+    private static func isEven(_ left: UInt64, _ right: UInt64) -> Bool {
         let distance = left &- right
         return distance <= LeaseClock.driftMax || (0 &- distance) <= LeaseClock.driftMax
     }
 
     func age(of milliseconds: UInt64, now: UInt64) -> UInt64? {
         let current = clock.read()
-        guard let trusted, trusted.boot == current.boot,
-            isEven(trusted.offset, now &- current.milliseconds), trusted.since <= milliseconds,
+        guard trusted.boot == current.boot,
+            LeaseClock.isEven(trusted.offset, now &- current.milliseconds), trusted.since <= milliseconds,
             milliseconds <= now
         else { return nil }
         return now - milliseconds

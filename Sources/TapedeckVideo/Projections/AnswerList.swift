@@ -142,9 +142,11 @@ public struct AnswerList: Projection {
     private func foldLike(_ like: LikeObserved, into key: inout KeyedState<State>) {
         let id = Array(like.like.utf8)
         let name = AnswerItems.like(id)
-        guard key.item(name) == nil else { return }
-        key.setItem(name, Array(like.user.utf8))
-        key.state.likes += 1
+        let user = Array(like.user.utf8)
+        let held = key.item(name)
+        if held == nil { key.state.likes += 1 }
+        // A like has one user; should a remote ever say otherwise, all devices show the same.
+        if held.map({ $0.lexicographicallyPrecedes(user) }) ?? true { key.setItem(name, user) }
         let liker = AnswerItems.liker(like.user)
         let ordered = NaturalID.ordered(id)
         let isNewest = key.item(liker).map { $0.lexicographicallyPrecedes(ordered) } ?? true

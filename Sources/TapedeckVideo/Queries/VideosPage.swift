@@ -106,8 +106,9 @@ extension VideoQueries {
         return CommentsPage(comments: found.map(\.entry), next: next)
     }
 
-    /// Merges what broadcasts say, what remotes tell of and what was posted here, which lie in three lists by
-    /// (time, id). What no time is known of comes first.
+    /// Merges what broadcasts say, what remotes tell of and what was posted here.
+    ///
+    /// They lie in three lists by (time, id). What no time is known of comes first.
     ///
     /// - Parameter after: the place behind which to begin: a name without its list's letter.
     private func comments(

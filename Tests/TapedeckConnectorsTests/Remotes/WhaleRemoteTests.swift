@@ -119,8 +119,9 @@ struct WhaleRemoteTests {
         try desk.answer("4")
         let waiting = try desk.device.query { try $0.answers().answers }
         #expect(waiting.map(\.state) == [.waiting] && waiting.first?.question == "4")
-        #expect(try desk.device.query { try $0.questions().questions.map(\.state) }
-            == [.asking, .asking])
+        #expect(
+            try desk.device.query { try $0.questions().questions.map(\.state) }
+                == [.asking, .asking])
         #expect(try desk.texts() == ["ümläute & all", "ümläute & all"])
         let report = try #require(try desk.device.sync())
         #expect(report.waitingCount == 0 && report.refused.isEmpty)
@@ -154,15 +155,20 @@ struct WhaleRemoteTests {
 
     @Test func likeThatIsThereIsNotRepeated() throws {
         let desk = try WhaleDesk()
-        try desk.device.sync()
-        try desk.change { whale in
+        // Somebody likes it in the user's name behind the reading: the remote is asked before it is told.
+        desk.world.weather = { [world = desk.world] request in
+            guard request.method == "GET", request.path.hasSuffix("/3/likes"),
+                var whale = world.simulator as? WhaleSimulator, whale.world.likes.count == 1
+            else { return nil }
+            let now = Int64(world.clock.milliseconds)
             whale.world.likes.append(
-                WhaleWorld.Like(id: 7, user: 1, answer: 3, insertedAt: 1_700_000_000_000))
+                WhaleWorld.Like(id: 7, user: 1, answer: 3, insertedAt: now))
+            world.simulator = whale
+            return nil
         }
-        // Nothing here knows of that like when this one is planned: the remote is asked first.
-        desk.world.weather = { _ in nil }
         try desk.like("3")
         try desk.device.sync()
+        #expect(try desk.whale.world.likes.count == 2)
         #expect(desk.effects.isEmpty)
         #expect(try desk.device.outbox().isEmpty)
     }
@@ -196,6 +202,24 @@ struct WhaleRemoteTests {
         #expect(report.waiting.map(\.event) == [other])
         #expect(report.waiting.map(\.reason) == [.notThere])
         #expect(desk.world.simulator.effects.isEmpty)
+    }
+
+    /// The server says no more than 422 to an answer by somebody who was not asked.
+    @Test func answerOfSomebodyElseIsRefusedByTheServer() throws {
+        let desk = try WhaleDesk()
+        let event = try #require(try desk.device.store.log.event(try desk.answer("4")))
+        let intent = Intent(event, key: try #require(event.tags.first))
+        let delivery = Delivery(safety: .probe, request: RemoteRequest("POST", "/"))
+        let account = RemoteAccount(user: "1", token: "t")
+        let failure = #expect(throws: SyncFailure.self) {
+            try WhaleConnector().confirm(
+                RemoteResponse(status: 422), delivery, of: intent, account)
+        }
+        #expect(failure?.code == .conditionFailed)
+        let accepted = try WhaleConnector().confirm(
+            RemoteResponse(status: 201, body: Array(#"{"success":true}"#.utf8)), delivery,
+            of: intent, account)
+        #expect(!accepted.isDone)
     }
 
     // MARK: - Uploads
