@@ -17,7 +17,7 @@ struct QueryAnswersCommand: ParsableCommand {
 
     func run() throws {
         let projections = parameters.projections
-        let found = try options.query(projections, [projections.answers]) {
+        let found = try options.query(projections, [projections.answers, projections.questions]) {
             try $0.answers(limit: page.limit, cursor: page.cursor)
         }
         try options.print(JSON(encoding: found)) { text in
