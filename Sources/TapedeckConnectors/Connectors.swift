@@ -9,12 +9,16 @@ public enum Connectors {
 
     /// The connector of a system at an address; nil for a system that there is none for.
     ///
+    /// The address of a Shelby ends in `/v1` where it is that of 2012 to 2014; any other speaks v2.
+    ///
     /// - Parameter blobs: where what is to be uploaded lies.
     package static func named(
-        _ system: String, projections: VideoProjections = .standard, blobs: BlobStore? = nil
+        _ system: String, url: String = "", projections: VideoProjections = .standard,
+        blobs: BlobStore? = nil
     ) -> (any Connector)? {
         switch system {
-        case "shelby": ShelbyConnector(projections)
+        case "shelby" where url.hasSuffix("/v1"): ShelbyV1Connector(projections)
+        case "shelby": ShelbyConnector(projections, url: url)
         case "whale": WhaleConnector(projections, blobs: blobs)
         default: nil
         }
@@ -35,5 +39,5 @@ public enum Connectors {
     ]
 
     /// The projections that a store needs which syncs with remotes, beside those of the domain.
-    public static let projections: [any Projection] = [Remotes()] + outboxes
+    public static let projections: [any Projection] = [Remotes(), ShelbyFrames()] + outboxes
 }

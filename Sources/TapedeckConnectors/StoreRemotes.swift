@@ -304,7 +304,7 @@ public struct StoreRemotes: Sendable {
 
     private func connector(for remote: Remote) -> (any Connector)? {
         Connectors.named(
-            remote.system, projections: projections,
+            remote.system, url: remote.url, projections: projections,
             blobs: BlobStore(store: log.directory.path))
     }
 

@@ -32,9 +32,9 @@ struct RefusedPayload: CustomTestStringConvertible {
             catalogue.typeNames == [
                 "AnswerObserved", "AnswerRecorded", "AnswerUploaded", "BroadcastReceived",
                 "CastObserved", "CommentObserved", "CommentPosted", "EpisodeScheduled",
-                "LikeObserved", "LikeToggled", "PlaybackProgressed", "QuestionAsked",
-                "QuestionObserved", "ShowObserved", "UserObserved", "VideoExtracted", "VideoShared",
-                "VideoWatched", "WatchLaterToggled",
+                "FrameObserved", "LikeObserved", "LikeToggled", "PlaybackProgressed",
+                "QuestionAsked", "QuestionObserved", "ShowObserved", "UserObserved",
+                "VideoExtracted", "VideoShared", "VideoWatched", "WatchLaterToggled",
             ])
     }
 

@@ -21,9 +21,16 @@ package import TapedeckVideo
 /// Comments stay in the store: this API has no place for them.
 package struct ShelbyConnector: Connector {
     private let projections: VideoProjections
+    /// What stands in front of every path; nothing where the remote's address ends in it already.
+    private let root: String
 
     /// Makes a connector that looks things up in `projections`.
-    package init(_ projections: VideoProjections = .standard) { self.projections = projections }
+    ///
+    /// - Parameter url: the remote's address, with `/v2` at its end or without.
+    package init(_ projections: VideoProjections = .standard, url: String = "") {
+        self.projections = projections
+        root = url.hasSuffix("/v2") ? "" : "/v2"
+    }
 
     package var manifest: ConnectorManifest {
         ConnectorManifest(
@@ -49,12 +56,12 @@ package struct ShelbyConnector: Connector {
         account.details["consumerKey"] = secrets.consumerKey
         account.details["consumerSecret"] = secrets.consumerSecret
         func ask(_ path: String) -> LoginStep { .send(RemoteRequest("GET", path), as: account) }
-        guard let users = answers.first else { return ask("/v2/users.json") }
+        guard let users = answers.first else { return ask("\(root)/users.json") }
         guard let user = try Self.list(users).first.flatMap({ Self.text($0, "_id", "id") }) else {
             throw SyncFailure(.remoteError, "Shelby does not say who the user is")
         }
         account.user = user
-        guard answers.count > 1 else { return ask("/v2/channels.json") }
+        guard answers.count > 1 else { return ask("\(root)/channels.json") }
         // The app of 2012 takes the first channel that is not public as the user's own.
         let channel = try Self.list(answers[1]).first { !Self.isTrue($0, "public") }
             .flatMap { Self.text($0, "_id", "id") }
@@ -78,7 +85,7 @@ package struct ShelbyConnector: Connector {
     package func request(for page: RemotePage, _ account: RemoteAccount) -> RemoteRequest {
         let channel = RemoteRequest.segment(account.details["channel"] ?? "")
         return RemoteRequest(
-            "GET", "/v2/channels/\(channel)/broadcasts.json",
+            "GET", "\(root)/channels/\(channel)/broadcasts.json",
             query: [.init("video_player", "youtube,vimeo")])
     }
 
@@ -163,7 +170,7 @@ package struct ShelbyConnector: Connector {
         Delivery(
             target: target, safety: .natural,
             request: RemoteRequest(
-                "PUT", "/v2/broadcasts/\(RemoteRequest.segment(broadcast)).json",
+                "PUT", "\(root)/broadcasts/\(RemoteRequest.segment(broadcast)).json",
                 body: .form([.init(flag.rawValue, value ? "true" : "false")])),
             baseline: broadcast)
     }
@@ -176,7 +183,7 @@ package struct ShelbyConnector: Connector {
         if share.hasTo { fields.append(.init("to", share.to)) }
         return Delivery(
             safety: .once,
-            request: RemoteRequest("POST", "/v2/socializations.json", body: .form(fields)))
+            request: RemoteRequest("POST", "\(root)/socializations.json", body: .form(fields)))
     }
 
     package func confirm(

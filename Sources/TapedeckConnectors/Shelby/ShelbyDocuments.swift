@@ -68,7 +68,7 @@ extension BroadcastReceived {
 
 extension JSONElement {
     /// An id that is a text or a number, which must be there.
-    fileprivate func identifier(_ name: String) throws(IngestRefusal) -> String {
+    func identifier(_ name: String) throws(IngestRefusal) -> String {
         if case .value(.number) = any(name), let number = try integer(name).value {
             return String(number)
         }

@@ -9,6 +9,8 @@ extension RemoteSession {
             var page: RemotePage
             var hasNews = false
             var rounds = 1
+            /// Whether the feed had been read to its end when the walk began; nil before its first page.
+            var wasComplete: Bool?
         }
 
         /// How often a feed that moves is read in one sync.
@@ -39,6 +41,16 @@ extension RemoteSession {
         /// Whether this reading has not come across a feed before.
         func isNew(_ page: RemotePage) -> Bool { !seen.contains(page) }
 
+        /// Whether what lies behind the page that is asked for was known when its walk began.
+        ///
+        /// - Parameter isComplete: whether its feed counts as read to the end now.
+        mutating func wasComplete(_ isComplete: Bool) -> Bool {
+            guard let last = walks.indices.last else { return isComplete }
+            let was = walks[last].wasComplete ?? isComplete
+            walks[last].wasComplete = was
+            return was
+        }
+
         /// Goes on behind a page.
         ///
         /// - Returns: whether its feed has been read to the end so that nothing can have been missed, and
@@ -63,7 +75,9 @@ extension RemoteSession {
                 isWhole = !walk.hasNews || !moves
                 if !isWhole, walk.rounds < Reading.roundsMax {
                     walks.append(
-                        Walk(feed: walk.feed, page: walk.feed, rounds: walk.rounds + 1))
+                        Walk(
+                            feed: walk.feed, page: walk.feed, rounds: walk.rounds + 1,
+                            wasComplete: walk.wasComplete))
                     ended = nil
                 }
             }
@@ -91,7 +105,8 @@ extension RemoteSession {
         guard let account = login.account else { return }
         var content = try connector.read(response, of: page, account)
         report.unreadable += content.refused
-        let isComplete = try RemoteRow.isComplete(remote.name, feed: page.feed, in: log)
+        let isHeld = try RemoteRow.isComplete(remote.name, feed: page.feed, in: log)
+        let isComplete = self.reading.wasComplete(isHeld)
         let remote = remote.name
         let read = content
         let reading = reading
@@ -100,15 +115,23 @@ extension RemoteSession {
         func others(_ recorded: EventLog.RecordedEvents) -> [RemotePage] {
             read.others(isNews: recorded.isNews, all: !isComplete).filter { reading.isNew($0) }
         }
+        let complete = RemoteRow.complete(remote, feed: page.feed)
+        // Were the sync to end behind this page, the pages up to what is known would never be asked for:
+        // until they are read, the feed does not count as complete.
+        func leavesGap(_ recorded: EventLog.RecordedEvents) -> Bool {
+            isHeld && read.next != nil && recorded.recorded > 0
+        }
         let recorded = try log.record(content.sightings, rows: [row.row]) { recorded in
             others(recorded).map { RemoteRow.lead(remote, $0) }
+                + (leavesGap(recorded) ? [SyncRow(complete.name, nil)] : [])
         }
         report.pulled += recorded.recorded
         content.others = others(recorded)
         var rows: [SyncRow] = []
         let (isWhole, ended) = self.reading.took(
             page, content, news: recorded.isNews, isComplete: isComplete)
-        if isWhole, !isComplete { rows.append(RemoteRow.complete(remote, feed: page.feed)) }
+        let isKnown = isWhole || isComplete && ended != nil
+        if isKnown, !isHeld || leavesGap(recorded) { rows.append(complete) }
         if let ended { rows.append(RemoteRow.lead(remote, ended, isOpen: false)) }
         if !rows.isEmpty { try log.setSyncRows(rows) }
     }

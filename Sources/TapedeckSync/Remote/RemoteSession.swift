@@ -154,7 +154,7 @@ package struct RemoteSession {
         } catch let failure as SyncFailure {
             return try fail(failure, pending)
         }
-        try recover()
+        try recover(after: pending)
         return try next()
     }
 
@@ -322,7 +322,8 @@ package struct RemoteSession {
     }
 
     /// An answer came: whatever was in the way is gone.
-    private mutating func recover() throws {
+    private mutating func recover(after pending: Pending) throws {
+        // A login that is granted holds only once something is answered by it.
         if case .login = pending { return }
         hasRenewed = false
         guard row.failures > 0 || row.wait != nil else { return }

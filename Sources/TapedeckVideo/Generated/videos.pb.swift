@@ -479,6 +479,92 @@ public nonisolated struct CommentObserved: Sendable {
   fileprivate var _postedAs: String? = nil
 }
 
+/// A sighting of a place at which a remote holds a video, for those that speak with that remote: what
+/// is said and liked there names the place, and not the video. Sightings of one frame merge field by
+/// field, as those of a broadcast do.
+public nonisolated struct FrameObserved: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// The remote's name of the place, for ever.
+  public var frame: String = String()
+
+  /// The video's key.
+  public var video: String = String()
+
+  /// The conversation that is held about it, by the remote's name.
+  public var conversation: String {
+    get {_conversation ?? String()}
+    set {_conversation = newValue}
+  }
+  /// Returns true if `conversation` has been explicitly set.
+  public var hasConversation: Bool {self._conversation != nil}
+  /// Clears the value of `conversation`. Subsequent reads from it will return its default value.
+  public mutating func clearConversation() {self._conversation = nil}
+
+  /// The remote's id of the user who put it there.
+  public var creator: String {
+    get {_creator ?? String()}
+    set {_creator = newValue}
+  }
+  /// Returns true if `creator` has been explicitly set.
+  public var hasCreator: Bool {self._creator != nil}
+  /// Clears the value of `creator`. Subsequent reads from it will return its default value.
+  public mutating func clearCreator() {self._creator = nil}
+
+  /// The video's title.
+  public var title: String {
+    get {_title ?? String()}
+    set {_title = newValue}
+  }
+  /// Returns true if `title` has been explicitly set.
+  public var hasTitle: Bool {self._title != nil}
+  /// Clears the value of `title`. Subsequent reads from it will return its default value.
+  public mutating func clearTitle() {self._title = nil}
+
+  /// Whether the account's user likes it.
+  public var liked: Bool {
+    get {_liked ?? false}
+    set {_liked = newValue}
+  }
+  /// Returns true if `liked` has been explicitly set.
+  public var hasLiked: Bool {self._liked != nil}
+  /// Clears the value of `liked`. Subsequent reads from it will return its default value.
+  public mutating func clearLiked() {self._liked = nil}
+
+  /// Whether it is the copy that a like of the account's user has made.
+  public var likedCopy: Bool {
+    get {_likedCopy ?? false}
+    set {_likedCopy = newValue}
+  }
+  /// Returns true if `likedCopy` has been explicitly set.
+  public var hasLikedCopy: Bool {self._likedCopy != nil}
+  /// Clears the value of `likedCopy`. Subsequent reads from it will return its default value.
+  public mutating func clearLikedCopy() {self._likedCopy = nil}
+
+  /// Whether it was taken off its roll.
+  public var removed: Bool {
+    get {_removed ?? false}
+    set {_removed = newValue}
+  }
+  /// Returns true if `removed` has been explicitly set.
+  public var hasRemoved: Bool {self._removed != nil}
+  /// Clears the value of `removed`. Subsequent reads from it will return its default value.
+  public mutating func clearRemoved() {self._removed = nil}
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+
+  fileprivate var _conversation: String? = nil
+  fileprivate var _creator: String? = nil
+  fileprivate var _title: String? = nil
+  fileprivate var _liked: Bool? = nil
+  fileprivate var _likedCopy: Bool? = nil
+  fileprivate var _removed: Bool? = nil
+}
+
 // MARK: - Code below here is support for the SwiftProtobuf runtime.
 
 fileprivate nonisolated let _protobuf_package = "tapedeck.video.v1"
@@ -950,6 +1036,75 @@ nonisolated extension CommentObserved: SwiftProtobuf.Message, SwiftProtobuf._Mes
     if lhs._author != rhs._author {return false}
     if lhs._createdAt != rhs._createdAt {return false}
     if lhs._postedAs != rhs._postedAs {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension FrameObserved: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".FrameObserved"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}frame\0\u{1}video\0\u{1}conversation\0\u{1}creator\0\u{1}title\0\u{1}liked\0\u{3}liked_copy\0\u{1}removed\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.frame) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.video) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self._conversation) }()
+      case 4: try { try decoder.decodeSingularStringField(value: &self._creator) }()
+      case 5: try { try decoder.decodeSingularStringField(value: &self._title) }()
+      case 6: try { try decoder.decodeSingularBoolField(value: &self._liked) }()
+      case 7: try { try decoder.decodeSingularBoolField(value: &self._likedCopy) }()
+      case 8: try { try decoder.decodeSingularBoolField(value: &self._removed) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if !self.frame.isEmpty {
+      try visitor.visitSingularStringField(value: self.frame, fieldNumber: 1)
+    }
+    if !self.video.isEmpty {
+      try visitor.visitSingularStringField(value: self.video, fieldNumber: 2)
+    }
+    try { if let v = self._conversation {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 3)
+    } }()
+    try { if let v = self._creator {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 4)
+    } }()
+    try { if let v = self._title {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 5)
+    } }()
+    try { if let v = self._liked {
+      try visitor.visitSingularBoolField(value: v, fieldNumber: 6)
+    } }()
+    try { if let v = self._likedCopy {
+      try visitor.visitSingularBoolField(value: v, fieldNumber: 7)
+    } }()
+    try { if let v = self._removed {
+      try visitor.visitSingularBoolField(value: v, fieldNumber: 8)
+    } }()
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: FrameObserved, rhs: FrameObserved) -> Bool {
+    if lhs.frame != rhs.frame {return false}
+    if lhs.video != rhs.video {return false}
+    if lhs._conversation != rhs._conversation {return false}
+    if lhs._creator != rhs._creator {return false}
+    if lhs._title != rhs._title {return false}
+    if lhs._liked != rhs._liked {return false}
+    if lhs._likedCopy != rhs._likedCopy {return false}
+    if lhs._removed != rhs._removed {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -12,6 +12,8 @@ final class RemoteWorld {
     private(set) var requests: [RemoteRequest] = []
     /// How many milliseconds a request takes.
     var latency = 20
+    /// What stands behind the host in the remote's address.
+    var root = ""
     /// The weather of single requests; nil leaves the simulator's own.
     var weather: ((RemoteRequest) -> SimulatorAdversary?)?
 
@@ -47,7 +49,7 @@ final class RemoteWorld {
             body += Array("--limit--\r\n".utf8)
         }
         let query = request.query.map { SimulatedField($0.name, $0.value) }
-        let path = request.path.removingPercentEncoding ?? request.path
+        let path = root + (request.path.removingPercentEncoding ?? request.path)
         let simulated = SimulatedRequest(
             request.method, path, query: query, headers: headers, body: body)
         let usual = simulator.adversary
@@ -101,15 +103,17 @@ final class RemoteDevice {
     private var random: SeededGenerator
 
     init(
-        _ world: RemoteWorld, _ system: String, _ secrets: RemoteSecrets, seed: UInt64 = 1
+        _ world: RemoteWorld, _ system: String, _ secrets: RemoteSecrets, seed: UInt64 = 1,
+        root: String = ""
     ) throws {
         self.world = world
+        world.root = root
         place = try TemporaryStore("remote", clock: world.clock)
         store = try place.open(projections: RemoteDevice.projections)
         boot = UUID().uuidString
         random = SeededGenerator(seed: seed)
         remote = try StoreRemotes(store.log, store.projections).add(
-            "home", system: system, url: "http://127.0.0.1:1")
+            "home", system: system, url: "http://127.0.0.1:1\(root)")
         try LoginFiles(store: place.directory).write(
             RemoteLogin(secrets: secrets), for: "home")
     }
@@ -129,7 +133,11 @@ final class RemoteDevice {
     func sync(crashing: CrashPoint? = nil) throws -> RemoteReport? {
         guard
             let connector = Connectors.named(
+<<<<<<< HEAD
                 remote.system, blobs: BlobStore(store: place.directory))
+=======
+                remote.system, url: remote.url, blobs: BlobStore(store: place.directory))
+>>>>>>> shelby-v1
         else { return nil }
         let (clock, boot) = (world.clock, boot)
         var session = try RemoteSession(

@@ -1,0 +1,310 @@
+internal import SwiftProtobuf
+internal import TapedeckModel
+package import TapedeckProjections
+package import TapedeckSync
+internal import TapedeckVideo
+
+extension ShelbyV1Connector {
+    package func plan(
+        _ intent: Intent, _ views: some ViewReader, _ account: RemoteAccount
+    ) throws -> DeliveryPlan {
+        switch intent.event.type {
+        case LikeToggled.eventType, CommentPosted.eventType, VideoWatched.eventType,
+            VideoShared.eventType:
+            break
+        default: return .foreign
+        }
+        let known = try KnownFrames(intent.key, views)
+        guard !known.shared.isEmpty || !known.copies.isEmpty else {
+            return .waiting(.notThere, "no frame of \(intent.key.name) is known there")
+        }
+        switch intent.event.type {
+        case LikeToggled.eventType:
+            return try intent.event.decode(LikeToggled.self).isOn
+                ? like(known, account) : unlike(known)
+        case CommentPosted.eventType:
+            return comment(try intent.event.decode(CommentPosted.self), known)
+        case VideoWatched.eventType:
+            return watched(try intent.event.decode(VideoWatched.self), known)
+        default: return share(try intent.event.decode(VideoShared.self), known)
+        }
+    }
+
+    private var rule: WinnerRule { projections.videos.winner }
+
+    private func post(_ path: String, _ fields: [RemoteRequest.Field]) -> RemoteRequest {
+        RemoteRequest("POST", path, body: .form(fields))
+    }
+
+    private func path(_ frame: String) -> String { "/frame/\(RemoteRequest.segment(frame))" }
+
+    // MARK: - Likes
+
+    /// A repeated like counts again and makes another copy.
+    private func like(_ known: KnownFrames, _ account: RemoteAccount) -> DeliveryPlan {
+        if known.isLiked { return .satisfied }
+        guard let frame = known.winner(rule, notOf: account.user) else {
+            return .refused(
+                .conditionFailed, "only the user shares it there, and own frames take no like")
+        }
+        return .deliver([
+            Delivery(
+                safety: .probe, request: RemoteRequest("PUT", path(frame.id) + "/like"),
+                probe: rollFrames(account), baseline: frame.id)
+        ])
+    }
+
+    /// Takes the copies off the roll; the remote then withdraws the like from what they are copies of.
+    private func unlike(_ known: KnownFrames) -> DeliveryPlan {
+        if known.copies.isEmpty {
+            return known.isLiked
+                ? .waiting(.notThere, "the copy that the like has made is not known yet")
+                : .satisfied
+        }
+        let liked = known.shared.filter(\.isLiked).map(\.id).joined(separator: " ")
+        return .deliver(
+            known.copies.map { copy in
+                Delivery(
+                    target: copy.id, safety: .natural,
+                    request: RemoteRequest("DELETE", path(copy.id)), baseline: liked)
+            })
+    }
+
+    // MARK: - The others
+
+    private func comment(_ comment: CommentPosted, _ known: KnownFrames) -> DeliveryPlan {
+        guard let id = known.conversation(rule) else {
+            return .waiting(.notThere, "no conversation about it is known there")
+        }
+        let path = "/conversation/\(RemoteRequest.segment(id))"
+        return .deliver([
+            Delivery(
+                safety: .probe, request: post(path + "/messages", [.init("text", comment.text)]),
+                probe: RemoteRequest("GET", path), baseline: known.newestMessage)
+        ])
+    }
+
+    /// The remote wants an interval or `complete`; what only began is the interval of no length.
+    private func watched(_ watched: VideoWatched, _ known: KnownFrames) -> DeliveryPlan {
+        guard let frame = known.winner(rule) else { return waitsForShared }
+        var fields: [RemoteRequest.Field] = []
+        if watched.hasStartSeconds || watched.hasEndSeconds || !watched.isComplete {
+            let start = watched.hasStartSeconds ? watched.startSeconds : 0
+            let end = watched.hasEndSeconds ? watched.endSeconds : start
+            fields = [.init("start_time", seconds(start)), .init("end_time", seconds(end))]
+        }
+        if watched.isComplete { fields.append(.init("complete", "1")) }
+        return .deliver([
+            Delivery(safety: .once, request: post(path(frame.id) + "/watched", fields))
+        ])
+    }
+
+    private func seconds(_ value: Double) -> String {
+        // Beyond this no video is, and the number would not fit.
+        let whole = value.rounded(.down)
+        return whole == value && value < 1e15 ? String(Int64(whole)) : String(value)
+    }
+
+    private func share(_ share: VideoShared, _ known: KnownFrames) -> DeliveryPlan {
+        guard !share.hasTo, !share.destinations.contains("email") else {
+            return .refused(
+                .remoteError, "this API has no place for whom an e-mail goes to")
+        }
+        guard let frame = known.winner(rule) else { return waitsForShared }
+        let fields =
+            share.destinations.map { RemoteRequest.Field("destination[]", $0) }
+            + [.init("text", share.text)]
+        return .deliver([
+            Delivery(safety: .once, request: post(path(frame.id) + "/share", fields))
+        ])
+    }
+
+    private var waitsForShared: DeliveryPlan {
+        .waiting(.notThere, "no frame that shares it is known there")
+    }
+
+    // MARK: - Confirming
+
+    package func confirm(
+        _ response: RemoteResponse, _ delivery: Delivery, of intent: Intent,
+        _ account: RemoteAccount
+    ) throws(SyncFailure) -> Confirmation {
+        if delivery.request.method == "DELETE" {
+            return try confirmUnlike(response, delivery, intent)
+        }
+        let result = try ShelbyV1Documents.result(response)
+        switch intent.event.type {
+        case LikeToggled.eventType:
+            return try confirmLike(result, response, delivery, intent, account)
+        case CommentPosted.eventType:
+            let own = try own(result, intent, account)
+            // The one that was just added is the newest.
+            return try confirmation(own.max { $0.id < $1.id }, response, intent)
+        default: return Confirmation()
+        }
+    }
+
+    private func confirmLike(
+        _ result: JSONValue, _ response: RemoteResponse, _ delivery: Delivery, _ intent: Intent,
+        _ account: RemoteAccount
+    ) throws(SyncFailure) -> Confirmation {
+        var shown: ShelbyV1Frame?
+        if let frame = try? ShelbyV1Frame(try element(result)) { shown = frame }
+        // Whoever is not logged in is counted and leaves no trace: that was nobody's like.
+        if let upvoters = shown?.upvoters, !upvoters.contains(account.user) {
+            throw SyncFailure(
+                .unauthorized, "Shelby took the like as nobody's", hint: "storectl login again")
+        }
+        let time = observedAt(response, intent)
+        guard let shown, shown.upvoters != nil else {
+            return Confirmation(sightings: try flag(true, [delivery.baseline], intent, time))
+        }
+        var reading = ShelbyV1Reading(user: account.user, observedAt: time)
+        reading.add(shown, isShared: true, at: "$")
+        return Confirmation(sightings: reading.content.sightings)
+    }
+
+    /// One that is not there is not liked: somebody took the like back before.
+    private func confirmUnlike(
+        _ response: RemoteResponse, _ delivery: Delivery, _ intent: Intent
+    ) throws(SyncFailure) -> Confirmation {
+        do {
+            _ = try ShelbyV1Documents.result(response)
+        } catch {
+            guard error.code == .notFound else { throw error }
+        }
+        var copy = FrameObserved()
+        copy.frame = delivery.target
+        copy.video = String(intent.key.name)
+        copy.likedCopy = true
+        copy.removed = true
+        let time = observedAt(response, intent)
+        let liked = delivery.baseline.split(separator: " ").map(String.init)
+        return Confirmation(
+            remoteID: delivery.target,
+            sightings: [try proposal(copy, time)] + (try flag(false, liked, intent, time)))
+    }
+
+    /// What a change of a like says of frames of which the answer shows nothing.
+    private func flag(
+        _ isLiked: Bool, _ frames: [String], _ intent: Intent, _ time: Int64?
+    ) throws(SyncFailure) -> [ProposedEvent] {
+        var sightings: [ProposedEvent] = []
+        for frame in frames {
+            guard let id = ShelbyV1ID(frame) else { continue }
+            var known = FrameObserved()
+            known.frame = frame
+            known.video = String(intent.key.name)
+            known.liked = isLiked
+            sightings.append(try proposal(known, time))
+            var broadcast = BroadcastReceived()
+            broadcast.broadcast = frame
+            broadcast.video = String(intent.key.name)
+            broadcast.liked = isLiked
+            // Sightings of a frame have its time as their version, or they could not be compared.
+            broadcast.createdAt = Google_Protobuf_Timestamp(milliseconds: id.milliseconds)
+            sightings.append(try proposal(broadcast, time))
+        }
+        return sightings
+    }
+
+    /// When a change of a like was seen to be made.
+    ///
+    /// Answers tell the second. What was read earlier in the same second must not outlast the change, nor
+    /// one change the other; so the user's own moment tells the order within it.
+    private func observedAt(_ response: RemoteResponse, _ intent: Intent) -> Int64? {
+        response.date.map { second in
+            min(max(second + 1, Int64(intent.event.stamp.milliseconds)), second + 999)
+        }
+    }
+
+    private func proposal(
+        _ sighting: some Observation, _ time: Int64?
+    ) throws(SyncFailure) -> ProposedEvent {
+        do {
+            return try ProposedEvent(sighting: sighting, observedAt: time)
+        } catch {
+            throw SyncFailure(.remoteError, "what Shelby shows cannot be recorded: \(error)")
+        }
+    }
+
+    // MARK: - Probing
+
+    package func find(
+        _ response: RemoteResponse, _ delivery: Delivery, of intent: Intent, baseline: String,
+        taken: Set<String>, _ account: RemoteAccount
+    ) throws(SyncFailure) -> ProbeResult {
+        let result = try ShelbyV1Documents.result(response)
+        guard intent.event.type == CommentPosted.eventType else {
+            return try findLike(result, response, delivery, intent, baseline, account)
+        }
+        // Ids of one second are in no order. Of equal messages each is the answer to one intent only.
+        let since = ShelbyV1ID(baseline)?.milliseconds ?? 0
+        let own = try own(result, intent, account).filter {
+            $0.id.milliseconds >= since && !taken.contains($0.id.text)
+        }
+        guard let oldest = own.min(by: { $0.id < $1.id }) else { return .missing }
+        return .found(try confirmation(oldest, response, intent))
+    }
+
+    /// Looks for a copy of the video on the user's roll, page by page until well before the intent.
+    private func findLike(
+        _ result: JSONValue, _ response: RemoteResponse, _ delivery: Delivery, _ intent: Intent,
+        _ frame: String, _ account: RemoteAccount
+    ) throws(SyncFailure) -> ProbeResult {
+        guard case .value(.array(let rows)) = try element(result).any("frames") else {
+            return .missing
+        }
+        let time = observedAt(response, intent)
+        var reading = ShelbyV1Reading(user: account.user, observedAt: time)
+        for value in rows { reading.add(value, at: "$", isFrame: true) }
+        if let copy = reading.likes.first(where: { $0.video == String(intent.key.name) }) {
+            return .found(
+                Confirmation(
+                    remoteID: copy.id.text,
+                    sightings: [try proposal(copy.sighting(for: account.user), time)]
+                        + (try flag(true, [frame], intent, time))))
+        }
+        let since = delivery.probe?.query.first { $0.name == "since_id" }?.value ?? ""
+        let begin = Int64(intent.event.stamp.milliseconds) - ShelbyV1Connector.skewMax
+        guard let oldest = reading.oldest, oldest.milliseconds >= begin,
+            let next = next(behind: RemotePage("", since), rows.count, reading.oldest)
+        else { return .missing }
+        return .ask(rollFrames(account, since: next.place))
+    }
+
+    /// How far this device's clock may be ahead of the remote's, in milliseconds.
+    private static let skewMax: Int64 = 86_400_000
+
+    // MARK: - Conversations
+
+    /// The user's messages in a conversation that say what an intent says.
+    private func own(
+        _ conversation: JSONValue, _ intent: Intent, _ account: RemoteAccount
+    ) throws(SyncFailure) -> [ShelbyV1Message] {
+        do {
+            let text = try intent.event.decode(CommentPosted.self).text
+            var refused: [IngestRefusal] = []
+            return try ShelbyV1Message.list(element(conversation), &refused).filter {
+                $0.user == account.user && words($0.text) == words(text)
+            }
+        } catch let failure as SyncFailure {
+            throw failure
+        } catch {
+            throw SyncFailure(.remoteError, "the conversation cannot be read: \(error)")
+        }
+    }
+
+    /// A text without what a remote may do to the space in it.
+    private func words(_ text: String) -> [Substring] { text.split(whereSeparator: \.isWhitespace) }
+
+    private func confirmation(
+        _ message: ShelbyV1Message?, _ response: RemoteResponse, _ intent: Intent
+    ) throws(SyncFailure) -> Confirmation {
+        guard let message else { return Confirmation() }
+        let sighting = message.sighting(
+            of: String(intent.key.name), postedAs: intent.event.id)
+        return Confirmation(
+            remoteID: message.id.text, sightings: [try proposal(sighting, response.date)])
+    }
+}

@@ -1,0 +1,29 @@
+public import TapedeckModel
+
+extension FrameObserved: Observation {
+    /// `FrameObserved`.
+    public static let eventType: EventType = "FrameObserved"
+
+    /// The video.
+    public var tags: [Tag] { get throws { [try VideoKey(video).tag] } }
+
+    /// `shelby/frame/<id>`.
+    public var entity: String { "shelby/frame/\(frame)" }
+
+    /// None: the remote tells of no changes.
+    public var remoteVersion: UInt64? { nil }
+
+    /// Sightings are told apart by the time at which they were made, in milliseconds.
+    public static var versionMilliseconds: Int64 { 1 }
+
+    /// Checks the ids and the title.
+    public func normalized() throws(ModelError) -> FrameObserved {
+        var copy = self
+        try FieldChecks.id(frame, "frame")
+        copy.video = try FieldChecks.video(video, "video").text
+        if hasConversation { try FieldChecks.id(conversation, "conversation") }
+        if hasCreator { try FieldChecks.id(creator, "creator") }
+        try FieldChecks.text(title, "title")
+        return copy
+    }
+}

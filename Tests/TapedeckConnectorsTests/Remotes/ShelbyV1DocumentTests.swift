@@ -1,0 +1,150 @@
+import TapedeckModel
+import TapedeckSync
+import TapedeckVideo
+import Testing
+
+@testable import TapedeckConnectors
+
+/// How answers of Shelby's API of 2012 to 2014 are read.
+struct ShelbyV1DocumentTests {
+    private static let account = RemoteAccount(user: "4f00000000000000000000aa", token: "t")
+    private static let id = "4f0000000000000000000001"
+
+    private static func read(
+        _ json: String, status: Int = 200
+    ) throws(SyncFailure) -> RemoteContent {
+        try ShelbyV1Connector().read(
+            RemoteResponse(status: status, body: Array(json.utf8)),
+            of: RemotePage("dashboard"), account)
+    }
+
+    private static func code(_ json: String, status: Int) -> ErrorCode? {
+        do throws(SyncFailure) {
+            _ = try read(json, status: status)
+            return nil
+        } catch {
+            return error.code
+        }
+    }
+
+    private static func entry(_ frame: String, action: Int = 0) -> String {
+        #"{"status":200,"result":[{"id":"\#(id)","action":\#(action),"frame":\#(frame)}]}"#
+    }
+
+    private static func frame(_ more: String, video: String? = nil) -> String {
+        let video = video ?? #"{"provider_name":"youtube","provider_id":"abc"}"#
+        return #"{"id":"\#(id)","video":\#(video)\#(more.isEmpty ? "" : ",")\#(more)}"#
+    }
+
+    @Test func bodyTellsWhatTheStatusDoesNot() {
+        let told = #"{"status":401,"message":"you must be authenticated","errors":{}}"#
+        #expect(ShelbyV1DocumentTests.code(told, status: 404) == .unauthorized)
+        #expect(ShelbyV1DocumentTests.code(told, status: 200) == .unauthorized)
+        let foreign = #"{"status":403,"message":"that is somebody else's roll"}"#
+        #expect(ShelbyV1DocumentTests.code(foreign, status: 403) == .remoteError)
+        #expect(ShelbyV1DocumentTests.code("", status: 429) == .throttled)
+        #expect(ShelbyV1DocumentTests.code("<html>", status: 500) == .unavailable)
+        #expect(ShelbyV1DocumentTests.code("<html>", status: 200) == .unavailable)
+        #expect(ShelbyV1DocumentTests.code("[]", status: 200) == .unavailable)
+        #expect(ShelbyV1DocumentTests.code(#"{"status":200}"#, status: 200) == .unavailable)
+        #expect(
+            ShelbyV1DocumentTests.code(#"{"status":200,"result":7}"#, status: 200) == .remoteError)
+    }
+
+    @Test func whatTheClientDidNotShowIsLeftOut() throws {
+        let plain = ShelbyV1DocumentTests.frame("")
+        let created = ShelbyV1DocumentTests.frame(#""creator":{"id":"x","nickname":"ann"}"#)
+        let none = ShelbyV1DocumentTests.frame(#""creator":{"id":"x"}"#, video: "null")
+        for (json, count) in [
+            (ShelbyV1DocumentTests.entry(created), 2), (ShelbyV1DocumentTests.entry(plain), 0),
+            (ShelbyV1DocumentTests.entry(plain, action: 31), 2),
+            (ShelbyV1DocumentTests.entry(plain, action: 33), 2),
+            (ShelbyV1DocumentTests.entry(created, action: 3), 0),
+            (ShelbyV1DocumentTests.entry(created, action: 9), 0),
+            (ShelbyV1DocumentTests.entry(created, action: 10), 0),
+            (ShelbyV1DocumentTests.entry("null", action: 14), 0),
+            (ShelbyV1DocumentTests.entry(none), 0),
+        ] {
+            let content = try ShelbyV1DocumentTests.read(json)
+            #expect(content.sightings.count == count, "\(json)")
+            #expect(content.refused.isEmpty, "\(json)")
+        }
+    }
+
+    @Test func timesComeFromIDsAndNotFromTexts() throws {
+        let frame = ShelbyV1DocumentTests.frame(
+            #""created_at":"Sep 5","creator_id":"u","creator":{"id":"u","nickname":"ann"},"#
+                + #""upvoters":["4f00000000000000000000aa"],"conversation":{"id":"c","messages":["#
+                + #"{"id":"4f0000010000000000000002","user_id":"u","text":"hi","created_at":"1m ago"}]}"#
+        )
+        let sightings = try ShelbyV1DocumentTests.read(ShelbyV1DocumentTests.entry(frame))
+            .sightings
+        let broadcast = try BroadcastReceived(payload: sightings[0].payload, version: 1)
+        #expect(broadcast.createdAt.seconds == 0x4f00_0000)
+        #expect(broadcast.comment == "hi")
+        #expect(broadcast.sharer == "ann")
+        #expect(broadcast.liked)
+        let known = try FrameObserved(payload: sightings[1].payload, version: 1)
+        #expect(known.conversation == "c")
+        #expect(known.liked && !known.hasLikedCopy)
+        let comment = try CommentObserved(payload: sightings[2].payload, version: 1)
+        #expect(comment.comment == "shelby:4f0000010000000000000002")
+        #expect(comment.createdAt.seconds == 0x4f00_0001)
+    }
+
+    @Test func partThatCannotBeReadIsRefusedAlone() throws {
+        let id = ShelbyV1DocumentTests.id
+        let wordless = ShelbyV1DocumentTests.frame("", video: #"{"provider_name":""}"#)
+        let rows = [
+            "7", #"{"id":"short","frame":null}"#, #"{"action":0}"#,
+            #"{"id":"4F0000000000000000000001","frame":null}"#,
+            #"{"id":"\#(id)","action":31,"frame":\#(wordless)}"#,
+            #"{"id":"\#(id)","action":31,"frame":\#(ShelbyV1DocumentTests.frame(""))}"#,
+        ]
+        let content = try ShelbyV1DocumentTests.read(
+            #"{"status":200,"result":[\#(rows.joined(separator: ","))]}"#)
+        #expect(content.refused.count == 5)
+        #expect(content.sightings.count == 2)
+    }
+
+    /// A page whose boundary row is all that it has is the end, however full pages are.
+    @Test func pagingEndsWhereItMakesNoProgress() throws {
+        let rows = Array(
+            repeating: #"{"id":"\#(ShelbyV1DocumentTests.id)","action":14,"frame":null}"#, count: 50
+        ).joined(separator: ",")
+        let response = RemoteResponse(
+            status: 200, body: Array(#"{"status":200,"result":[\#(rows)]}"#.utf8))
+        let connector = ShelbyV1Connector()
+        let first = try connector.read(
+            response, of: RemotePage("dashboard"), ShelbyV1DocumentTests.account)
+        let next = try #require(first.next)
+        #expect(next.place == ShelbyV1DocumentTests.id)
+        let second = try connector.read(response, of: next, ShelbyV1DocumentTests.account)
+        #expect(second.next == nil)
+    }
+
+    @Test func framesDoNotDependOnTheOrderOfArrival() throws {
+        var script = Script()
+        for (number, isLiked) in [true, false, true, false].enumerated() {
+            var frame = FrameObserved()
+            frame.frame = "frame-\(number % 2)"
+            frame.video = "youtube:one"
+            frame.liked = isLiked
+            if number == 2 { frame.removed = true }
+            script.add(
+                try ProposedEvent(sighting: frame, observedAt: Int64(number + 1)),
+                at: Double(number))
+        }
+        var comment = CommentObserved()
+        comment.comment = "shelby:4f0000010000000000000002"
+        comment.video = "youtube:one"
+        comment.text = "hi"
+        script.add(try ProposedEvent(sighting: comment, observedAt: 9), at: 9)
+        try checkOrderDoesNotMatter(ShelbyFrames(), script.events)
+        let known = try KnownFrames(
+            Tag("video", "youtube:one"), FoldedReader(script.events, [ShelbyFrames()]))
+        #expect(known.shared.map(\.id) == ["frame-1"])
+        #expect(!known.isLiked)
+        #expect(known.newestMessage == "4f0000010000000000000002")
+    }
+}

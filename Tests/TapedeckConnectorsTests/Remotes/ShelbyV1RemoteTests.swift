@@ -1,0 +1,271 @@
+import Tapedeck
+import TapedeckConnectors
+import TapedeckModel
+import TapedeckSync
+import TapedeckTesting
+import TapedeckVideo
+import Testing
+
+/// Syncing with Shelby's API of 2012 to 2014, against a simulator that behaves as it did.
+struct ShelbyV1RemoteTests {
+    // MARK: - Addresses
+
+    @Test func addressTellsWhichAPISpeaks() throws {
+        let host = "http://127.0.0.1:1"
+        #expect(Connectors.named("shelby", url: host + "/v1") is ShelbyV1Connector)
+        for path in ["", "/v2", "/V1", "/v11", "/v1/more"] {
+            #expect(Connectors.named("shelby", url: host + path) is ShelbyConnector)
+        }
+    }
+
+    @Test func v2IsSpokenBelowAnAddressThatEndsInIt() throws {
+        let world = RemoteWorld { ShelbySimulator(seed: 7, at: $0) }
+        let device = try RemoteDevice(
+            world, "shelby",
+            RemoteSecrets(
+                token: SimulatorAccount.oauthToken, tokenSecret: SimulatorAccount.oauthSecret),
+            root: "/v2")
+        let report = try #require(try device.sync())
+        #expect(report.pulled > 0)
+        #expect(world.simulator.violations.isEmpty)
+    }
+
+    // MARK: - Reading
+
+    @Test func readsWhatIsThereOnce() throws {
+        let rig = ShelbyV1Rig()
+        try rig.share(130)
+        let device = try rig.device()
+        let report = try #require(try device.sync())
+        #expect(report.failure == nil)
+        #expect(report.unreadable.isEmpty)
+        let shown = try rig.shown()
+        let broadcasts = try device.recorded(BroadcastReceived.self)
+        #expect(broadcasts.map(\.broadcast).sorted() == shown.map(\.id))
+        let world = try rig.shelby().world
+        let messages = Set(shown.compactMap(\.conversation)).flatMap {
+            world.conversations[$0]?.messages ?? []
+        }
+        let comments = try device.recorded(CommentObserved.self)
+        #expect(comments.map(\.comment).sorted() == messages.map { "shelby:" + $0.id }.sorted())
+        #expect(broadcasts.allSatisfy { $0.hasCreatedAt && $0.hasLiked && !$0.liked })
+        // The login, five pages of the dashboard, and the roll.
+        #expect(rig.world.requests.count == 7)
+        // Long behind the newest rows, none can turn up that is older than they are.
+        rig.world.clock.advance(by: .seconds(86_400))
+        let again = try #require(try device.sync())
+        #expect(again.pulled == 0)
+        #expect(rig.world.requests.count == 9)
+        #expect(rig.world.simulator.violations.isEmpty)
+        #expect(rig.world.simulator.effects.isEmpty)
+    }
+
+    @Test func othersMayAddRowsWhileItReads() throws {
+        for seed in 1...5 as ClosedRange<UInt64> {
+            var others = SimulatorAdversary.none
+            others.othersMilliseconds = 80
+            others.lateRate = 0.3
+            let rig = ShelbyV1Rig(others, seed: seed)
+            try rig.share(120)
+            let device = try rig.device(seed: seed)
+            for _ in 0..<5 {
+                try device.sync()
+                rig.world.clock.advance(by: .seconds(5))
+            }
+            rig.world.simulator.adversary = .none
+            try device.sync()
+            let broadcasts = try device.recorded(BroadcastReceived.self)
+            let found = Set(broadcasts.map(\.broadcast))
+            let missing = try rig.shown().filter { !found.contains($0.id) }
+            #expect(missing.isEmpty, "seed \(seed): \(missing.count) are missing")
+            #expect(rig.world.simulator.violations.isEmpty, "seed \(seed)")
+        }
+    }
+
+    @Test(arguments: 1...6)
+    func catchingUpThatIsCutOffLeavesNoGap(number: Int) throws {
+        for point in [CrashPoint.before(number), .after(number)] {
+            let rig = ShelbyV1Rig()
+            let device = try rig.device()
+            try device.sync()
+            rig.world.clock.advance(by: .seconds(86_400))
+            try rig.share(170)
+            try device.sync(crashing: point)
+            rig.world.clock.advance(by: .seconds(86_400))
+            try device.sync()
+            let found = Set(try device.recorded(BroadcastReceived.self).map(\.broadcast))
+            #expect(try rig.shown().allSatisfy { found.contains($0.id) }, "\(point)")
+            // From here on the newest page is enough again.
+            let before = rig.world.requests.count
+            try device.sync()
+            #expect(rig.world.requests.count == before + 2, "\(point)")
+        }
+    }
+
+    // MARK: - Delivering
+
+    @Test func whatWasWantedOfflineIsDeliveredOnce() throws {
+        let rig = ShelbyV1Rig()
+        let device = try rig.device()
+        try device.sync()
+        let video = try #require(try rig.untouched().first)
+        try device.append(
+            ShelbyV1Rig.liked(video, false), ShelbyV1Rig.liked(video, true),
+            ShelbyV1Rig.comment(video, "first, ümläute & all"),
+            ShelbyV1Rig.comment(video, "twice"), ShelbyV1Rig.comment(video, "twice"),
+            ShelbyV1Rig.shared(video, "look"), ShelbyV1Rig.watched(video, to: 61.5))
+        let report = try #require(try device.sync())
+        #expect(report.pushed == 6)
+        #expect(report.waitingCount == 0)
+        #expect(try rig.effects(.like).count == 1)
+        #expect(
+            try rig.effects(.comment).map(\.text) == ["first, ümläute & all", "twice", "twice"])
+        #expect(try rig.effects(.share).map(\.detail) == ["facebook,twitter"])
+        #expect(try rig.effects(.watched).map(\.text) == ["0-61.5"])
+        #expect(try rig.effects(.watched).map(\.detail) == ["view,complete"])
+        #expect(try device.outbox().isEmpty)
+        // Each comment that was posted is told apart from the one that is seen.
+        let posted = try device.recorded(CommentObserved.self).filter(\.hasPostedAs)
+        #expect(posted.count == 3)
+        #expect(Set(posted.map(\.postedAs)).count == 3)
+        #expect(Set(posted.map(\.comment)).count == 3)
+        let count = rig.world.simulator.effects.count
+        try device.sync()
+        #expect(rig.world.simulator.effects.count == count)
+        #expect(rig.world.simulator.violations.isEmpty)
+    }
+
+    @Test func likeIsTakenBackByItsCopy() throws {
+        let rig = ShelbyV1Rig()
+        let device = try rig.device()
+        try device.sync()
+        let video = try #require(try rig.untouched().first)
+        for round in 1...3 {
+            try device.append(ShelbyV1Rig.liked(video, true))
+            try device.sync()
+            #expect(try rig.effects(.like).count == round)
+            #expect(try rig.copies().count == 1)
+            try device.append(ShelbyV1Rig.liked(video, false))
+            try device.sync()
+            #expect(try rig.effects(.unlike).count == round)
+            #expect(try rig.copies().isEmpty)
+            #expect(try device.outbox().isEmpty, "round \(round)")
+        }
+        #expect(rig.world.simulator.violations.isEmpty)
+    }
+
+    @Test func whatIsLikedElsewhereIsNotLikedAgain() throws {
+        let rig = ShelbyV1Rig()
+        let video = try #require(try rig.untouched().first)
+        let frame = try #require(try rig.shown().first { try rig.key($0) == video })
+        let other = try rig.device(seed: 2)
+        try other.sync()
+        try other.append(ShelbyV1Rig.liked(video, true))
+        try other.sync()
+        #expect(try rig.effects(.like).map(\.entity) == [frame.id])
+        let device = try rig.device()
+        try device.append(ShelbyV1Rig.liked(video, true))
+        let report = try #require(try device.sync())
+        #expect(report.waitingCount == 0)
+        #expect(try rig.effects(.like).count == 1)
+        let liked = try device.recorded(BroadcastReceived.self).filter(\.liked)
+        #expect(liked.map(\.broadcast) == [frame.id])
+        // And it is known here by which copy it is taken back.
+        try device.append(ShelbyV1Rig.liked(video, false))
+        try device.sync()
+        #expect(try rig.copies().isEmpty)
+    }
+
+    @Test func marksToWatchLaterStayHere() throws {
+        let rig = ShelbyV1Rig()
+        let device = try rig.device()
+        try device.sync()
+        let video = try #require(try rig.untouched().first)
+        var marked = WatchLaterToggled()
+        marked.video = video
+        marked.isOn = true
+        try device.append(marked)
+        try device.sync()
+        #expect(rig.world.simulator.effects.isEmpty)
+        #expect(try device.outbox().isEmpty)
+        #expect(try device.watchLater() == [video])
+    }
+
+    @Test func sharingByMailIsRefused() throws {
+        let rig = ShelbyV1Rig()
+        let device = try rig.device()
+        try device.sync()
+        let video = try #require(try rig.untouched().first)
+        var shared = ShelbyV1Rig.shared(video, "look")
+        shared.destinations = ["email"]
+        shared.to = "grace@example.org"
+        let event = try device.append(shared)
+        let report = try #require(try device.sync())
+        #expect(report.refused.map(\.event) == [event])
+        #expect(rig.world.simulator.effects.isEmpty)
+    }
+
+    // MARK: - Tokens
+
+    @Test func endedTokenIsReplacedByOneLogin() throws {
+        let rig = ShelbyV1Rig()
+        let device = try rig.device()
+        try device.sync()
+        let videos = try rig.untouched()
+        try device.append(
+            ShelbyV1Rig.liked(videos[0], true), ShelbyV1Rig.comment(videos[1], "still there"))
+        rig.world.simulator.expireTokens()
+        let before = rig.world.requests.count
+        let report = try #require(try device.sync())
+        #expect(report.failure == nil)
+        #expect(report.pushed == 2)
+        let logins = rig.world.requests[before...].filter { $0.path == "/token" }
+        #expect(logins.count == 1)
+        #expect(try rig.effects(.like).count == 1)
+        #expect(try rig.effects(.comment).count == 1)
+        #expect(try device.outbox().isEmpty)
+    }
+
+    /// A like without a login is counted and is nobody's.
+    @Test func tokenThatEndsBeforeALikeLosesNothing() throws {
+        let rig = ShelbyV1Rig()
+        let device = try rig.device()
+        try device.sync()
+        let video = try #require(try rig.untouched().first)
+        try device.append(ShelbyV1Rig.liked(video, true))
+        // Nothing before the like takes as long.
+        rig.world.simulator.adversary.tokenLifeMilliseconds = 100
+        rig.world.clock.advance(by: .seconds(1))
+        try device.sync()
+        rig.world.simulator.adversary.tokenLifeMilliseconds = nil
+        try device.sync()
+        let likes = rig.world.simulator.effects.filter { $0.kind == .like }
+        #expect(likes.contains { $0.account.isEmpty }, "the token has not ended in time")
+        #expect(try rig.effects(.like).count == 1)
+        #expect(try rig.copies().count == 1)
+        #expect(try device.outbox().isEmpty)
+    }
+
+    @Test func wrongPasswordEndsTheSyncAndDestroysNothing() throws {
+        let rig = ShelbyV1Rig()
+        try rig.change { world in
+            for id in world.users.keys { world.users[id]?.password = "changed" }
+        }
+        let device = try rig.device()
+        let event = try device.append(ShelbyV1Rig.liked("youtube:dQw4w9WgXcQ", true))
+        let report = try #require(try device.sync())
+        #expect(report.failure?.code == .unauthorized)
+        #expect(rig.world.requests.count == 1)
+        #expect(try device.store.log.event(event) != nil)
+    }
+
+    /// A remote that grants logins and then does not know them is not asked for ever.
+    @Test func loginThatIsNotHonouredIsTriedOnce() throws {
+        let rig = ShelbyV1Rig()
+        let device = try rig.device()
+        rig.world.simulator.adversary.tokenLifeMilliseconds = 0
+        let report = try #require(try device.sync())
+        #expect(report.failure?.code == .unauthorized)
+        #expect(rig.world.requests.count < 6)
+    }
+}
