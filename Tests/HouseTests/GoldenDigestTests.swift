@@ -84,7 +84,10 @@ import Testing
         let (user, question, answer) = (number % 7, number % 20, number % 12)
         let hash = String(repeating: two(number), count: 32)
         return [
-            ("UserObserved", #"{"user":"u\#(user)","username":"n\#(number)","followerCount":"\#(number % 4)"}"#),
+            (
+                "UserObserved",
+                #"{"user":"u\#(user)","username":"n\#(number)","followerCount":"\#(number % 4)"}"#
+            ),
             ("QuestionAsked", #"{"receiver":"u\#(user)","text":"why \#(number)?"}"#),
             (
                 "QuestionObserved",
@@ -92,7 +95,10 @@ import Testing
             ),
             (
                 "AnswerRecorded",
-                #"{"question":"q\#(question)","blob":"\#(hash)","thumbnail":"\#(hash)","durationSeconds":\#(number + 1),"videoExtension":"mov","thumbnailExtension":"png"}"#
+                """
+                {"question":"q\(question)","blob":"\(hash)","thumbnail":"\(hash)",
+                 "durationSeconds":\(number + 1),"videoExtension":"mov","thumbnailExtension":"png"}
+                """
             ),
             (
                 "AnswerObserved",

@@ -133,11 +133,7 @@ final class RemoteDevice {
     func sync(crashing: CrashPoint? = nil) throws -> RemoteReport? {
         guard
             let connector = Connectors.named(
-<<<<<<< HEAD
-                remote.system, blobs: BlobStore(store: place.directory))
-=======
                 remote.system, url: remote.url, blobs: BlobStore(store: place.directory))
->>>>>>> shelby-v1
         else { return nil }
         let (clock, boot) = (world.clock, boot)
         var session = try RemoteSession(
