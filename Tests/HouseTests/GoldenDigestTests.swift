@@ -68,7 +68,50 @@ import Testing
                 events.insert(event, at: (number * 31 + 7) % events.count)
             }
         }
+        // Behind all others, so that none of them is renumbered.
+        for number in 0..<60 {
+            for (type, json) in questions(number) {
+                events.append(
+                    try EventCatalogue.video.proposal(
+                        type: type, json: json, atMilliseconds: start + UInt64(number * 97 % 60)))
+            }
+        }
         return events
+    }
+
+    /// People who ask and answer; what was asked offline, and what the remote tells of it.
+    private static func questions(_ number: Int) -> [(type: String, json: String)] {
+        let (user, question, answer) = (number % 7, number % 20, number % 12)
+        let hash = String(repeating: two(number), count: 32)
+        return [
+            (
+                "UserObserved",
+                #"{"user":"u\#(user)","username":"n\#(number)","followerCount":"\#(number % 4)"}"#
+            ),
+            ("QuestionAsked", #"{"receiver":"u\#(user)","text":"why \#(number)?"}"#),
+            (
+                "QuestionObserved",
+                #"{"question":"q\#(question)","text":"why?","sender":"u1","receiver":"u\#(user)"}"#
+            ),
+            (
+                "AnswerRecorded",
+                """
+                {"question":"q\(question)","blob":"\(hash)","thumbnail":"\(hash)",
+                 "durationSeconds":\(number + 1),"videoExtension":"mov","thumbnailExtension":"png"}
+                """
+            ),
+            (
+                "AnswerObserved",
+                #"{"answer":"w\#(answer)","question":"q\#(answer)","likeCount":"\#(number % 5)"}"#
+            ),
+            ("LikeToggled", #"{"answer":"w\#(answer)","isOn":\#(number % 3 > 0)}"#),
+            ("LikeObserved", #"{"like":"l\#(number)","answer":"w\#(answer)","user":"u\#(user)"}"#),
+            ("CommentPosted", #"{"answer":"w\#(answer)","text":"said \#(number)"}"#),
+            (
+                "CommentObserved",
+                #"{"comment":"whale:\#(number)","answer":"w\#(answer)","text":"seen \#(number)"}"#
+            ),
+        ]
     }
 
     private static let start = ActivityGenerator.startMilliseconds

@@ -28,14 +28,13 @@ import Testing
         }
     }
 
-    @Test func liveConnectionsEndAtOnceWhenTheServerDoes() async throws {
-        try await RunningServer.with { it in
+    @Test(.timeLimit(.minutes(5))) func liveConnectionsEndWhenTheServerDoes() async throws {
+        // Nothing else would end them: no sign of life is due within hours.
+        try await RunningServer.with(keepAlive: .seconds(36_000)) { it in
             let lives = try await (0..<5).asyncMap { _ in try await LiveReader.open(it) }
             for live in lives { _ = try await live.change() }
-            let start = ContinuousClock.now
             await it.server.shutDown()
             for live in lives { #expect(try await live.change() == .end) }
-            #expect(ContinuousClock.now - start < .seconds(5))
         }
     }
 

@@ -502,7 +502,8 @@ private struct LeaseClock {
     func age(of milliseconds: UInt64, now: UInt64) -> UInt64? {
         let current = clock.read()
         guard trusted.boot == current.boot,
-            LeaseClock.isEven(trusted.offset, now &- current.milliseconds), trusted.since <= milliseconds,
+            LeaseClock.isEven(trusted.offset, now &- current.milliseconds),
+            trusted.since <= milliseconds,
             milliseconds <= now
         else { return nil }
         return now - milliseconds
