@@ -79,6 +79,8 @@ package struct RemoteResponse: Hashable, Sendable {
     package var status: Int
     package var headers: [RemoteRequest.Field]
     package var body: [UInt8]
+    /// When it came in by the clock here, in Unix milliseconds.
+    package var receivedAt: Int64?
 
     package init(status: Int, headers: [RemoteRequest.Field] = [], body: [UInt8] = []) {
         self.status = status
@@ -92,7 +94,21 @@ package struct RemoteResponse: Hashable, Sendable {
     }
 
     /// When the remote says that it answered, in Unix milliseconds; nil where it does not.
+    ///
+    /// The header tells seconds only. Where the clock here agrees with it, it tells the milliseconds, so that
+    /// of two answers of one second the later one is newer.
     package var date: Int64? {
+        guard let told = toldDate else { return nil }
+        guard let receivedAt, (told..<told + RemoteResponse.agreement).contains(receivedAt) else {
+            return told
+        }
+        return receivedAt
+    }
+
+    /// How far behind the second of its header an answer may come in, in milliseconds.
+    private static let agreement: Int64 = 2_000
+
+    private var toldDate: Int64? {
         guard let text = header("Date") else { return nil }
         let formatter = DateFormatter()
         formatter.locale = Locale(identifier: "en_US_POSIX")

@@ -141,6 +141,8 @@ package struct RemoteSession {
         let pending = pending
         self.pending = .nothing
         row.contactedAt = log.now()
+        var response = response
+        response.receivedAt = Int64(clamping: row.contactedAt)
         do {
             switch pending {
             case .nothing: break

@@ -136,6 +136,25 @@ struct ShelbyRemoteTests {
         #expect(try !device.watchLater().contains(video))
     }
 
+    @Test func markAndUnsetWithinOneSecondAreToldInTheirOrder() throws {
+        let world = ShelbyRemoteTests.world()
+        world.latency = 1
+        let device = try RemoteDevice(world, "shelby", ShelbyRemoteTests.secrets)
+        try device.sync()
+        let (video, _) = try ShelbyRemoteTests.untouched(world)
+        for _ in 0..<4 {
+            try device.append(ShelbyRemoteTests.toggled(video, true))
+            try device.sync()
+            #expect(try device.watchLater().contains(video))
+            try device.append(ShelbyRemoteTests.toggled(video, false))
+            let report = try #require(try device.sync())
+            #expect(report.waitingCount == 0)
+            #expect(try !device.watchLater().contains(video))
+            #expect(try !ShelbyRemoteTests.isMarked(video, world))
+        }
+        #expect(world.simulator.effects.count == 8)
+    }
+
     @Test func whatTheRemoteTakesBackIsGoneHere() throws {
         let world = ShelbyRemoteTests.world()
         let device = try RemoteDevice(world, "shelby", ShelbyRemoteTests.secrets)
