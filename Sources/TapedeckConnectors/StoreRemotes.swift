@@ -115,7 +115,7 @@ public struct StoreRemotes: Sendable {
     @available(*, noasync)
     public func status(_ remote: Remote) throws -> RemoteStatus {
         let row = try RemoteRow.named(remote.name, in: log)
-        let login = try logins.read(remote.name)
+        let login = try logins.read(remote)
         var status = RemoteStatus(
             remote: remote, hasLogin: login?.account != nil,
             contactedAt: row.contactedAt > 0 ? row.contactedAt : nil,
@@ -168,7 +168,7 @@ public struct StoreRemotes: Sendable {
                 answers.append(try await transport.send(request))
             case .done(let account):
                 try logins.write(
-                    RemoteLogin(secrets: secrets, account: account), for: remote.name)
+                    RemoteLogin(secrets: secrets, account: account), for: remote)
                 // What waited for the login goes on.
                 try await offThread {
                     var row = try RemoteRow.named(remote.name, in: log)
@@ -288,7 +288,7 @@ public struct StoreRemotes: Sendable {
     ) throws -> RemoteOutbox {
         try RemoteOutbox(
             log, remote, connector, runner, outboxes: Connectors.outboxes,
-            account: try logins.read(remote.name)?.account)
+            account: try logins.read(remote)?.account)
     }
 
     @available(*, noasync)

@@ -52,6 +52,8 @@ package struct RemoteAccount: Codable, Hashable, Sendable {
 package struct RemoteLogin: Codable, Hashable, Sendable {
     package var secrets: RemoteSecrets
     package var account: RemoteAccount?
+    /// The address that they are for: they go nowhere else, wherever the remote's name may come to point.
+    fileprivate var url = ""
 
     package init(secrets: RemoteSecrets, account: RemoteAccount? = nil) {
         self.secrets = secrets
@@ -71,11 +73,12 @@ package struct LoginFiles: Sendable {
 
     private func path(_ remote: String) -> String { "\(directory)/\(remote).json" }
 
-    /// The login of a remote; nil where there is none.
-    package func read(_ remote: String) throws(SyncError) -> RemoteLogin? {
-        guard let bytes = FileManager.default.contents(atPath: path(remote)) else {
-            guard !FileManager.default.fileExists(atPath: path(remote)) else {
-                throw SyncError(.accessDenied, "the login in \(path(remote)) cannot be read")
+    /// The login at a remote's address; nil where there is none.
+    package func read(_ remote: Remote) throws(SyncError) -> RemoteLogin? {
+        let path = path(remote.name)
+        guard let bytes = FileManager.default.contents(atPath: path) else {
+            guard !FileManager.default.fileExists(atPath: path) else {
+                throw SyncError(.accessDenied, "the login in \(path) cannot be read")
             }
             return nil
         }
@@ -83,21 +86,23 @@ package struct LoginFiles: Sendable {
             let login = try? JSONDecoder().decode(RemoteLogin.self, from: bytes)
         else {
             throw SyncError(
-                .damaged, "\(path(remote)) does not hold a login",
+                .damaged, "\(path) does not hold a login",
                 hint: "storectl login writes it anew")
         }
-        return login
+        return login.url == remote.url ? login : nil
     }
 
     /// Writes a login, all of it or nothing.
-    package func write(_ login: RemoteLogin, for remote: String) throws(SyncError) {
+    package func write(_ login: RemoteLogin, for remote: Remote) throws(SyncError) {
+        var login = login
+        login.url = remote.url
         do {
             try FileManager.default.createDirectory(
                 atPath: directory, withIntermediateDirectories: true,
                 attributes: [.posixPermissions: 0o700])
             let encoder = JSONEncoder()
             encoder.outputFormatting = [.sortedKeys, .prettyPrinted]
-            try replace(path(remote), with: encoder.encode(login))
+            try replace(path(remote.name), with: encoder.encode(login))
         } catch let error as SyncError {
             throw error
         } catch {

@@ -144,6 +144,7 @@ extension RemoteSession {
 
     /// Leaves a feed that cannot be read to the next sync, or for good where there is none any more.
     mutating func giveUp(_ page: RemotePage, _ failure: SyncFailure) throws {
+        if failure.code != .notFound { hasGivenUp = true }
         guard let feed = reading.giveUp(page, failure, &report), failure.code == .notFound else {
             return
         }

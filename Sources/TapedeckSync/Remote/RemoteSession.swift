@@ -84,6 +84,8 @@ package struct RemoteSession {
     private var quietReadings = 0
     private var nextReading: UInt64 = 0
     private var patience = RemoteSession.patienceMax
+    /// Whether a feed could not be read to its end.
+    var hasGivenUp = false
     /// Natural deliveries that went through, by intent and target.
     var delivered: Set<String> = []
 
@@ -116,7 +118,7 @@ package struct RemoteSession {
         self.options = options
         self.logins = logins
         self.random = random
-        guard let login = try logins.read(remote.name) else {
+        guard let login = try logins.read(remote) else {
             throw SyncError(
                 .unauthorized, "nobody has logged in at \(remote.name)",
                 hint: "storectl login \(remote.name)")
@@ -230,7 +232,7 @@ package struct RemoteSession {
 
     private mutating func keep(_ account: RemoteAccount) throws {
         login.account = account
-        try logins.write(login, for: remote.name)
+        try logins.write(login, for: remote)
         if reading.isEmpty { try beginReading() }
     }
 
@@ -337,7 +339,8 @@ package struct RemoteSession {
     // MARK: - The end
 
     private mutating func settle() throws -> Step {
-        row.readAt = now
+        // What was given up may hold what is not known yet.
+        if !hasGivenUp { row.readAt = now }
         row.failures = 0
         row.wait = nil
         try log.setSyncRows([row.row])

@@ -115,7 +115,7 @@ final class RemoteDevice {
         remote = try StoreRemotes(store.log, store.projections).add(
             "home", system: system, url: "http://127.0.0.1:1\(root)")
         try LoginFiles(store: place.directory).write(
-            RemoteLogin(secrets: secrets), for: "home")
+            RemoteLogin(secrets: secrets), for: remote)
     }
 
     static var projections: [any Projection] {

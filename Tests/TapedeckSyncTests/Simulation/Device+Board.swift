@@ -39,8 +39,8 @@ final class BoardClient {
         let world = world
         let remote = try Remote(checking: "board", system: "board", url: "http://127.0.0.1:1")
         let logins = LoginFiles(store: device.path)
-        if try logins.read("board") == nil {
-            try logins.write(RemoteLogin(secrets: RemoteSecrets()), for: "board")
+        if try logins.read(remote) == nil {
+            try logins.write(RemoteLogin(secrets: RemoteSecrets()), for: remote)
         }
         session = try RemoteSession(
             log, remote, BoardConnector(), runner, outboxes: BoardConnector.outboxes,
