@@ -25,7 +25,7 @@ package final class Environment: Sendable {
         /// (`ReadTransaction.readingAhead`).
         package var isReadInPlaces: Bool
         package var isReadOnly: Bool
-        /// Whether a missing file is made.
+        /// Whether a missing file is made, and missing tables in it.
         package var creates: Bool
 
         package init(
@@ -56,6 +56,7 @@ package final class Environment: Sendable {
 
     package let path: String
     package let isReadOnly: Bool
+    private let creates: Bool
     // Guarded by LMDB itself; it is freed only in `close`, when the gate has let everyone out.
     nonisolated(unsafe) let handle: OpaquePointer
     private let gate = Gate()
@@ -96,6 +97,7 @@ package final class Environment: Sendable {
         mdb_reader_check(environment, &stale)
         handle = environment
         isReadOnly = options.isReadOnly
+        creates = options.creates
         self.path = path
         staleReaders.store(Int(stale), ordering: .relaxed)
     }
@@ -120,9 +122,16 @@ package final class Environment: Sendable {
     deinit { close() }
 
     /// Opens a table; called once at the start, before any other transaction.
-    package func openTable(_ name: String, integerKeys: Bool = false) throws -> Table {
+    ///
+    /// A file that is not new has its tables: one that is missing there has lost its name to damage, and
+    /// an empty one in its place would make every answer from it wrong without a word.
+    ///
+    /// - Parameter creates: whether a missing table is made; without, where the file would be, too.
+    package func openTable(
+        _ name: String, integerKeys: Bool = false, creates: Bool? = nil
+    ) throws -> Table {
         var flags = integerKeys ? UInt32(MDB_INTEGERKEY) : 0
-        if !isReadOnly { flags |= UInt32(MDB_CREATE) }
+        if !isReadOnly, creates ?? self.creates { flags |= UInt32(MDB_CREATE) }
         if isReadOnly { return try openTableForReading(name, flags) }
         return try write { transaction throws(LMDBError) in
             try Table(named: name, flags: flags, in: transaction.handle, path: self.path)

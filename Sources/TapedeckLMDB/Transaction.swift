@@ -195,6 +195,15 @@ package struct Table: Sendable {
             }
             throw LMDBError(code, path: path)
         }
+        // LMDB takes the order of keys from the file, whatever it is asked for; and small numbers stand
+        // in the same order as their bytes, so their pages do not show that it is damaged.
+        var found: UInt32 = 0
+        let asked = mdb_dbi_flags(transaction, opened, &found)
+        guard asked == MDB_SUCCESS else { throw LMDBError(asked, path: path) }
+        guard found == flags & ~UInt32(MDB_CREATE) else {
+            throw LMDBError(
+                .damaged, path: path, detail: "the table \(name) has flags \(found)")
+        }
         handle = opened
     }
 }

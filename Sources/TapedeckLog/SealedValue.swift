@@ -41,14 +41,34 @@ enum SealedValue {
 }
 
 extension Readable where Self: ~Copyable {
-    /// A row of `meta`; throws `.damaged` where its checksum does not fit.
+    /// A row of `meta`; throws `.damaged` where its checksum does not fit, or where it stands under
+    /// another key.
     func meta(_ tables: LogTables, _ key: [UInt8]) throws -> UnsafeRawBufferPointer? {
         try key.withUnsafeBytes { bytes in
-            guard let sealed = try get(tables.meta, bytes) else { return nil }
+            guard let sealed = try get(tables.meta, bytes) else {
+                if try isMisnamed(tables, key) { throw LogError.damagedRow(key) }
+                return nil
+            }
             guard let value = SealedValue.open(sealed, key: bytes) else {
                 throw LogError.damagedRow(key)
             }
             return value
+        }
+    }
+
+    /// Whether a row that is not found is there, its key damaged.
+    ///
+    /// Keys ascend (`PageCheck`), so it still stands between its neighbours, and its checksum still fits
+    /// the key that it had. A neighbour that is damaged itself does not count: what is missing beside it
+    /// may never have been there.
+    private func isMisnamed(_ tables: LogTables, _ key: [UInt8]) throws -> Bool {
+        let cursor = try cursor(tables.meta)
+        let next = try cursor.seek(key)
+        let before = next == nil ? try cursor.last() : try cursor.previous()
+        return key.withUnsafeBytes { bytes in
+            [next, before].contains { entry in
+                entry.map { SealedValue.open($0.value, key: bytes) != nil } ?? false
+            }
         }
     }
 }

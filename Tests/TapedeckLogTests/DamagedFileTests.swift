@@ -21,6 +21,26 @@ import Testing
         }
         for (name, count) in outcomes.sorted(by: { $0.key < $1.key }) { print(count, name) }
     }
+
+    /// What is not found under its name must not be taken for what was never there: every bit of the
+    /// names of the tables, of their order, and of the keys of the log's small rows.
+    @Test(.timeLimit(.minutes(10))) func damagedNameGivesTheRightAnswerOrAnError() throws {
+        let directory = try TemporaryDirectory()
+        let seed = Seed.fresh()
+        let sample = try DamageSample(directory, seed: seed)
+        var outcomes: [String: Int] = [:]
+        for (name, places) in sample.names() {
+            for (place, bit) in places.flatMap({ place in (0..<8).map { (place, $0) } }) {
+                var bytes = sample.bytes
+                bytes[place] ^= UInt8(1) << UInt8(bit)
+                try sample.write(bytes)
+                let outcome = try sample.check("\(name), byte \(place), bit \(bit), seed \(seed)")
+                outcomes["\(name): \(outcome)", default: 0] += 1
+            }
+        }
+        for (name, count) in outcomes.sorted(by: { $0.key < $1.key }) { print(count, name) }
+        #expect(outcomes.count > 6)
+    }
 }
 
 /// A store whose answers are known, and its bytes.
@@ -103,6 +123,36 @@ private struct DamageSample {
             changed.removeLast(place(1..<bytes.count))
             return ("cut off", changed)
         }
+    }
+
+    /// Where the names of the tables, the flags of their roots and the keys of `meta` stand.
+    func names() -> [(name: String, places: Range<Int>)] {
+        let second = 4_096
+        let newest = number(at: 144, 8) > number(at: second + 144, 8) ? 0 : second
+        var found: [(String, Range<Int>)] = []
+        for table in keys(ofPage: number(at: newest + 128, 8)) {
+            let name = String(decoding: bytes[table], as: UTF8.self)
+            let root = table.upperBound
+            found.append(("name of \(name)", table))
+            found.append(("flags of \(name)", root + 4..<root + 6))
+            guard name == "meta", number(at: root + 6, 2) == 1 else { continue }
+            for row in keys(ofPage: number(at: root + 40, 8)) {
+                found.append(("key of row \(UnicodeScalar(bytes[row.lowerBound]))", row))
+            }
+        }
+        return found
+    }
+
+    private func keys(ofPage page: Int) -> [Range<Int>] {
+        let start = page * 4_096
+        return (0..<(number(at: start + 12, 2) - 16) / 2).map { index in
+            let node = start + number(at: start + 16 + 2 * index, 2)
+            return node + 8..<node + 8 + number(at: node + 6, 2)
+        }
+    }
+
+    private func number(at offset: Int, _ count: Int) -> Int {
+        bytes[offset..<offset + count].reversed().reduce(0) { $0 << 8 | Int($1) }
     }
 
     /// In place, so that the file keeps its number.

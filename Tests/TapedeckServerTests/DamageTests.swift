@@ -58,6 +58,26 @@ import Testing
         #expect(error?.code == .damaged)
     }
 
+    /// A table that is not found under its name must not be made anew: an empty one has other answers.
+    @Test(arguments: ["spaces", "tokens", "entries", "origins", "segments", "receipts"])
+    func aTableThatLostItsNameIsMissed(table: String) throws {
+        let directory = ServerDirectory(try TemporaryDirectory().file("server"))
+        try LMDBStorage(directory).close()
+        let place = URL(fileURLWithPath: directory.store)
+        var bytes = try Data(contentsOf: place)
+        // With the size that stands before it: pages of former commits have it, too.
+        let name = Data([UInt8(table.utf8.count), 0]) + Data(table.utf8)
+        var found = bytes.range(of: name)
+        while let last = found {
+            bytes[last.upperBound - 1] ^= 0x80
+            found = bytes.range(of: name)
+        }
+        try bytes.write(to: place)
+        let error = #expect(throws: ServerError.self) { try LMDBStorage(directory).close() }
+        #expect(error?.code == .damaged)
+        #expect(error?.message.contains(table) == true, "\(String(describing: error))")
+    }
+
     /// Flips a bit in the middle of a row.
     private func flip(_ directory: ServerDirectory, _ table: String, _ key: [UInt8]?) throws {
         let environment = try Environment(path: directory.store, options: .init())

@@ -29,13 +29,18 @@ struct ServerTables: Sendable {
     static let count: UInt32 = 7
 
     init(_ environment: Environment) throws {
-        meta = try environment.openTable("meta")
-        spaces = try environment.openTable("spaces")
-        tokens = try environment.openTable("tokens")
-        entries = try environment.openTable("entries")
-        origins = try environment.openTable("origins")
-        segments = try environment.openTable("segments")
-        receipts = try environment.openTable("receipts")
+        let meta = try environment.openTable("meta")
+        // The format is written when all tables are there; without it, making them was cut off.
+        let creates = try environment.read {
+            try $0.sealed(meta, RowKey.format, named: "meta") == nil
+        }
+        self.meta = meta
+        spaces = try environment.openTable("spaces", creates: creates)
+        tokens = try environment.openTable("tokens", creates: creates)
+        entries = try environment.openTable("entries", creates: creates)
+        origins = try environment.openTable("origins", creates: creates)
+        segments = try environment.openTable("segments", creates: creates)
+        receipts = try environment.openTable("receipts", creates: creates)
     }
 }
 
