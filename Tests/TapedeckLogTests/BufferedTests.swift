@@ -51,7 +51,7 @@ struct BufferedTests {
     }
 
     /// Who is told of a commit may read, though other events wait for the next one.
-    @Test(.timeLimit(.minutes(1))) func observerOfCommitsMayRead() throws {
+    @Test(.timeLimit(.minutes(10))) func observerOfCommitsMayRead() throws {
         let log = try TemporaryDirectory().store()
         let (told, done) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         let number = log.observeCommits { _ in

@@ -6,7 +6,7 @@ import Testing
 /// Whatever happens to the bytes of the log file: an error that says so, or the right answer.
 ///
 /// Never a crash, never a wrong answer without a word.
-@Suite(.serialized) struct DamagedFileTests {
+@Suite(.serialized, .offTasks) struct DamagedFileTests {
     @Test(.timeLimit(.minutes(10))) func damagedFileGivesTheRightAnswerOrAnError() throws {
         let directory = try TemporaryDirectory()
         let seed = Seed.fresh()

@@ -8,7 +8,7 @@ import Testing
 /// `TAPEDECK_KILL_ROUNDS` says how often, for one writer and for two at once; a round takes about a tenth
 /// of a second. Each looks at what it has added, every `roundsPerVerify`th at the whole store, and every
 /// `roundsPerStore`th begins a new one, so that the cost of a round does not grow with their number.
-@Suite(.serialized) struct KillTests {
+@Suite(.serialized, .offTasks) struct KillTests {
     private static let rounds = Seed.rounds("TAPEDECK_KILL_ROUNDS", 25)
     private static let roundsPerVerify = 20
     private static let roundsPerStore = 100

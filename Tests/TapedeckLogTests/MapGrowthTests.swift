@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 struct MapGrowthTests {
-    @Test(.timeLimit(.minutes(2))) func mapGrowsUnderReadersAndLosesNothing() throws {
+    @Test(.timeLimit(.minutes(10))) func mapGrowsUnderReadersAndLosesNothing() throws {
         let directory = try TemporaryDirectory()
         let log = try directory.store("store", .init(mapSizeBytes: 1 << 20))
         let isDone = Atomic(false)

@@ -118,7 +118,7 @@ struct VerifyTests {
 
     /// Between any two slices the map may grow, which waits for every reader, and the runs that are being
     /// read may be merged.
-    @Test(.timeLimit(.minutes(1))) func verificationHoldsNoTransactionBetweenSlices() throws {
+    @Test(.timeLimit(.minutes(10))) func verificationHoldsNoTransactionBetweenSlices() throws {
         let directory = try TemporaryDirectory()
         let log = try directory.store("store", .init(mapSizeBytes: 1 << 17))
         func grow(_ number: Int) throws {

@@ -89,7 +89,7 @@ private struct ReplayedTable {
         #expect(kinds == ["inserted", "removed", "updated", "moved"])
     }
 
-    @Test(.timeLimit(.minutes(1))) func anObserverFollowsFromItsFirstLook() async throws {
+    @Test(.timeLimit(.minutes(10))) func anObserverFollowsFromItsFirstLook() async throws {
         let store = try TestStore()
         try store.append(BookReceived(isbn: "0", title: "Emma", shelf: "a"))
         let (runner, log) = (store.runner, store.log)
@@ -117,7 +117,7 @@ private struct ReplayedTable {
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func anObserverIsToldToLookAgainAfterARebuild() async throws {
+    @Test(.timeLimit(.minutes(10))) func anObserverIsToldToLookAgainAfterARebuild() async throws {
         let store = try TestStore()
         try store.append(BookReceived(isbn: "0", title: "Emma", shelf: "a"))
         let runner = store.runner
@@ -194,7 +194,7 @@ private struct ReplayedTable {
     }
 
     /// A consumer that does not read must not make the process hold all that ever changed.
-    @Test(.timeLimit(.minutes(1))) func anObserverThatDoesNotReadIsToldToLookAgain() async throws {
+    @Test(.timeLimit(.minutes(10))) func anObserverThatDoesNotReadIsToldToLookAgain() async throws {
         let store = try TestStore([CardCatalogue()])
         let (runner, log) = (store.runner, store.log)
         let changes = runner.observe(CardCatalogue())
@@ -218,7 +218,7 @@ private struct ReplayedTable {
         #expect(resets == 2, "the first look, and the one after it was overtaken")
     }
 
-    @Test(.timeLimit(.minutes(1))) func anObserverEndsWhenTheStoreIsClosed() async throws {
+    @Test(.timeLimit(.minutes(10))) func anObserverEndsWhenTheStoreIsClosed() async throws {
         let store = try TestStore()
         let (runner, log) = (store.runner, store.log)
         var changes = runner.observe(CardCatalogue()).makeAsyncIterator()
@@ -230,7 +230,7 @@ private struct ReplayedTable {
         #expect(await changes.next() == nil)
     }
 
-    @Test(.timeLimit(.minutes(1))) func anObserverOfAnUnknownProjectionEnds() async throws {
+    @Test(.timeLimit(.minutes(10))) func anObserverOfAnUnknownProjectionEnds() async throws {
         let store = try TestStore([CardCatalogue()])
         var changes = store.runner.observe(BookHistory()).makeAsyncIterator()
         #expect(await changes.next() == nil)

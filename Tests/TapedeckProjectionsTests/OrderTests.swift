@@ -5,7 +5,7 @@ import Testing
 /// The same events and receipts give the same bytes, in whatever order and by whatever way they came.
 ///
 /// `TAPEDECK_ORDER_EVENTS` and `TAPEDECK_ORDER_ROUNDS` make it go deeper.
-@Suite struct OrderTests {
+@Suite(.offTasks) struct OrderTests {
     static let events = Seed.setting("TAPEDECK_ORDER_EVENTS", default: 1_000)
     static let rounds = Seed.setting("TAPEDECK_ORDER_ROUNDS", default: 4)
 

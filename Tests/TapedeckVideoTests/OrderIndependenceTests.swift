@@ -4,7 +4,7 @@ import TapedeckVideo
 import Testing
 
 /// Histories of a thousand events of three origins fold to the same bytes in any order.
-@Suite struct OrderIndependenceTests {
+@Suite(.offTasks) struct OrderIndependenceTests {
     static let projections: [any Projection] =
         VideoProjections.standard.all + [
             VideoList(winner: .newest), DuplicateIndex(winner: .newest),

@@ -5,7 +5,7 @@ import TapedeckVideo
 import Testing
 
 /// What the outbox holds, and that it does not depend on the order of arrival.
-@Suite struct OutboxTests {
+@Suite(.offTasks) struct OutboxTests {
     private static let outbox = Outbox(
         of: "video", inserts: [CommentPosted.eventType], registers: [WatchLaterToggled.eventType])
 

@@ -5,7 +5,7 @@ import TapedeckTesting
 import Testing
 
 /// Syncing with Shelby's API of 2012, against a simulator that behaves as it did.
-struct ShelbyRemoteTests {
+@Suite(.offTasks) struct ShelbyRemoteTests {
     private static let secrets = RemoteSecrets(
         token: SimulatorAccount.oauthToken, tokenSecret: SimulatorAccount.oauthSecret)
 

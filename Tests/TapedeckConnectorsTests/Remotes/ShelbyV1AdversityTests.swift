@@ -7,7 +7,7 @@ import TapedeckVideo
 import Testing
 
 /// Syncing with Shelby's API of 2012 to 2014 while processes die, connections are cut and tokens end.
-struct ShelbyV1AdversityTests {
+@Suite(.offTasks) struct ShelbyV1AdversityTests {
     /// What the user wants in each of these tests.
     private static func want(_ video: String, of device: RemoteDevice) throws {
         try device.append(

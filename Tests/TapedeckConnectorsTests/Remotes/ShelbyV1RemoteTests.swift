@@ -7,7 +7,7 @@ import TapedeckVideo
 import Testing
 
 /// Syncing with Shelby's API of 2012 to 2014, against a simulator that behaves as it did.
-struct ShelbyV1RemoteTests {
+@Suite(.offTasks) struct ShelbyV1RemoteTests {
     // MARK: - Addresses
 
     @Test func addressTellsWhichAPISpeaks() throws {

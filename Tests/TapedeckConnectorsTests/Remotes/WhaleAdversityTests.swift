@@ -6,7 +6,7 @@ import TapedeckTesting
 import Testing
 
 /// Whatever is cut off, and wherever a device dies: nothing is lost at Whale, and nothing is done twice.
-struct WhaleAdversityTests {
+@Suite(.offTasks) struct WhaleAdversityTests {
     private static let wanted = [
         "answerUploaded 4 ", "comment 1 same", "comment 1 same", "comment 2 other", "like 1 ",
         "like 3 ", "question 2 why?", "question 2 why?",

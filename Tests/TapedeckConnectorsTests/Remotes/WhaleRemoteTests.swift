@@ -5,7 +5,7 @@ import TapedeckTesting
 import Testing
 
 /// Syncing with Whale, against a simulator that behaves as it did.
-struct WhaleRemoteTests {
+@Suite(.offTasks) struct WhaleRemoteTests {
     // MARK: - Reading
 
     @Test func everythingThatTheRemoteServesIsRead() throws {

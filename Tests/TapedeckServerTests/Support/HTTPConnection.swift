@@ -39,7 +39,7 @@ final class HTTPConnection: @unchecked Sendable {
             close(file)
             throw HTTPConnectionError(what: "no connection: \(String(cString: strerror(errno)))")
         }
-        var timeout = timeval(tv_sec: 30, tv_usec: 0)
+        var timeout = timeval(tv_sec: 300, tv_usec: 0)
         setsockopt(
             file, SOL_SOCKET, SO_RCVTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
     }
@@ -75,7 +75,7 @@ final class HTTPConnection: @unchecked Sendable {
     private func fill() throws -> Bool {
         var part = [UInt8](repeating: 0, count: 65_536)
         let count = recv(file, &part, part.count, 0)
-        if count < 0 { throw HTTPConnectionError(what: "nothing came for 30 s, or a reset") }
+        if count < 0 { throw HTTPConnectionError(what: "nothing came for 300 s, or a reset") }
         buffer += part.prefix(count)
         return count > 0
     }

@@ -1,0 +1,1 @@
+../../TapedeckVideoTests/Support/OffTasks.swift
