@@ -113,7 +113,9 @@ private struct KeyFold {
         {
             return
         }
-        let items = LiveItems(views.alias, tables.items, viewKey, law: driver.law)
+        let items = LiveItems(
+            views.alias, tables.items, viewKey, law: driver.law,
+            remembers: driver.itemsYieldRows)
 
         var oldRows = RowSink()
         var output = KeyOutput()
@@ -135,6 +137,14 @@ private struct KeyFold {
             try refold(
                 from: isDirty ? nil : events.first?.order, items, tables, viewKey, records, views,
                 &output)
+        }
+        for (name, before, after) in items.changes() {
+            if let before {
+                try driver.rows(ofItem: Row(key: name, value: before), key: tag, into: &oldRows)
+            }
+            if let after {
+                try driver.rows(ofItem: Row(key: name, value: after), key: tag, into: &output.rows)
+            }
         }
         if let failure = items.failure { throw failure }
         try write(output, before, tables, viewKey, views)

@@ -30,11 +30,11 @@ package final class MemoryItems: ItemStore {
     /// A chunk is split in two when it has grown to so many slots.
     private static let chunkCountMax = 512
 
-    private var bytes: [UInt8] = []
-    private var chunks: [[Slot]] = []
-    package private(set) var count = 0
+    @exclusivity(unchecked) private var bytes: [UInt8] = []
+    @exclusivity(unchecked) private var chunks: [[Slot]] = []
+    @exclusivity(unchecked) package private(set) var count = 0
 
-    package private(set) var isUsed = false
+    @exclusivity(unchecked) package private(set) var isUsed = false
 
     package init() {}
 
@@ -53,11 +53,13 @@ package final class MemoryItems: ItemStore {
     }
 
     /// Calls `body` with each item in the order of names.
-    package func forEach(_ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Void) {
-        bytes.withUnsafeBytes { all in
+    package func forEach(
+        _ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) throws -> Void
+    ) rethrows {
+        try bytes.withUnsafeBytes { all in
             for chunk in chunks {
                 for slot in chunk {
-                    body(
+                    try body(
                         UnsafeRawBufferPointer(
                             rebasing: all[slot.nameStart..<slot.nameStart + Int(slot.nameCount)]),
                         UnsafeRawBufferPointer(

@@ -11,13 +11,19 @@ final class LiveItems: ItemStore {
     private var undo: [(name: [UInt8], value: [UInt8]?)] = []
     /// Whether what was there before may be wanted again.
     private var isUndoable = true
+    /// What items were before the first change, where rows are made of them.
+    private var originals: [[UInt8]: [UInt8]?]?
     /// The protocol that a fold sees cannot throw; what LMDB said is thrown when the fold is over.
     private(set) var failure: (any Error)?
 
-    init(_ transaction: TransactionAlias, _ table: Table, _ key: ViewKey, law: FoldLaw) {
+    init(
+        _ transaction: TransactionAlias, _ table: Table, _ key: ViewKey, law: FoldLaw,
+        remembers: Bool = false
+    ) {
         self.transaction = transaction
         self.table = table
         self.key = key
+        if remembers { originals = [:] }
         if law == .canonical { isUsed = first([]) != nil }
     }
 
@@ -39,7 +45,7 @@ final class LiveItems: ItemStore {
         attempt(()) {
             let before = get(name)
             guard before != value else { return }
-            if isUndoable { undo.append((name, before)) }
+            remember(name, before)
             try transaction.put(table, key.bytes + name, value)
         }
     }
@@ -47,8 +53,25 @@ final class LiveItems: ItemStore {
     func remove(_ name: [UInt8]) {
         attempt(()) {
             guard let before = get(name) else { return }
-            if isUndoable { undo.append((name, before)) }
+            remember(name, before)
             try transaction.delete(table, key.bytes + name)
+        }
+    }
+
+    private func remember(_ name: [UInt8], _ before: [UInt8]?) {
+        if isUndoable { undo.append((name, before)) }
+        note(name, before)
+    }
+
+    private func note(_ name: [UInt8], _ before: [UInt8]?) {
+        if originals?.index(forKey: name) == nil { originals?[name] = .some(before) }
+    }
+
+    /// The items that are not what they were at the beginning.
+    func changes() -> [(name: [UInt8], before: [UInt8]?, after: [UInt8]?)] {
+        (originals ?? [:]).compactMap { name, before in
+            let after = get(name)
+            return before == after ? nil : (name, before, after)
         }
     }
 
@@ -99,6 +122,9 @@ final class LiveItems: ItemStore {
         let cursor = try transaction.cursor(table)
         var found = try cursor.seek(key.bytes)
         while let entry = found, entry.key.starts(with: key.bytes) {
+            if originals != nil {
+                note(Array(entry.key[key.bytes.count...]), Array(entry.value))
+            }
             try cursor.delete()
             found = try cursor.seek(key.bytes)
         }

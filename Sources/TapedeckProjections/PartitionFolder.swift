@@ -105,7 +105,7 @@ final class PartitionFolder {
             }
         }
         guard let key else { return }
-        guard !rest.isEmpty else { return foldKey(key, into: &output) }
+        guard !rest.isEmpty else { return try foldKey(key, into: &output) }
         // Several keys of one hash go in the order of their bytes, as they stand in the tables.
         var groups: [[UInt8]: [RecordView]] = [:]
         for (record, tag) in rest { groups[Array(tag), default: []].append(record) }
@@ -117,7 +117,7 @@ final class PartitionFolder {
             } else {
                 events = first
             }
-            name.withUnsafeBytes { foldKey($0, into: &output) }
+            try name.withUnsafeBytes { try foldKey($0, into: &output) }
         }
     }
 
@@ -131,7 +131,9 @@ final class PartitionFolder {
                 record, origin: routing.origins[Int(record.origin)], effectiveStamp: row?.stamp))
     }
 
-    private func foldKey(_ tag: UnsafeRawBufferPointer, into output: inout PartitionOutput) {
+    private func foldKey(
+        _ tag: UnsafeRawBufferPointer, into output: inout PartitionOutput
+    ) throws {
         guard !events.isEmpty else { return }
         let isSorted = events.withUnsafeBufferPointer { events in
             for index in 1..<max(1, events.count)
@@ -150,15 +152,22 @@ final class PartitionFolder {
             driver.foldAll(
                 key: key, events: events, typeIndex: routing.typeIndexes[index], items: items,
                 into: &folded)
-            write(driver, key, viewKey, into: &output.parts[index])
+            try write(driver, key, viewKey, into: &output.parts[index])
         }
     }
 
     private func write(
         _ driver: ProjectionDriver, _ key: Tag, _ viewKey: ViewKey,
         into part: inout PartitionOutput.Part
-    ) {
+    ) throws {
         guard !folded.stored.bytes.isEmpty else { return }
+        if driver.itemsYieldRows {
+            try items.forEach { item, value in
+                try driver.rows(
+                    ofItem: Row(key: Array(item), value: Array(value)), key: key,
+                    into: &folded.rows)
+            }
+        }
         viewKey.bytes.withUnsafeBytes { name in
             folded.stored.bytes.withUnsafeBytes { part.states.add(name, value: $0) }
             items.forEach { item, value in part.items.add(name, item, value: value) }

@@ -57,6 +57,16 @@ public protocol Projection: Sendable {
     /// that one key yields with the same key the last counts. Called once a key and batch; it must
     /// depend on the state and the key only.
     func rows(of state: State, key: Tag, into rows: inout RowSink)
+
+    /// Whether items yield rows, too.
+    var itemsYieldRows: Bool { get }
+
+    /// Lists the rows that one of the key's items yields, so that a key with very many rows costs what
+    /// a batch touches and not all of them.
+    ///
+    /// Asked where `itemsYieldRows` says so. Such a row is its item's alone: neither the state nor
+    /// another item may yield a row of the same key. It throws where the item's bytes make no sense.
+    func rows(ofItem item: Row, key: Tag, into rows: inout RowSink) throws
 }
 
 extension Projection {
@@ -70,6 +80,10 @@ extension Projection {
     public var tables: [String] { [] }
     /// None.
     public func rows(of state: State, key: Tag, into rows: inout RowSink) {}
+    /// No.
+    public var itemsYieldRows: Bool { false }
+    /// None.
+    public func rows(ofItem item: Row, key: Tag, into rows: inout RowSink) throws {}
 }
 
 /// What a fold needs of the order in which it meets a key's events.

@@ -13,6 +13,7 @@ package class ProjectionDriver: @unchecked Sendable {
     package let schemaVersionMax: UInt16
     package let law: FoldLaw
     package let tables: [String]
+    package let itemsYieldRows: Bool
     /// Everything that decides what rows equal events give.
     package let fingerprint: Digest16
 
@@ -28,6 +29,7 @@ package class ProjectionDriver: @unchecked Sendable {
         schemaVersionMax = projection.schemaVersionMax
         law = projection.law
         tables = projection.tables
+        itemsYieldRows = projection.itemsYieldRows
         fingerprint = ProjectionDriver.fingerprint(of: projection)
     }
 
@@ -67,6 +69,9 @@ package class ProjectionDriver: @unchecked Sendable {
 
     /// The rows of a stored state.
     package func rows(key: Tag, stored: StoredKey, into rows: inout RowSink) throws {}
+
+    /// The rows of an item.
+    package func rows(ofItem item: Row, key: Tag, into rows: inout RowSink) throws {}
 }
 
 /// A key's row in the table of states.
@@ -201,6 +206,14 @@ package final class TypedDriver<P: Projection>: ProjectionDriver, @unchecked Sen
     package override func rows(key: Tag, stored: StoredKey, into rows: inout RowSink) throws {
         projection.rows(of: try decode(stored), key: key, into: &rows)
         rows.keepLast()
+    }
+
+    package override func rows(ofItem item: Row, key: Tag, into rows: inout RowSink) throws {
+        do {
+            try projection.rows(ofItem: item, key: key, into: &rows)
+        } catch {
+            throw StoredRowError(cause: error)
+        }
     }
 
     // MARK: - Folding

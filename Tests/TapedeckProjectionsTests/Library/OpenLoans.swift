@@ -1,7 +1,7 @@
 import TapedeckModel
 import TapedeckProjections
 
-/// Who has a book now, and its last notes; items under the canonical law.
+/// Who has a book now, and its last notes; items that yield rows under the canonical law.
 ///
 /// Items: `l` reader → the loan's chain; `n` stamp id → text of one of the last notes.
 struct OpenLoans: Projection {
@@ -11,7 +11,8 @@ struct OpenLoans: Projection {
     let eventTypes = [
         BookReceived.eventType, LoanStarted.eventType, LoanEnded.eventType, NoteAdded.eventType,
     ]
-    let tables = ["borrowed"]
+    let tables = ["borrowed", "items"]
+    let itemsYieldRows = true
 
     static let notesMax = 5
 
@@ -79,5 +80,12 @@ struct OpenLoans: Projection {
         rows.add(
             table: 0, key: RowKey().descending(state.loans).text(key.name),
             value: Array(state.title.utf8))
+    }
+
+    func rows(ofItem item: Row, key: Tag, into rows: inout RowSink) {
+        rows.add(
+            table: 1,
+            key: RowKey().text(String(decoding: item.value, as: UTF8.self))
+                .text(key.name).raw(item.key), value: item.value)
     }
 }

@@ -37,6 +37,8 @@ struct PoisonedItems: Projection {
     let tagKind = "reader"
     let eventTypes = [NoteAdded.eventType]
     let law = FoldLaw.any
+    let tables = ["items"]
+    let itemsYieldRows = true
 
     struct State: ProjectionState, Hashable {
         var notes: UInt64 = 0
@@ -54,5 +56,12 @@ struct PoisonedItems: Projection {
         key.setItem(name, Array(text.utf8))
         key.state.notes += 1
         if text.contains(PoisonedNotes.word) { throw PoisonError(description: "\(text) is poison") }
+    }
+
+    func rows(ofItem item: Row, key: Tag, into rows: inout RowSink) {
+        rows.add(
+            table: 0,
+            key: RowKey().text(String(decoding: item.value, as: UTF8.self))
+                .text(key.name).raw(item.key), value: item.value)
     }
 }

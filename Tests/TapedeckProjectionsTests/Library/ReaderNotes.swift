@@ -11,7 +11,8 @@ struct ReaderNotes: Projection {
     let tagKind = "reader"
     let eventTypes = [NoteAdded.eventType, LoanStarted.eventType]
     let law = FoldLaw.any
-    let tables = ["by-count"]
+    let tables = ["by-count", "items"]
+    let itemsYieldRows = true
 
     struct State: ProjectionState, Hashable {
         var notes: UInt64 = 0
@@ -63,6 +64,13 @@ struct ReaderNotes: Projection {
         rows.add(
             table: 0, key: RowKey().descending(state.notes).text(key.name),
             value: Array(state.newest.utf8))
+    }
+
+    func rows(ofItem item: Row, key: Tag, into rows: inout RowSink) {
+        rows.add(
+            table: 1,
+            key: RowKey().text(String(decoding: item.value, as: UTF8.self))
+                .text(key.name).raw(item.key), value: item.value)
     }
 }
 

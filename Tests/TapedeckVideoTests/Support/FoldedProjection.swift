@@ -104,6 +104,13 @@ final class FoldedProjection<P: Projection>: FoldedViews {
         for (tag, key) in keys {
             var sink = RowSink()
             projection.rows(of: key.state, key: tag, into: &sink)
+            if projection.itemsYieldRows {
+                #expect(throws: Never.self) {
+                    for item in items(tag) {
+                        try projection.rows(ofItem: item, key: tag, into: &sink)
+                    }
+                }
+            }
             for entry in sink.entries where entry.table == table {
                 let middle = entry.keyStart + entry.keyCount
                 rows.append(
