@@ -56,14 +56,14 @@ public struct StateWriter: Sendable {
     public mutating func add(_ value: String?) { add(value) { $0.add($1) } }
     /// Adds a number or nothing.
     public mutating func add(_ value: Int64?) { add(value) { $0.add($1) } }
-    /// Adds an event's name or nothing.
-    public mutating func add(_ value: EventID?) {
-        add(value) { writer, id in
-            writer.add(id.origin.high)
-            writer.add(id.origin.low)
-            writer.add(id.sequence)
-        }
+    /// Adds an event's name.
+    public mutating func add(_ value: EventID) {
+        add(value.origin.high)
+        add(value.origin.low)
+        add(value.sequence)
     }
+    /// Adds an event's name or nothing.
+    public mutating func add(_ value: EventID?) { add(value) { $0.add($1) } }
 }
 
 /// Reads a state's bytes; every read throws `ModelError` with code `.damaged` where they end.
@@ -129,12 +129,14 @@ public struct StateReader {
         try bool() ? try int64() : nil
     }
 
+    /// Reads an event's name.
+    public mutating func eventID() throws(ModelError) -> EventID {
+        let origin = OriginID(high: try uint64(), low: try uint64())
+        return EventID(origin: origin, sequence: try uint64())
+    }
     /// Reads an event's name or nothing.
     public mutating func optionalEventID() throws(ModelError) -> EventID? {
-        try optional { (reader) throws(ModelError) in
-            let origin = OriginID(high: try reader.uint64(), low: try reader.uint64())
-            return EventID(origin: origin, sequence: try reader.uint64())
-        }
+        try optional { (reader) throws(ModelError) in try reader.eventID() }
     }
 
     /// The count of an array: no more than there are bytes left.

@@ -5,6 +5,8 @@ internal import TapedeckProjections
 enum Marks {
     static let toggle: [UInt8] = [UInt8(ascii: "m")]
     static let observed: [UInt8] = [UInt8(ascii: "p")]
+    /// Marks that a remote tells now, whether a clear has taken them here or not.
+    static let told: [UInt8] = [UInt8(ascii: "t")]
     static let broadcast: [UInt8] = [UInt8(ascii: "b")]
     static let viewing: [UInt8] = [UInt8(ascii: "v")]
 
@@ -12,6 +14,14 @@ enum Marks {
 
     static func name(time: Int64, id: [UInt8]) -> RowKey {
         BroadcastItems.name(observed, BroadcastPlace(time: time, id: id))
+    }
+
+    static func toldName(time: Int64, id: [UInt8]) -> RowKey {
+        BroadcastItems.name(told, BroadcastPlace(time: time, id: id))
+    }
+
+    static func earliestTold(_ key: borrowing KeyedState<WatchLater.State>) -> Int64? {
+        key.firstItem(prefix: RowKey(told)).flatMap { BroadcastItems.place(name: $0.name)?.time }
     }
 
     /// The place of an observed mark among activity: before all activity of its millisecond, so

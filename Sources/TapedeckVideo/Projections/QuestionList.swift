@@ -13,8 +13,8 @@ public struct QuestionList: Projection {
 
     /// `questions`.
     public var name: String { "questions" }
-    /// 1.
-    public var version: Int { 1 }
+    /// 2.
+    public var version: Int { 2 }
     /// `question`.
     public var tagKind: String { "question" }
     /// What is asked, and what is answered.
@@ -121,10 +121,7 @@ struct RecordedAnswer: Equatable {
     }
 
     init(decoding reader: inout StateReader) throws(ModelError) {
-        guard let event = try reader.optionalEventID() else {
-            throw ModelError(.damaged, "a recorded answer names no event")
-        }
-        self.event = event
+        event = try reader.eventID()
         at = try reader.int64()
         recorded = try reader.message()
     }

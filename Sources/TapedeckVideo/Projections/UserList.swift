@@ -11,8 +11,8 @@ public struct UserList: Projection {
 
     /// `users`.
     public var name: String { "users" }
-    /// 1.
-    public var version: Int { 1 }
+    /// 2.
+    public var version: Int { 2 }
     /// `user`.
     public var tagKind: String { "user" }
     /// Sightings of users, and questions to them.
@@ -109,10 +109,7 @@ struct AskedQuestion: Equatable {
     }
 
     init(decoding reader: inout StateReader) throws(ModelError) {
-        guard let event = try reader.optionalEventID() else {
-            throw ModelError(.damaged, "a question that was asked names no event")
-        }
-        self.event = event
+        event = try reader.eventID()
         at = try reader.int64()
         text = try reader.string()
     }

@@ -26,6 +26,7 @@ public enum WatchLaterRule: String, Sendable {
 /// |---|---|
 /// | `m` order | nothing: a toggle on behind the latest clear |
 /// | `p` time id | nothing: a run of tellings that began behind the latest clear |
+/// | `t` time id | nothing: a run of tellings that goes on |
 /// | `b` id | `ObservedRun` of a broadcast |
 /// | `v` viewing | where the viewing crossed first |
 /// | `k` event id | `DeliveredMark`s: which broadcasts hold a toggle on for a remote |
@@ -53,8 +54,8 @@ public struct WatchLater: Projection {
 
     /// `watch-later`.
     public var name: String { "watch-later" }
-    /// 2.
-    public var version: Int { 2 }
+    /// 3.
+    public var version: Int { 3 }
     /// The rule.
     public var parameters: String { "rule=\(rule.rawValue)" }
     /// `video`.
@@ -79,8 +80,8 @@ public struct WatchLater: Projection {
         var since: Int64?
         /// The report that crossed, where that is the latest clear.
         var crossing: EventID?
-        /// The broadcasts that a remote tells as marked, by id.
-        package internal(set) var told: [ToldMark] = []
+        /// The earliest mark that a remote tells, in Unix milliseconds.
+        var earliestTold: Int64?
 
         /// Not on the list.
         public init() {}
@@ -90,9 +91,7 @@ public struct WatchLater: Projection {
             clear = try bytes.foldOrder()
             since = try bytes.optionalInt64()
             crossing = try bytes.optionalEventID()
-            told = try bytes.array { (reader) throws(ModelError) in
-                ToldMark(broadcast: try reader.string(), time: try reader.int64())
-            }
+            earliestTold = try bytes.optionalInt64()
         }
 
         /// Writes the state's bytes.
@@ -100,10 +99,7 @@ public struct WatchLater: Projection {
             bytes.add(clear)
             bytes.add(since)
             bytes.add(crossing)
-            bytes.add(told) { writer, mark in
-                writer.add(mark.broadcast)
-                writer.add(mark.time)
-            }
+            bytes.add(earliestTold)
         }
     }
 
@@ -122,8 +118,8 @@ public struct WatchLater: Projection {
         if let since = state.since {
             rows.add(table: 0, key: RowKey().ascending(since).text(key.name))
         }
-        if let crossing = state.crossing, !state.told.isEmpty,
-            state.told.contains(where: { Marks.instant($0.time) < state.clear })
+        if let crossing = state.crossing, let told = state.earliestTold,
+            Marks.instant(told) < state.clear
         {
             rows.add(
                 table: 1, key: RowKey().text(key.name),
@@ -244,17 +240,17 @@ public struct WatchLater: Projection {
         }
         guard run.begin?.time != before?.begin?.time else { return }
         let id = event.payload.bytes(wire.broadcast)
-        if let old = before?.begin { key.removeItem(Marks.name(time: old.time, id: id)) }
-        if let new = run.begin, key.state.clear < Marks.instant(new.time) {
-            key.setItem(Marks.name(time: new.time, id: id), [])
+        if let old = before?.begin {
+            key.removeItem(Marks.name(time: old.time, id: id))
+            key.removeItem(Marks.toldName(time: old.time, id: id))
         }
-        key.state.told.removeAll { $0.broadcast.utf8.elementsEqual(id) }
-        if let begin = run.begin {
-            let mark = ToldMark(broadcast: id.utf8Text, time: begin.time)
-            let place =
-                key.state.told.firstIndex { mark.broadcast < $0.broadcast } ?? key.state.told.count
-            key.state.told.insert(mark, at: place)
+        if let new = run.begin {
+            if key.state.clear < Marks.instant(new.time) {
+                key.setItem(Marks.name(time: new.time, id: id), [])
+            }
+            key.setItem(Marks.toldName(time: new.time, id: id), [])
         }
+        key.state.earliestTold = Marks.earliestTold(key)
         Marks.refresh(&key)
     }
 

@@ -26,11 +26,10 @@ package struct WatchLaterUnset: Hashable, Sendable {
     ) throws -> [(row: [UInt8], unset: WatchLaterUnset)] {
         try views.rows(
             of: watchLater, table: 1, lower: nil, upper: nil, after: after, limit: limit
-        ).compactMap { row in
+        ).map { row in
             try StateReader.read(row.value) { (reader) throws(ModelError) in
                 let key = try Tag(try reader.string())
-                guard let crossing = try reader.optionalEventID() else { return nil }
-                return (row.key, WatchLaterUnset(key: key, crossing: crossing))
+                return (row.key, WatchLaterUnset(key: key, crossing: try reader.eventID()))
             }
         }
     }
@@ -49,7 +48,7 @@ package struct KnownBroadcasts: Sendable {
     package var winner: String?
     /// Up to `countMax` of them, the oldest first.
     package var broadcasts: [Broadcast] = []
-    /// Those told as marked to be seen later.
+    /// Up to `countMax` of those told as marked to be seen later, the oldest mark first.
     package var told: [ToldMark] = []
 
     /// More broadcasts of one video are not looked at.
@@ -60,7 +59,14 @@ package struct KnownBroadcasts: Sendable {
         _ video: Tag, _ views: some ViewReader, _ projections: VideoProjections
     ) throws {
         winner = try views.state(of: projections.videos, key: video)?.winner?.id.utf8Text
-        told = try views.state(of: projections.watchLater, key: video)?.told ?? []
+        told = try views.items(
+            of: projections.watchLater, key: video, prefix: RowKey(Marks.told), after: nil,
+            limit: KnownBroadcasts.countMax
+        ).compactMap { row in
+            BroadcastItems.place(name: row.key).map {
+                ToldMark(broadcast: $0.id.utf8Text, time: $0.time)
+            }
+        }
         for row in try views.items(
             of: projections.videos, key: video, prefix: RowKey(BroadcastItems.byTime), after: nil,
             limit: KnownBroadcasts.countMax)
