@@ -15,6 +15,7 @@ public struct Outbox: Projection {
     public let tagKind: String
     private let intents: [EventType]
     private let registers: Set<EventType>
+    private let isRegister: [Bool]
 
     /// Makes the projection.
     ///
@@ -26,12 +27,13 @@ public struct Outbox: Projection {
         self.tagKind = tagKind
         intents = (inserts + registers).sorted { $0.name < $1.name }
         self.registers = Set(registers)
+        isRegister = [false, false] + intents.map { registers.contains($0) }
     }
 
     /// `outbox-` and the kind.
     public var name: String { "outbox-\(tagKind)" }
-    /// 1.
-    public var version: Int { 1 }
+    /// 2.
+    public var version: Int { 2 }
     /// The types of intents.
     public var parameters: String {
         intents.map { $0.name + (registers.contains($0) ? "=" : "+") }.joined(separator: " ")
@@ -40,127 +42,242 @@ public struct Outbox: Projection {
     public var eventTypes: [EventType] {
         [OutcomeRecorded.eventType, IntentClaimed.eventType] + intents
     }
+    /// Any: intents do not meet each other, and an outcome or a claim remembers its place.
+    public var law: FoldLaw { .any }
     /// One: the items, the oldest first.
     public var tables: [String] { ["oldest-first"] }
+    /// Yes: one an item.
+    public var itemsYieldRows: Bool { true }
 
-    /// The items of one key.
+    /// What a key remembers besides its items.
     public struct State: ProjectionState, Equatable {
-        var items: [OutboxItem] = []
+        /// The latest intent of each register, also behind its end: earlier ones are not wanted again.
+        var held: [Held] = []
+        /// The last intent that is of no register.
+        var lastInsert: FoldOrder?
+        /// The intent that follows from a rule and is not settled.
+        var derived: EventID?
         /// The intent that followed from a rule and was settled last; it is not derived again.
         var settled: EventID?
         /// The remote's ids that the latest confirmations named.
         var taken: [String] = []
+        /// The last outcome or claim: what has its place before it comes late.
+        var last = FoldOrder.start
+
+        struct Held: Equatable {
+            var typeIndex: Int
+            var intent: EventID
+            var order: FoldOrder
+        }
+
+        /// Whether all intents that were folded have their place before `order`.
+        func isBehindIntents(_ order: FoldOrder) -> Bool {
+            lastInsert.map { $0 < order } ?? true && held.allSatisfy { $0.order < order }
+        }
 
         /// Nothing is wanted.
         public init() {}
 
         /// Reads a state's bytes.
         public init(decoding bytes: inout StateReader) throws {
-            items = try bytes.array { (reader) throws(ModelError) in
-                try OutboxItem(decoding: &reader)
+            held = try bytes.array { (reader) throws(ModelError) in
+                Held(
+                    typeIndex: Int(truncatingIfNeeded: try reader.uint64()),
+                    intent: try reader.eventID(), order: try reader.foldOrder())
             }
+            lastInsert = try bytes.optional { (reader) throws(ModelError) in
+                try reader.foldOrder()
+            }
+            guard try bytes.bool() else { return }
+            derived = try bytes.optionalEventID()
             settled = try bytes.optionalEventID()
             taken = try bytes.array { (reader) throws(ModelError) in try reader.string() }
+            last = try bytes.foldOrder()
         }
 
         /// Writes the state's bytes.
         public func encode(into bytes: inout StateWriter) {
-            bytes.add(items) { $1.encode(into: &$0) }
+            bytes.add(held) { writer, held in
+                writer.add(UInt64(held.typeIndex))
+                writer.add(held.intent)
+                writer.add(held.order)
+            }
+            bytes.add(lastInsert) { $0.add($1) }
+            // Of most keys nobody has said anything.
+            bytes.add(last != .start)
+            guard last != .start else { return }
+            bytes.add(derived)
             bytes.add(settled)
             bytes.add(taken) { $0.add($1) }
+            bytes.add(last)
         }
     }
 
     /// How many of the remote's ids a key remembers.
     static let takenCountMax = 64
 
+    // MARK: - Fold
+
     /// Folds an intent, an outcome or a claim.
     public func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
+        let order = event.order
+        guard order > key.state.last else {
+            if order < key.state.last { key.requestRefold() }
+            return
+        }
         switch event.typeIndex {
         case 0:
-            try foldOutcome(
-                event.decode(OutcomeRecorded.self), by: event.id.origin,
-                at: event.stamp.milliseconds, &key.state)
+            key.state.last = order
+            try foldOutcome(event.decode(OutcomeRecorded.self), event, &key)
         case 1:
+            key.state.last = order
             let claim = try event.decode(IntentClaimed.self)
-            let index = try place(of: claim.intent, isDerived: claim.isDerived, event, &key.state)
-            if let index { key.state.items[index].claims.append(event.id) }
+            guard var (item, place) = try item(of: claim.intent, claim.isDerived, event, &key)
+            else { return }
+            item.claims.append(event.id)
+            key.set(item, place)
         default:
-            let type = eventTypes[event.typeIndex]
-            if registers.contains(type) {
-                key.state.items.removeAll { $0.type == type.name && !$0.isDerived }
+            var item = OutboxItem(event.id, at: event.stamp.milliseconds)
+            let early = item.name(.early)
+            if let told = key.state.last == .start ? nil : key.item(early) {
+                key.removeItem(early)
+                let told = try OutboxItem(event.id, decoding: told)
+                (item.parts, item.claims, item.retries) = (told.parts, told.claims, told.retries)
             }
-            key.state.items.append(
-                OutboxItem(event.id, type: type.name, at: event.stamp.milliseconds))
+            if isRegister[event.typeIndex] {
+                guard hold(item, event.typeIndex, order, &key) else { return }
+            } else {
+                key.state.lastInsert = max(order, key.state.lastInsert ?? order)
+            }
+            if !item.isOver { key.set(item, .wanted) }
         }
     }
 
-    /// Where the item of an intent stands; one that follows from a rule is made, others may have ended.
-    private func place(
-        of intent: String, isDerived: Bool, _ event: borrowing FoldEvent, _ state: inout State
-    ) throws -> Int? {
+    /// Puts an intent in the place of its register's former one; false where a later one is there.
+    private func hold(
+        _ item: OutboxItem, _ typeIndex: Int, _ order: FoldOrder, _ key: inout KeyedState<State>
+    ) -> Bool {
+        let held = State.Held(typeIndex: typeIndex, intent: item.event, order: order)
+        for index in key.state.held.indices
+        where key.state.held[index].typeIndex == held.typeIndex {
+            let former = key.state.held[index]
+            guard former.order < order else { return false }
+            key.removeItem(OutboxItem.name(of: former.intent, .wanted))
+            key.state.held[index] = held
+            return true
+        }
+        let place = key.state.held.firstIndex { $0.typeIndex > held.typeIndex }
+        key.state.held.insert(held, at: place ?? key.state.held.endIndex)
+        return true
+    }
+
+    /// The item of an intent, and where it has its place.
+    ///
+    /// One that follows from a rule is made, unless it was settled. Another one that is not there has
+    /// ended, or comes behind what is said of it: stamps are what clocks tell, and until all receipts are
+    /// here a confirmation can have its place before what it confirms. Nothing may be done twice for that.
+    private func item(
+        of intent: String, _ isDerived: Bool, _ event: borrowing FoldEvent,
+        _ key: inout KeyedState<State>
+    ) throws -> (OutboxItem, OutboxItem.Place)? {
         guard let id = EventID(intent) else {
             throw ModelError(.invalidPayload, "an outcome does not say of which intent")
         }
-        return place(of: id, isDerived: isDerived, at: event.stamp.milliseconds, &state)
-    }
-
-    private func place(
-        of id: EventID, isDerived: Bool, at milliseconds: UInt64, _ state: inout State
-    ) -> Int? {
-        if let index = state.items.firstIndex(where: { $0.event == id && $0.isDerived == isDerived }
-        ) {
-            return index
+        for place in isDerived ? [.derived] : [.wanted, .early] as [OutboxItem.Place] {
+            if let value = key.item(OutboxItem.name(of: id, place)) {
+                return (try OutboxItem(id, isDerived: isDerived, decoding: value), place)
+            }
         }
-        guard isDerived, state.settled != id else { return nil }
+        let item = OutboxItem(id, at: event.stamp.milliseconds, isDerived: isDerived)
+        guard isDerived else {
+            // Where intents behind it were folded, this one may have been, too.
+            if key.state.isBehindIntents(event.order) { return (item, .early) }
+            key.requestRefold()
+            return nil
+        }
+        guard key.state.settled != id else { return nil }
         // What follows from a rule replaces what followed from it before.
-        state.items.removeAll(where: \.isDerived)
-        var item = OutboxItem(id, type: "", at: milliseconds)
-        item.isDerived = true
-        state.items.append(item)
-        return state.items.count - 1
+        if let former = key.state.derived {
+            key.removeItem(OutboxItem.name(of: former, .derived))
+        }
+        key.state.derived = id
+        return (item, .derived)
     }
 
     private func foldOutcome(
-        _ outcome: OutcomeRecorded, by origin: OriginID, at milliseconds: UInt64,
-        _ state: inout State
+        _ outcome: OutcomeRecorded, _ event: borrowing FoldEvent, _ key: inout KeyedState<State>
     ) throws {
-        guard let id = EventID(outcome.intent) else {
-            throw ModelError(.invalidPayload, "an outcome does not say of which intent")
-        }
         guard
-            let index = place(
-                of: id, isDerived: outcome.isDerived, at: milliseconds, &state)
+            var (item, place) = try item(of: outcome.intent, outcome.isDerived, event, &key)
         else { return }
         if outcome.kind == .confirmed, !outcome.remoteID.isEmpty {
-            state.taken = (state.taken + [outcome.remoteID]).suffix(Outbox.takenCountMax)
+            key.state.taken = (key.state.taken + [outcome.remoteID]).suffix(Outbox.takenCountMax)
         }
-        let isWhole = outcome.target.isEmpty
-        if outcome.kind == .dropped || isWhole && outcome.kind == .confirmed {
-            if outcome.isDerived { state.settled = id }
-            state.items.remove(at: index)
-        } else if outcome.kind == .retried {
-            state.items[index].parts.removeAll {
-                $0.kind == .refused || $0.kind == .unknown
-            }
-            state.items[index].retries += 1
-        } else {
-            state.items[index].set(
-                OutboxItem.Part(outcome, by: origin, at: milliseconds))
+        let part = OutboxItem.Part(outcome, by: event.id.origin, at: event.stamp.milliseconds)
+        switch outcome.kind {
+        case .retried:
+            item.parts.removeAll(where: \.isEnd)
+            item.retries += 1
+        case .dropped: item.parts = [part]
+        default: item.set(part)
         }
+        guard item.isOver, place != .early else { return key.set(item, place) }
+        if place == .derived {
+            key.state.settled = item.event
+            key.state.derived = nil
+        }
+        key.removeItem(item.name(place))
     }
 
-    /// One row for an item.
-    public func rows(of state: State, key: Tag, into rows: inout RowSink) {
-        for item in state.items {
-            var value = StateWriter()
-            value.add(key.text)
-            item.encode(into: &value)
-            rows.add(
-                table: 0,
-                key: RowKey().ascending(Int64(item.milliseconds)).text(item.event.description)
-                    .text(key.name), value: value.bytes)
+    /// One row for what is wanted.
+    public func rows(ofItem item: Row, key: Tag, into rows: inout RowSink) throws {
+        let (item, place) = try OutboxItem.read(named: item.key, item.value)
+        guard place != .early else { return }
+        var value = StateWriter()
+        value.add(key.text)
+        value.add(item.event)
+        value.add(item.isDerived)
+        item.encode(into: &value)
+        rows.add(
+            table: 0,
+            key: RowKey().ascending(item.milliseconds).raw(item.name(place).bytes).text(key.name),
+            value: value.bytes)
+    }
+
+    // MARK: - Reading
+
+    /// What is known of an intent, and how its key stands.
+    package struct Standing: Sendable {
+        /// Its item.
+        package var item: OutboxItem
+        /// Whether the item stands in the outbox; one that follows from a rule need not.
+        package var isListed: Bool
+        /// The remote's ids that the key's latest confirmations named.
+        package var taken: Set<String>
+    }
+
+    /// What is known of an intent; nil where it was confirmed or dropped.
+    package func standing(of intent: Intent, _ views: some ViewReader) throws -> Standing? {
+        let state = try views.state(of: self, key: intent.key) ?? State()
+        let id = intent.event.id
+        let name = OutboxItem.name(of: id, intent.isDerived ? .derived : .wanted)
+        if let value = try views.item(of: self, key: intent.key, name: name) {
+            return Standing(
+                item: try OutboxItem(id, isDerived: intent.isDerived, decoding: value),
+                isListed: true, taken: Set(state.taken))
         }
+        guard intent.isDerived, state.settled != id else { return nil }
+        return Standing(
+            item: OutboxItem(id, at: intent.event.stamp.milliseconds, isDerived: true),
+            isListed: false, taken: Set(state.taken))
+    }
+}
+
+extension KeyedState<Outbox.State> {
+    fileprivate mutating func set(_ item: OutboxItem, _ place: OutboxItem.Place) {
+        var value = StateWriter()
+        item.encode(into: &value)
+        setItem(item.name(place), value.bytes)
     }
 }
 
@@ -168,8 +285,6 @@ public struct Outbox: Projection {
 public struct OutboxItem: Hashable, Sendable {
     /// The event that is the intent, or from which it follows.
     public var event: EventID
-    /// The event's type; empty for an intent that follows from a rule.
-    public var type: String
     /// When it was wanted, in Unix milliseconds.
     public var milliseconds: UInt64
     /// Whether it follows from a rule and is no event of its own.
@@ -181,10 +296,10 @@ public struct OutboxItem: Hashable, Sendable {
     /// How often the user has asked for it again.
     public var retries: UInt64 = 0
 
-    init(_ event: EventID, type: String, at milliseconds: UInt64) {
+    init(_ event: EventID, at milliseconds: UInt64, isDerived: Bool = false) {
         self.event = event
-        self.type = type
         self.milliseconds = milliseconds
+        self.isDerived = isDerived
     }
 
     /// The latest outcome of one part of an intent; the part without a name is the whole.
@@ -241,6 +356,11 @@ public struct OutboxItem: Hashable, Sendable {
     /// The outcome with which it ended, short of success: refused, or unknown.
     public var end: Part? { parts.first { $0.target.isEmpty && $0.isEnd } }
 
+    /// Whether nothing is wanted any more: the whole was confirmed, or the user has dropped it.
+    var isOver: Bool {
+        parts.contains { $0.kind == .dropped || $0.target.isEmpty && $0.kind == .confirmed }
+    }
+
     mutating func set(_ part: Part) {
         // A confirmation is final, whatever another device says behind it.
         if let held = self.part(part.target), held.kind == .confirmed { return }
@@ -249,29 +369,61 @@ public struct OutboxItem: Hashable, Sendable {
         parts.sort { $0.target.utf8.lexicographicallyPrecedes($1.target.utf8) }
     }
 
-    init(decoding reader: inout StateReader) throws(ModelError) {
-        guard let event = try reader.optionalEventID() else {
-            throw ModelError(.damaged, "an item of the outbox names no event")
+    // MARK: - Bytes
+
+    /// Where an item has its place among those of its key.
+    enum Place: UInt8 {
+        /// An event wants it.
+        case wanted = 0
+        /// It follows from a rule.
+        case derived
+        /// Nobody wants it yet, but something was said of it.
+        case early
+    }
+
+    /// An item's name among those of its key: place (1 byte), origin and sequence.
+    static func name(of event: EventID, _ place: Place) -> RowKey {
+        RowKey([place.rawValue]).ascending(event.origin.high).ascending(event.origin.low)
+            .ascending(event.sequence)
+    }
+
+    func name(_ place: Place) -> RowKey { OutboxItem.name(of: event, place) }
+
+    /// Reads an item that lies under its name.
+    static func read(
+        named name: [UInt8], _ value: [UInt8]
+    ) throws(ModelError) -> (OutboxItem, Place) {
+        guard name.count == 25, let place = Place(rawValue: name[0]) else {
+            throw ModelError(.damaged, "an item of the outbox has no name")
         }
-        self.event = event
-        type = try reader.string()
-        milliseconds = try reader.uint64()
-        isDerived = try reader.bool()
+        func word(_ start: Int) -> UInt64 {
+            name[start..<start + 8].reduce(0) { $0 << 8 | UInt64($1) }
+        }
+        let event = EventID(origin: OriginID(high: word(1), low: word(9)), sequence: word(17))
+        return (
+            try OutboxItem(event, isDerived: place == .derived, decoding: value), place
+        )
+    }
+
+    init(
+        _ event: EventID, isDerived: Bool = false, decoding value: [UInt8]
+    ) throws(ModelError) {
+        self = try StateReader.read(value) { (reader) throws(ModelError) in
+            try OutboxItem(event, isDerived: isDerived, reading: &reader)
+        }
+    }
+
+    init(
+        _ event: EventID, isDerived: Bool, reading reader: inout StateReader
+    ) throws(ModelError) {
+        self.init(event, at: try reader.uint64(), isDerived: isDerived)
         parts = try reader.array { (reader) throws(ModelError) in try Part(decoding: &reader) }
-        claims = try reader.array { (reader) throws(ModelError) in
-            guard let claim = try reader.optionalEventID() else {
-                throw ModelError(.damaged, "an item of the outbox names no claim")
-            }
-            return claim
-        }
+        claims = try reader.array { (reader) throws(ModelError) in try reader.eventID() }
         retries = try reader.uint64()
     }
 
     func encode(into writer: inout StateWriter) {
-        writer.add(event)
-        writer.add(type)
         writer.add(milliseconds)
-        writer.add(isDerived)
         writer.add(parts) { $1.encode(into: &$0) }
         writer.add(claims) { $0.add($1) }
         writer.add(retries)
@@ -300,10 +452,25 @@ public struct OutboxRow: Hashable, Sendable {
             of: outbox, table: 0, lower: nil, upper: nil, after: after, limit: limit
         ).map { row in
             try StateReader.read(row.value) { (reader) throws(ModelError) in
-                OutboxRow(
-                    key: try Tag(try reader.string()), item: try OutboxItem(decoding: &reader),
+                let key = try Tag(try reader.string())
+                let event = try reader.eventID()
+                let isDerived = try reader.bool()
+                return OutboxRow(
+                    key: key,
+                    item: try OutboxItem(event, isDerived: isDerived, reading: &reader),
                     row: row.key)
             }
         }
+    }
+}
+
+extension ProjectionRunner {
+    /// What is known of an intent; nil where it was confirmed or dropped, or is of no such outbox.
+    @available(*, noasync)
+    func standing(of intent: Intent, in outboxes: [Outbox]) throws -> Outbox.Standing? {
+        guard let outbox = outboxes.first(where: { $0.tagKind == intent.key.kind }) else {
+            return nil
+        }
+        return try read([outbox.name]) { try outbox.standing(of: intent, $0) }
     }
 }

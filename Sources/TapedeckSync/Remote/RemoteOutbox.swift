@@ -116,17 +116,9 @@ package struct RemoteOutbox {
 
     /// The item of a derived intent that has no row of its own yet.
     private func openItem(of intent: Intent) throws -> OutboxItem? {
-        guard let outbox = outboxes.first(where: { $0.tagKind == intent.key.kind }) else {
-            return nil
-        }
-        let state = try runner.read([outbox.name]) { try $0.state(of: outbox, key: intent.key) }
-        if state?.settled == intent.event.id { return nil }
-        if state?.items.contains(where: { $0.event == intent.event.id && $0.isDerived }) == true {
-            return nil
-        }
-        var item = OutboxItem(intent.event.id, type: "", at: intent.event.stamp.milliseconds)
-        item.isDerived = true
-        return item
+        guard let standing = try runner.standing(of: intent, in: outboxes), !standing.isListed
+        else { return nil }
+        return standing.item
     }
 
     /// How far an intent is; nil where it concerns another remote, or nothing is left to do.

@@ -88,30 +88,16 @@ extension RemoteSession {
     }
 
     /// What is known of an intent now; nil where it has ended.
-    func item(of intent: Intent) throws -> (item: OutboxItem, taken: Set<String>)? {
-        guard let outbox = outboxes.first(where: { $0.tagKind == intent.key.kind }) else {
-            return nil
-        }
-        let state =
-            try runner.read([outbox.name]) { try $0.state(of: outbox, key: intent.key) }
-            ?? Outbox.State()
-        if let item = state.items.first(where: {
-            $0.event == intent.event.id && $0.isDerived == intent.isDerived
-        }) {
-            return item.end == nil ? (item, Set(state.taken)) : nil
-        }
-        guard intent.isDerived, state.settled != intent.event.id else { return nil }
-        var item = OutboxItem(
-            intent.event.id, type: "", at: intent.event.stamp.milliseconds)
-        item.isDerived = true
-        return (item, Set(state.taken))
+    func standing(of intent: Intent) throws -> Outbox.Standing? {
+        let standing = try runner.standing(of: intent, in: outboxes)
+        return standing?.item.end == nil ? standing : nil
     }
 
     /// Does what can be done for an intent without the network; gives the request that comes next.
     private mutating func step(
         _ intent: Intent, _ account: RemoteAccount
     ) throws -> (RemoteRequest, Pending)? {
-        guard let (item, _) = try item(of: intent) else { return nil }
+        guard let item = try standing(of: intent)?.item else { return nil }
         if let wait = try RemoteRow.lane(remote.name, intent.key.text, in: log),
             wait.wait.until > now
         {
@@ -139,7 +125,7 @@ extension RemoteSession {
                 if delivering.blocked.contains(intent.key) { return nil }
             }
             // Every part has ended; an intent of one part has ended with it.
-            if let (item, _) = try self.item(of: intent) { try conclude(item, of: intent) }
+            if let item = try standing(of: intent)?.item { try conclude(item, of: intent) }
             return nil
         }
     }
@@ -238,7 +224,8 @@ extension RemoteSession {
     mutating func took(
         probe response: RemoteResponse, _ delivery: Delivery, of intent: Intent
     ) throws {
-        guard let account = login.account, let (item, taken) = try item(of: intent) else { return }
+        guard let account = login.account, let standing = try standing(of: intent) else { return }
+        let (item, taken) = (standing.item, standing.taken)
         let part = item.part(delivery.target)
         let baseline = part?.baseline ?? delivery.baseline
         switch try connector.find(

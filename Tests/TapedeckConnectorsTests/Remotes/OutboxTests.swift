@@ -46,6 +46,25 @@ import Testing
         #expect(try items(script).isEmpty)
     }
 
+    /// Clocks say what they like, and receipts come one by one: a confirmation may stand before its intent.
+    @Test func whatWasSaidOfAnIntentBeforeItCameHoldsForIt() throws {
+        var script = Script()
+        try script.comment("hello", on: "youtube:one", at: 5)
+        let comment = try #require(script.events.last).id
+        try script.toggle(true, at: 6)
+        let toggle = try #require(script.events.last).id
+        #expect(try items(script).count == 2)
+        script.add(try OutboxTests.outcome(.confirmed, of: comment), at: 2, origin: 2)
+        script.add(try OutboxTests.outcome(.refused, of: toggle), at: 3, origin: 2)
+        #expect(try items(script).map(\.event) == [toggle])
+        #expect(try items(script).first?.end?.kind == .refused)
+        script.add(try OutboxTests.outcome(.dropped, of: toggle), at: 4, origin: 2)
+        #expect(try items(script).isEmpty)
+        try script.toggle(false, at: 7)
+        let latest = try #require(script.events.last).id
+        #expect(try items(script).map(\.event) == [latest])
+    }
+
     @Test func refusalStaysAndRetryingTakesItBack() throws {
         var script = Script()
         try script.comment("hello", on: "youtube:one", at: 1)
@@ -106,7 +125,7 @@ import Testing
                         try OutboxTests.outcome(
                             kind, of: intent, target: number(3) == 0 ? "part" : "",
                             isDerived: number(4) == 0),
-                        at: Double(second), origin: origin)
+                        at: Double(number(5) == 0 ? number(60) : second), origin: origin)
                 }
             }
             try checkOrderDoesNotMatter(OutboxTests.outbox, script.events, rounds: 4)
