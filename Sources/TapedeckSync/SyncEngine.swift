@@ -80,7 +80,7 @@ public final class SyncEngine: Sendable {
     private static let pollInterval = Duration.milliseconds(20)
 
     private let log: EventLog
-    private let box: SessionBox
+    private let box: SessionBox<SyncSession>
     private let connector: any SyncConnector
     private let options: Options
     private let stopping = Mutex(Stopping())
@@ -202,7 +202,7 @@ public final class SyncEngine: Sendable {
                 timer += 1
                 let number = timer
                 let send = send
-                let now = box.now()
+                let now = log.now()
                 Task {
                     try? await Task.sleep(
                         for: .milliseconds(wait.until > now ? wait.until - now : 0))
@@ -303,35 +303,6 @@ public final class SyncEngine: Sendable {
                 if let head, head != seen { note { $0.isLocal = true } }
                 seen = head
             }
-        }
-    }
-}
-
-/// Keeps a session on one queue.
-private final class SessionBox: @unchecked Sendable {
-    // Touched on `queue` only.
-    private var session: SyncSession
-    private let queue = DispatchQueue(label: "tapedeck.sync")
-    let now: @Sendable () -> UInt64
-
-    init(_ session: SyncSession) {
-        self.session = session
-        now = session.log.now
-    }
-
-    func perform(
-        _ body: @escaping @Sendable (inout SyncSession) throws -> SyncSession.Step
-    ) async throws -> SyncSession.Step {
-        try await withCheckedThrowingContinuation { waiting in
-            queue.async { waiting.resume(with: Result { try body(&self.session) }) }
-        }
-    }
-
-    func read<R: Sendable>(
-        _ body: @escaping @Sendable (SyncSession) throws -> R
-    ) async throws -> R {
-        try await withCheckedThrowingContinuation { waiting in
-            queue.async { waiting.resume(with: Result { try body(self.session) }) }
         }
     }
 }

@@ -132,8 +132,9 @@ public struct Outbox: Projection {
         case 1:
             key.state.last = order
             let claim = try event.decode(IntentClaimed.self)
-            guard var (item, place) = try item(of: claim.intent, claim.isDerived, event, &key)
+            guard let (held, place) = try item(of: claim.intent, claim.isDerived, event, &key)
             else { return }
+            var item = held
             item.claims.append(event.id)
             key.set(item, place)
         default:
@@ -207,9 +208,9 @@ public struct Outbox: Projection {
     private func foldOutcome(
         _ outcome: OutcomeRecorded, _ event: borrowing FoldEvent, _ key: inout KeyedState<State>
     ) throws {
-        guard
-            var (item, place) = try item(of: outcome.intent, outcome.isDerived, event, &key)
+        guard let (held, place) = try item(of: outcome.intent, outcome.isDerived, event, &key)
         else { return }
+        var item = held
         if outcome.kind == .confirmed, !outcome.remoteID.isEmpty {
             key.state.taken = (key.state.taken + [outcome.remoteID]).suffix(Outbox.takenCountMax)
         }

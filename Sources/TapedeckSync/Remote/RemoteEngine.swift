@@ -9,7 +9,8 @@ internal import TapedeckModel
 /// One engine at a time speaks with a remote for a store, in whatever process: two would deliver
 /// everything twice. An engine runs once.
 package final class RemoteEngine: Sendable {
-    private let box: RemoteSessionBox
+    private let log: EventLog
+    private let box: SessionBox<RemoteSession>
     private let transport: any RemoteTransport
     private let lock: RemoteLock
     private let state = Mutex((isStopped: false, task: Task<Void, Never>?.none))
@@ -26,7 +27,8 @@ package final class RemoteEngine: Sendable {
         _ transport: @autoclosure () throws(SyncError) -> any RemoteTransport, store: String
     ) throws(SyncError) {
         lock = try RemoteLock(store: store, session.remote.name)
-        box = RemoteSessionBox(session)
+        log = session.log
+        box = SessionBox(session)
         self.transport = try transport()
         (signals, signal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
@@ -45,7 +47,6 @@ package final class RemoteEngine: Sendable {
     package func run(
         progress: (@Sendable (RemoteReport) -> Void)? = nil
     ) async throws -> RemoteReport {
-        let log = box.log
         let observer = log.observeCommits { [signal] _ in signal.yield() }
         defer { log.stopObserving(observer) }
         do {
@@ -111,7 +112,7 @@ package final class RemoteEngine: Sendable {
 
     /// Waits until a time, or until the log changes.
     private func pause(until: UInt64, orSignal: Bool) async {
-        let now = box.log.now()
+        let now = log.now()
         let wait = until > now ? min(until - now, RemoteEngine.pauseMax) : 0
         let signals = signals
         await cancellable {
@@ -144,35 +145,6 @@ package final class RemoteEngine: Sendable {
             task.cancel()
         }
         state.withLock { $0.task = nil }
-    }
-}
-
-/// Keeps a session on one queue.
-private final class RemoteSessionBox: @unchecked Sendable {
-    // Touched on `queue` only.
-    private var session: RemoteSession
-    private let queue = DispatchQueue(label: "tapedeck.remote")
-    let log: EventLog
-
-    init(_ session: RemoteSession) {
-        self.session = session
-        log = session.log
-    }
-
-    func perform(
-        _ body: @escaping @Sendable (inout RemoteSession) throws -> RemoteSession.Step
-    ) async throws -> RemoteSession.Step {
-        try await withCheckedThrowingContinuation { waiting in
-            queue.async { waiting.resume(with: Result { try body(&self.session) }) }
-        }
-    }
-
-    func read<R: Sendable>(
-        _ body: @escaping @Sendable (RemoteSession) throws -> R
-    ) async throws -> R {
-        try await withCheckedThrowingContinuation { waiting in
-            queue.async { waiting.resume(with: Result { try body(self.session) }) }
-        }
     }
 }
 

@@ -87,3 +87,20 @@ extension ProposedEvent {
         causation = intent.event.id
     }
 }
+
+extension OutcomeRecorded {
+    /// What became of an intent, or of one part of it.
+    init(
+        _ kind: Kind, of intent: Intent, at remote: Remote, target: String = "",
+        code: ErrorCode? = nil, message: String = ""
+    ) {
+        self.init()
+        system = remote.system
+        self.intent = intent.event.id.description
+        self.kind = kind
+        self.target = target
+        self.code = code?.rawValue ?? ""
+        self.message = message
+        isDerived = intent.isDerived
+    }
+}

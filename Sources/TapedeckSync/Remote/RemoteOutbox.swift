@@ -158,12 +158,8 @@ package struct RemoteOutbox {
     package func record(
         _ kind: OutcomeRecorded.Kind, _ delivery: RemoteDelivery, key: Tag
     ) throws {
-        var outcome = OutcomeRecorded()
-        outcome.system = remote.system
-        outcome.intent = delivery.event.id.description
-        outcome.kind = kind
-        outcome.isDerived = delivery.isDerived
         let intent = Intent(delivery.event, key: key, isDerived: delivery.isDerived)
+        let outcome = OutcomeRecorded(kind, of: intent, at: remote)
         try log.record(
             [try ProposedEvent(outcome, beside: intent)],
             rows: [RemoteRow.lane(remote.name, key.text, nil)])

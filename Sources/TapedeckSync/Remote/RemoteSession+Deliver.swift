@@ -258,7 +258,8 @@ extension RemoteSession {
         }
         // Of a part that is natural, or of what follows from a rule, the sightings say enough.
         if delivery.safety != .natural || delivery.target.isEmpty && !intent.isDerived {
-            var outcome = outcome(.confirmed, delivery.target, of: intent)
+            var outcome = OutcomeRecorded(
+                .confirmed, of: intent, at: remote, target: delivery.target)
             outcome.remoteID = confirmation.remoteID
             outcome.remoteVersion = confirmation.remoteVersion
             events.append(try ProposedEvent(outcome, beside: intent))
@@ -311,9 +312,8 @@ extension RemoteSession {
     private func refuse(
         _ intent: Intent, target: String, _ code: ErrorCode, _ message: String
     ) throws {
-        var outcome = outcome(.refused, target, of: intent)
-        outcome.code = code.rawValue
-        outcome.message = message
+        let outcome = OutcomeRecorded(
+            .refused, of: intent, at: remote, target: target, code: code, message: message)
         try log.record([try ProposedEvent(outcome, beside: intent)])
     }
 
@@ -330,22 +330,10 @@ extension RemoteSession {
         _ kind: OutcomeRecorded.Kind, _ delivery: Delivery?, of intent: Intent,
         code: ErrorCode? = nil, message: String = ""
     ) throws {
-        var outcome = outcome(kind, delivery?.target ?? "", of: intent)
+        var outcome = OutcomeRecorded(
+            kind, of: intent, at: remote, target: delivery?.target ?? "", code: code,
+            message: message)
         if kind == .dispatched { outcome.baseline = delivery?.baseline ?? "" }
-        outcome.code = code?.rawValue ?? ""
-        outcome.message = message
         try log.record([try ProposedEvent(outcome, beside: intent)])
-    }
-
-    private func outcome(
-        _ kind: OutcomeRecorded.Kind, _ target: String, of intent: Intent
-    ) -> OutcomeRecorded {
-        var outcome = OutcomeRecorded()
-        outcome.system = remote.system
-        outcome.intent = intent.event.id.description
-        outcome.target = target
-        outcome.kind = kind
-        outcome.isDerived = intent.isDerived
-        return outcome
     }
 }

@@ -96,9 +96,6 @@ extension RemoteSession {
             report.unreadable.append("\(page.feed): \(failure.message)")
             return walk?.feed
         }
-
-        /// Asks for a page once more; it is still the next one.
-        mutating func again(_: RemotePage) {}
     }
 
     mutating func took(_ response: RemoteResponse, of page: RemotePage) throws {

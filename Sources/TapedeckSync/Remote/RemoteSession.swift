@@ -18,23 +18,8 @@ package import TapedeckProjections
 /// 3. An outcome and what the remote then showed commit together.
 /// 4. A 401 ends nothing but the token: one login is tried, then the remote waits for the user.
 package struct RemoteSession {
-    /// How a session behaves.
-    package struct Options: Hashable, Sendable {
-        /// Whether to go on reading when everything is done.
-        package var isLive: Bool
-        /// Failures in a row after which it ends; 0 for never.
-        package var failuresMax: UInt32
-        /// The longest wait between two attempts, in milliseconds.
-        package var backoffMax: UInt64
-
-        package init(
-            isLive: Bool = false, failuresMax: UInt32 = 3, backoffMax: UInt64 = Backoff.waitMax
-        ) {
-            self.isLive = isLive
-            self.failuresMax = failuresMax
-            self.backoffMax = backoffMax
-        }
-    }
+    /// How to go about it: whether to go on reading when everything is done, and how patiently.
+    package typealias Options = SyncState.Options
 
     /// What is to be done next.
     package enum Step: Sendable {
@@ -62,8 +47,8 @@ package struct RemoteSession {
     let outboxes: [Outbox]
     let options: Options
     let logins: LoginFiles
-    private var leases: LeaseClock
-    private let clock: SteadyClock
+    var leases: LeaseClock
+    let clock: SteadyClock
     var login: RemoteLogin
     var row: RemoteRow
     var pending = Pending.nothing
@@ -90,7 +75,7 @@ package struct RemoteSession {
     var delivered: Set<String> = []
 
     /// When this session first met a dispatch, by the steady clock.
-    private var dispatchesMet: [String: UInt64] = [:]
+    var dispatchesMet: [String: UInt64] = [:]
 
     /// How often a sync by hand waits for a lane, and how long at most, in milliseconds.
     private static let patienceMax = 5
@@ -158,7 +143,7 @@ package struct RemoteSession {
         } catch let failure as SyncFailure {
             return try fail(failure, pending)
         }
-        try recover(after: pending)
+        recover(after: pending)
         return try next()
     }
 
@@ -303,8 +288,7 @@ package struct RemoteSession {
             }
             return try next()
         }
-        if case .page(let page) = pending { reading.again(page) }
-        // What comes behind a delivery in its lane must not overtake it.
+        // A page is still the next one. What comes behind a delivery in its lane must not overtake it.
         if case .probe(_, let intent) = pending { delivering.again(intent) }
         if case .login = pending, failure.code != .unauthorized { hasRenewed = false }
         if failure.code == .unauthorized {
@@ -326,7 +310,7 @@ package struct RemoteSession {
     }
 
     /// An answer came: whatever was in the way is gone.
-    private mutating func recover(after pending: Pending) throws {
+    private mutating func recover(after pending: Pending) {
         // A login that is granted holds only once something is answered by it.
         if case .login = pending { return }
         hasRenewed = false
@@ -373,7 +357,7 @@ package struct RemoteSession {
         return .end(failure)
     }
 
-    // MARK: - Ownership
+    // MARK: - Lanes
 
     /// How long a lane waits after failures in a row, in milliseconds.
     mutating func laneWait(_ failures: UInt32) -> UInt64 {
@@ -381,136 +365,5 @@ package struct RemoteSession {
         var wait: UInt64 = 0
         for _ in 0..<min(failures, 12) { wait = backoff.fail(retryAfter: nil, &random) }
         return wait
-    }
-
-    /// How many milliseconds of a time are left since a dispatch.
-    ///
-    /// Where clocks may have moved since, it counts from when this session has first met it.
-    mutating func unsettled(_ part: OutboxItem.Part, for settling: UInt64) -> UInt64 {
-        let steady = clock.read().milliseconds
-        let name = "\(part.origin) \(part.milliseconds) \(part.target)"
-        let met = dispatchesMet[name] ?? steady
-        dispatchesMet[name] = met
-        let age = leases.age(of: part.milliseconds, now: now) ?? 0
-        let passed = max(age, steady - met)
-        return settling > passed ? settling - passed : 0
-    }
-
-    /// When, by the day's clock here, the server's shows a time.
-    func localTime(ofServer milliseconds: UInt64) throws -> UInt64 {
-        guard let server = try ServerClock.now(clock, in: log) else { return now }
-        return milliseconds > server ? now + (milliseconds - server) : now
-    }
-
-    /// Who may deliver an intent.
-    func custody(of item: OutboxItem) throws -> Custody.Answer {
-        let upstreams = try Upstream.all(in: log)
-        func sequenced(_ event: EventID) throws -> Custody.Sequenced? {
-            // A lost server's receipts count on: of several the one with the least time.
-            try log.receipts(of: event).min { $0.receivedAt < $1.receivedAt }.map {
-                Custody.Sequenced(
-                    origin: event.origin, position: $0.serverPosition,
-                    receivedAt: $0.receivedAt.milliseconds)
-            }
-        }
-        // The answer to a push tells of an own claim before others' are read that came before it: until all
-        // up to it has been read, it is open.
-        func isRead(_ claim: EventID) throws -> Bool {
-            let receipts = try log.receipts(of: claim)
-            guard !receipts.isEmpty else { return false }
-            return upstreams.allSatisfy { upstream in
-                guard let cursor = upstream.cursor,
-                    let receipt = receipts.first(where: { $0.lineage == cursor.lineage })
-                else { return true }
-                return receipt.serverPosition <= cursor.position
-            }
-        }
-        let read = try item.claims.filter(isRead)
-        return Custody.of(
-            origin: item.event.origin, device: log.origin,
-            age: leases.age(of: item.milliseconds, now: now),
-            intent: try sequenced(item.event), claims: try read.compactMap(sequenced),
-            hasOpenClaim: item.claims.contains { $0.origin == log.origin && !read.contains($0) },
-            hasServer: !upstreams.isEmpty,
-            now: try ServerClock.now(clock, in: log))
-    }
-}
-
-/// Tells how old something is, as long as the clock of the day can be trusted to have gone on evenly.
-///
-/// It holds the day's clock against the machine's continuous one. A clock that was set, or another boot,
-/// gives no age: the lease then counts as over.
-private struct LeaseClock {
-    /// How far the two clocks may drift apart, in milliseconds.
-    private static let driftMax: UInt64 = 2_000
-    private static let name = "lease"
-
-    private let clock: SteadyClock
-    /// How the clocks have stood, and since when.
-    private var trusted: (boot: String, offset: UInt64, since: UInt64)
-
-    @available(*, noasync)
-    init(_ log: EventLog, _ clock: SteadyClock) throws(LogError) {
-        self.clock = clock
-        trusted = LeaseClock.reading(clock, now: log.now())
-        let stored = try log.syncRow(LeaseClock.name).flatMap { LeaseClock.read($0) }
-        if let stored, stored.boot == trusted.boot,
-            LeaseClock.isEven(stored.offset, trusted.offset)
-        {
-            trusted = stored
-        } else {
-            try store(log)
-        }
-    }
-
-    private static func reading(
-        _ clock: SteadyClock, now: UInt64
-    ) -> (boot: String, offset: UInt64, since: UInt64) {
-        let current = clock.read()
-        return (current.boot, now &- current.milliseconds, now)
-    }
-
-    private static func read(
-        _ value: [UInt8]
-    ) -> (boot: String, offset: UInt64, since: UInt64)? {
-        value.withUnsafeBytes { bytes in
-            var reader = ByteReader(bytes)
-            guard let boot = reader.prefixedString(),
-                let offset = reader.littleEndian(UInt64.self),
-                let since = reader.littleEndian(UInt64.self)
-            else { return nil }
-            return (boot, offset, since)
-        }
-    }
-
-    private func store(_ log: EventLog) throws(LogError) {
-        var bytes: [UInt8] = []
-        bytes.appendPrefixed(trusted.boot)
-        bytes.appendLittleEndian(trusted.offset)
-        bytes.appendLittleEndian(trusted.since)
-        try log.setSyncRows([SyncRow(LeaseClock.name, bytes)])
-    }
-
-    /// Begins to count anew where the clocks have not gone on evenly.
-    mutating func remember(_ log: EventLog) throws(LogError) {
-        let current = LeaseClock.reading(clock, now: log.now())
-        guard !LeaseClock.isEven(trusted.offset, current.offset) else { return }
-        trusted = current
-        try store(log)
-    }
-
-    private static func isEven(_ left: UInt64, _ right: UInt64) -> Bool {
-        let distance = left &- right
-        return distance <= LeaseClock.driftMax || (0 &- distance) <= LeaseClock.driftMax
-    }
-
-    func age(of milliseconds: UInt64, now: UInt64) -> UInt64? {
-        let current = clock.read()
-        guard trusted.boot == current.boot,
-            LeaseClock.isEven(trusted.offset, now &- current.milliseconds),
-            trusted.since <= milliseconds,
-            milliseconds <= now
-        else { return nil }
-        return now - milliseconds
     }
 }

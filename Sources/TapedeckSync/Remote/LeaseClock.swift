@@ -1,0 +1,81 @@
+internal import TapedeckLog
+@_spi(Core) internal import TapedeckModel
+
+/// Tells how old something is, as long as the clock of the day can be trusted to have gone on evenly.
+///
+/// It holds the day's clock against the machine's continuous one. A clock that was set, or another boot,
+/// gives no age: the lease then counts as over.
+struct LeaseClock {
+    /// How far the two clocks may drift apart, in milliseconds.
+    private static let driftMax: UInt64 = 2_000
+    private static let name = "lease"
+
+    private let clock: SteadyClock
+    /// How the clocks have stood, and since when.
+    private var trusted: (boot: String, offset: UInt64, since: UInt64)
+
+    @available(*, noasync)
+    init(_ log: EventLog, _ clock: SteadyClock) throws(LogError) {
+        self.clock = clock
+        trusted = LeaseClock.reading(clock, now: log.now())
+        let stored = try log.syncRow(LeaseClock.name).flatMap { LeaseClock.read($0) }
+        if let stored, stored.boot == trusted.boot,
+            LeaseClock.isEven(stored.offset, trusted.offset)
+        {
+            trusted = stored
+        } else {
+            try store(log)
+        }
+    }
+
+    private static func reading(
+        _ clock: SteadyClock, now: UInt64
+    ) -> (boot: String, offset: UInt64, since: UInt64) {
+        let current = clock.read()
+        return (current.boot, now &- current.milliseconds, now)
+    }
+
+    private static func read(
+        _ value: [UInt8]
+    ) -> (boot: String, offset: UInt64, since: UInt64)? {
+        value.withUnsafeBytes { bytes in
+            var reader = ByteReader(bytes)
+            guard let boot = reader.prefixedString(),
+                let offset = reader.littleEndian(UInt64.self),
+                let since = reader.littleEndian(UInt64.self)
+            else { return nil }
+            return (boot, offset, since)
+        }
+    }
+
+    private func store(_ log: EventLog) throws(LogError) {
+        var bytes: [UInt8] = []
+        bytes.appendPrefixed(trusted.boot)
+        bytes.appendLittleEndian(trusted.offset)
+        bytes.appendLittleEndian(trusted.since)
+        try log.setSyncRows([SyncRow(LeaseClock.name, bytes)])
+    }
+
+    /// Begins to count anew where the clocks have not gone on evenly.
+    mutating func remember(_ log: EventLog) throws(LogError) {
+        let current = LeaseClock.reading(clock, now: log.now())
+        guard !LeaseClock.isEven(trusted.offset, current.offset) else { return }
+        trusted = current
+        try store(log)
+    }
+
+    private static func isEven(_ left: UInt64, _ right: UInt64) -> Bool {
+        let distance = left &- right
+        return distance <= LeaseClock.driftMax || (0 &- distance) <= LeaseClock.driftMax
+    }
+
+    func age(of milliseconds: UInt64, now: UInt64) -> UInt64? {
+        let current = clock.read()
+        guard trusted.boot == current.boot,
+            LeaseClock.isEven(trusted.offset, now &- current.milliseconds),
+            trusted.since <= milliseconds,
+            milliseconds <= now
+        else { return nil }
+        return now - milliseconds
+    }
+}
