@@ -238,7 +238,7 @@ package struct ShelbyConnector: Connector {
 
     /// The list that an answer is; an object is a failure, whatever the status.
     private static func list(_ response: RemoteResponse) throws(SyncFailure) -> [JSONValue] {
-        switch try document(response) {
+        switch try ShelbyDocuments.document(response) {
         case .array(let list): return list
         case .object(let members): throw failure(members, response)
         default: throw SyncFailure(.remoteError, "Shelby answered neither a list nor an error")
@@ -247,23 +247,12 @@ package struct ShelbyConnector: Connector {
 
     /// The object that an answer to a write is.
     private static func object(_ response: RemoteResponse) throws(SyncFailure) -> JSONValue {
-        let document = try document(response)
+        let document = try ShelbyDocuments.document(response)
         guard case .object(let members) = document else {
             throw SyncFailure(.unavailable, "Shelby did not answer as its API does")
         }
         if members["err"] != nil { throw failure(members, response) }
         return document
-    }
-
-    private static func document(_ response: RemoteResponse) throws(SyncFailure) -> JSONValue {
-        do {
-            return try JSONParser.parse(
-                response.body, bytesMax: IngestResource.documentBytesMax)
-        } catch {
-            // Without a document of the API's own the status is all there is.
-            throw response.failure
-                ?? SyncFailure(.unavailable, "Shelby's answer is not JSON: \(error.message)")
-        }
     }
 
     private static func failure(

@@ -1,9 +1,22 @@
 internal import SwiftProtobuf
 internal import TapedeckModel
+internal import TapedeckSync
 internal import TapedeckVideo
 
 /// The responses of Shelby's API of 2012 as sightings.
 enum ShelbyDocuments {
+    /// The JSON of an answer, of either API.
+    static func document(_ response: RemoteResponse) throws(SyncFailure) -> JSONValue {
+        do {
+            return try JSONParser.parse(
+                response.body, bytesMax: IngestResource.documentBytesMax)
+        } catch {
+            // Without a document of the API's own the status is all there is.
+            throw response.failure
+                ?? SyncFailure(.unavailable, "Shelby's answer is not JSON: \(error.message)")
+        }
+    }
+
     /// `/v2/channels/{id}/broadcasts.json`: a list of broadcasts; also a single one.
     ///
     /// An object with `err` is the remote's error form; the HTTP status tells nothing.
@@ -90,11 +103,16 @@ extension JSONElement {
         guard let provider = named ?? player else {
             throw IngestRefusal("\(path).video_provider_name", .invalidPayload, "is missing")
         }
-        let id = try identifier("video_id_at_provider")
+        return try videoKey(provider, id: "video_id_at_provider")
+    }
+
+    /// The video of a provider that a field names.
+    func videoKey(_ provider: String, id name: String) throws(IngestRefusal) -> VideoKey {
+        let id = try identifier(name)
         do throws(ModelError) {
             return try VideoKey(provider: provider, id: id)
         } catch {
-            throw IngestRefusal("\(path).video_id_at_provider", error)
+            throw IngestRefusal("\(path).\(name)", error)
         }
     }
 }

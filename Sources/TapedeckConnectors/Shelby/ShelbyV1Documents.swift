@@ -9,16 +9,9 @@ enum ShelbyV1Documents {
     ///
     /// The body's own status counts: a dashboard without a login is HTTP 404 with a body that says 401.
     static func result(_ response: RemoteResponse) throws(SyncFailure) -> JSONValue {
-        let document: JSONValue
-        do {
-            document = try JSONParser.parse(
-                response.body, bytesMax: IngestResource.documentBytesMax)
-        } catch {
-            // Without a document of the API's own the status is all there is.
-            throw response.failure
-                ?? SyncFailure(.unavailable, "Shelby's answer is not JSON: \(error.message)")
-        }
-        guard case .object(let members) = document, let status = members["status"]?.int64 else {
+        guard case .object(let members) = try ShelbyDocuments.document(response),
+            let status = members["status"]?.int64
+        else {
             throw response.failure
                 ?? SyncFailure(.unavailable, "Shelby did not answer as its API does")
         }
@@ -201,11 +194,6 @@ extension JSONElement {
         guard let provider = try text("provider_name").value else {
             throw IngestRefusal("\(path).provider_name", .invalidPayload, "is missing")
         }
-        let id = try identifier("provider_id")
-        do throws(ModelError) {
-            return try VideoKey(provider: provider, id: id)
-        } catch {
-            throw IngestRefusal("\(path).provider_id", error)
-        }
+        return try videoKey(provider, id: "provider_id")
     }
 }

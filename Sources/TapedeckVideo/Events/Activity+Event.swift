@@ -21,23 +21,17 @@ extension VideoExtracted: VideoEvent {
     }
 }
 
-extension CommentPosted: VideoEvent {
+extension CommentPosted: VideoEvent, SubjectEvent {
     /// `CommentPosted`.
     public static let eventType: EventType = "CommentPosted"
 
     /// The video, or the answer.
-    public var tags: [Tag] {
-        get throws { hasVideo ? [try VideoKey(video).tag] : [try Tag("answer", answer)] }
-    }
+    public var tags: [Tag] { get throws { try subjectTags } }
 
     /// Checks that exactly one thing is commented and that something is said.
     public func normalized() throws(ModelError) -> CommentPosted {
         var copy = self
-        guard hasVideo != hasAnswer else {
-            throw FieldChecks.invalid("video", "or answer must be given, and not both")
-        }
-        if hasVideo { copy.video = try FieldChecks.video(video, "video").text }
-        if hasAnswer { try FieldChecks.id(answer, "answer") }
+        try copy.normalizeSubject()
         try FieldChecks.saying(text, "text")
         try FieldChecks.text(author, "author")
         return copy
@@ -103,23 +97,17 @@ extension AnswerUploaded: VideoEvent {
     }
 }
 
-extension LikeToggled: VideoEvent {
+extension LikeToggled: VideoEvent, SubjectEvent {
     /// `LikeToggled`.
     public static let eventType: EventType = "LikeToggled"
 
     /// The video, or the answer.
-    public var tags: [Tag] {
-        get throws { hasVideo ? [try VideoKey(video).tag] : [try Tag("answer", answer)] }
-    }
+    public var tags: [Tag] { get throws { try subjectTags } }
 
     /// Checks that exactly one thing is named and that the toggle says which way.
     public func normalized() throws(ModelError) -> LikeToggled {
         var copy = self
-        guard hasVideo != hasAnswer else {
-            throw FieldChecks.invalid("video", "or answer must be given, and not both")
-        }
-        if hasVideo { copy.video = try FieldChecks.video(video, "video").text }
-        if hasAnswer { try FieldChecks.id(answer, "answer") }
+        try copy.normalizeSubject()
         guard hasIsOn else { throw FieldChecks.invalid("isOn", "is missing") }
         return copy
     }

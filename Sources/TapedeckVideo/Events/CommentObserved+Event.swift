@@ -1,13 +1,11 @@
 public import TapedeckModel
 
-extension CommentObserved: Observation {
+extension CommentObserved: Observation, SubjectEvent {
     /// `CommentObserved`.
     public static let eventType: EventType = "CommentObserved"
 
     /// The video, or the answer.
-    public var tags: [Tag] {
-        get throws { hasVideo ? [try VideoKey(video).tag] : [try Tag("answer", answer)] }
-    }
+    public var tags: [Tag] { get throws { try subjectTags } }
 
     /// `comment/<system>:<id>`.
     public var entity: String { "comment/\(comment)" }
@@ -22,11 +20,7 @@ extension CommentObserved: Observation {
     public func normalized() throws(ModelError) -> CommentObserved {
         var copy = self
         try FieldChecks.id(comment, "comment")
-        guard hasVideo != hasAnswer else {
-            throw FieldChecks.invalid("video", "or answer must be given, and not both")
-        }
-        if hasVideo { copy.video = try FieldChecks.video(video, "video").text }
-        if hasAnswer { try FieldChecks.id(answer, "answer") }
+        try copy.normalizeSubject()
         try FieldChecks.text(text, "text")
         try FieldChecks.text(author, "author")
         if hasCreatedAt { try FieldChecks.time(createdAt, "createdAt") }

@@ -73,3 +73,26 @@ extension ProposedEvent {
         fact = try sighting.fact(observedAt: observedAt)
     }
 }
+
+/// An event about a video or about an answer; exactly one of the two is named.
+protocol SubjectEvent: VideoEvent {
+    var hasVideo: Bool { get }
+    var video: String { get set }
+    var hasAnswer: Bool { get }
+    var answer: String { get }
+}
+
+extension SubjectEvent {
+    var subjectTags: [Tag] {
+        get throws { hasVideo ? [try VideoKey(video).tag] : [try Tag("answer", answer)] }
+    }
+
+    /// Checks that exactly one thing is named, and writes a video as its key.
+    mutating func normalizeSubject() throws(ModelError) {
+        guard hasVideo != hasAnswer else {
+            throw FieldChecks.invalid("video", "or answer must be given, and not both")
+        }
+        if hasVideo { video = try FieldChecks.video(video, "video").text }
+        if hasAnswer { try FieldChecks.id(answer, "answer") }
+    }
+}

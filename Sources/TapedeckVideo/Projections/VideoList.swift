@@ -3,8 +3,8 @@ public import TapedeckProjections
 
 /// The videos that were shared: their broadcasts made into one row each, and what was said of them.
 ///
-/// Items: `BroadcastItems`, and comments as `CommentedState` says. Table 0 holds the videos that have a broadcast, the one shared
-/// last first.
+/// Items: `BroadcastItems`, and comments as `CommentedState` says. Table 0 holds the videos that have a
+/// broadcast, the one shared last first.
 public struct VideoList: Projection {
     /// Which broadcast gives a video its title and its sharer.
     public let winner: WinnerRule

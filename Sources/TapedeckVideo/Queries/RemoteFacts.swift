@@ -16,7 +16,7 @@ package struct WatchLaterUnset: Hashable, Sendable {
     var encoded: [UInt8] {
         var writer = StateWriter()
         writer.add(key.text)
-        writer.add(Optional(crossing))
+        writer.add(crossing)
         return writer.bytes
     }
 
