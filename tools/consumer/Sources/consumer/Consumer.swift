@@ -60,6 +60,9 @@ struct Consumer {
 
         try await borrow(loans, store)
 
+        try expect(
+            try await tell(2, of: store) == ["Emma", "Dune"], "loans are told in their order")
+
         let lent = try await store.read(tag: book)
         try expect(lent.map(\.type) == ["BookLent"], "the log finds events by tag")
     }
@@ -86,6 +89,19 @@ struct Consumer {
         try expect(try await titles(of: "ada", in: store).count == 2, "two books are at home")
     }
 
+    /// Takes the next loans and one more, which is not acknowledged and so comes again.
+    private static func tell(_ count: Int, of store: TapedeckStore) async throws -> [String] {
+        let loans = try await store.subscribe(named: "letters", types: [BookLent.eventType])
+        defer { loans.close() }
+        var told: [String] = []
+        for try await event in loans {
+            if told.count == count { break }
+            told.append(try BookLent(payload: event.payload, version: event.schemaVersion).book)
+            try await loans.acknowledge(through: event)
+        }
+        return told
+    }
+
     /// Everything is there again after the store was closed.
     private static func reopen(_ directory: String) async throws {
         let loans = BooksAtHome()
@@ -93,6 +109,8 @@ struct Consumer {
         defer { store.close() }
         try expect(store.log.head.rawValue == 5, "five events were recorded")
         try expect(try await titles(of: "ben", in: store) == ["Dune"], "a loan is still there")
+        try expect(
+            try await tell(1, of: store) == ["Solaris"], "what was told is not told again")
         let rows = try await store.query { views in
             try views.rows(
                 of: loans, table: 0, lower: nil, upper: nil, after: nil, limit: 10)
