@@ -162,7 +162,7 @@ public final class TapedeckStore: Sendable {
         log.close()
     }
 
-    private func run<R: Sendable>(
+    func run<R: Sendable>(
         _ body: @escaping @Sendable () throws -> R
     ) async throws(StoreError) -> R {
         let result: Result<R, StoreError> = await withCheckedContinuation { waiting in

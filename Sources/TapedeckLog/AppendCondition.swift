@@ -7,18 +7,21 @@ public import TapedeckModel
 /// consistency boundaries (dcb.events).
 public struct AppendCondition: Sendable {
     enum Kind: Sendable {
-        case tagged([Tag], types: [EventType], after: LogPosition)
+        case none(EventFilter, after: LogPosition)
         case fact(ObservedFact)
+        case unchanged(ReadBoundary)
     }
 
     let kind: Kind
 
     /// Fails if an event that has all of `tags`, and is one of `types` where these are named, stands
-    /// behind `position`.
+    /// behind `position`; where neither is named, if any event does.
+    ///
+    /// Costs a read of each record behind the position where these are few, else a look-up.
     public static func noEvent(
         with tags: [Tag], types: [EventType] = [], after position: LogPosition
     ) -> AppendCondition {
-        AppendCondition(kind: .tagged(tags, types: types, after: position))
+        AppendCondition(kind: .none(EventFilter(tags: tags, types: types), after: position))
     }
 
     /// Fails if the sighting is known: its content is recorded for its entity *and* it would not

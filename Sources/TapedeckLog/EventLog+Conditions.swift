@@ -10,44 +10,36 @@ extension EventLog {
         _ state: LogState, behind accepted: [ProposedEvent]
     ) throws -> LogError? {
         switch condition.kind {
-        case .tagged(let tags, let types, let after):
-            func matches(_ event: ProposedEvent) -> Bool {
-                tags.allSatisfy { event.tags.contains($0) }
-                    && (types.isEmpty || types.contains(event.type))
+        case .none(let filter, let after):
+            if accepted.contains(where: filter.fits) {
+                return EventLog.conditionFailed(filter, position: nil)
             }
-            if accepted.contains(where: matches) {
-                return EventLog.conditionFailed(tags, position: nil)
-            }
-            guard
-                let term = tags.first.map({ Term(tag: $0) }) ?? types.first.map({ Term(type: $0) })
-            else { return nil }
-            var found: LogPosition?
-            try forEachPosition(of: term, transaction, after: after.rawValue) { position in
-                guard let bytes = try transaction.get(tables.events, integer: position) else {
-                    return true
-                }
-                let record = try self.record(bytes, at: position)
-                var held: [Tag] = []
-                record.forEachTag {
-                    held.append(Tag(unchecked: String(decoding: $0, as: UTF8.self)))
-                }
-                guard Int(record.type) < state.types.count else {
-                    throw LogError.damagedRecord(position, "it names type \(record.type)")
-                }
-                let type = state.types[Int(record.type)]
-                guard tags.allSatisfy(held.contains), types.isEmpty || types.contains(type) else {
-                    return true
-                }
-                found = LogPosition(rawValue: position)
-                return false
-            }
-            return found.map { EventLog.conditionFailed(tags, position: $0) }
+            return try first(fitting: filter, after: after.rawValue, transaction, state)
+                .map { EventLog.conditionFailed(filter, position: $0) }
         case .fact(let fact):
             var sightings = try self.sightings(of: fact.entity, transaction)
             sightings += accepted.compactMap(\.fact).filter { $0.entity == fact.entity }
             guard EventLog.isKnown(fact, among: sightings) else { return nil }
             return LogError(.conditionFailed, "the fact is known already", hint: nil)
+        case .unchanged(let boundary):
+            return try conflict(with: boundary, transaction, state, behind: accepted)
         }
+    }
+
+    /// Where the first event behind a position stands that fits, or nil.
+    func first(
+        fitting filter: EventFilter, after: UInt64,
+        _ transaction: borrowing some Readable & ~Copyable, _ state: LogState
+    ) throws -> LogPosition? {
+        var found: LogPosition?
+        try forEachRecord(
+            fitting: filter, after: after, through: try lastPosition(transaction),
+            types: state.types, transaction
+        ) { record in
+            found = LogPosition(rawValue: record.position)
+            return false
+        }
+        return found
     }
 
     /// The sightings of a remote entity that are recorded.
@@ -76,11 +68,18 @@ extension EventLog {
         return winner.content == fact.content || fact.order < winner.order
     }
 
-    private static func conditionFailed(_ tags: [Tag], position: LogPosition?) -> LogError {
-        let names = tags.map(\.text).joined(separator: ", ")
-        return LogError(
-            .conditionFailed,
-            "an event tagged \(names) stands at position \(position?.description ?? "of this commit")",
-            hint: "read again and decide again", position: position)
+    static func conditionFailed(_ filter: EventFilter, position: LogPosition?) -> LogError {
+        let names = filter.tags.map(\.text).joined(separator: ", ")
+        let types = filter.types.map(\.name).joined(separator: " or ")
+        return conditionFailed(
+            (types.isEmpty ? "an event" : "an event of type \(types)")
+                + (names.isEmpty ? "" : " tagged \(names)")
+                + " stands at position \(position?.description ?? "of this commit")",
+            position: position)
+    }
+
+    static func conditionFailed(_ why: String, position: LogPosition? = nil) -> LogError {
+        LogError(
+            .conditionFailed, why, hint: "read again and decide again", position: position)
     }
 }

@@ -65,6 +65,7 @@ public final class EventLog: Sendable {
     let queue = AppendQueue()
     let maintenance = DispatchQueue(label: "tapedeck.log.maintenance", qos: .utility)
     let observers = Mutex<[Int: @Sendable (LogPosition) -> Void]>([:])
+    let subscriptions = Mutex<[ObjectIdentifier: WeakSubscription]>([:])
 
     /// Opens the store in `directory`.
     ///
@@ -129,13 +130,14 @@ public final class EventLog: Sendable {
         }
     }
 
-    /// Waits for what is under way, then closes the files.
+    /// Waits for what is under way, then closes the files; subscriptions end.
     ///
     /// Later calls throw `.closed`.
     public func close() {
         guard queue.close() else { return }
         queue.flush { self.drain() }
         queue.waitUntilIdle()
+        for subscription in openSubscriptions { subscription.close() }
         maintenance.sync {}
         release()
     }
@@ -153,17 +155,21 @@ public final class EventLog: Sendable {
 
     /// Stops writing and lets go of every lock, for a process about to be suspended by the system.
     ///
-    /// What was acknowledged is on disk. Appends throw `.closed` until `resume()`.
+    /// What was acknowledged is on disk. Appends throw `.closed` until `resume()`; subscriptions wait.
     public func suspend() {
         queue.suspend()
         queue.flush { self.drain() }
         queue.waitUntilIdle()
+        for subscription in openSubscriptions { subscription.suspend() }
         maintenance.sync {}
         environment.clearStaleReaders()
     }
 
     /// Takes up writing again.
-    public func resume() { queue.resume() }
+    public func resume() {
+        queue.resume()
+        for subscription in openSubscriptions { subscription.resume() }
+    }
 
     /// The position of the last event that this process knows to be recorded.
     public var head: LogPosition { LogPosition(rawValue: state.withLock(\.head)) }

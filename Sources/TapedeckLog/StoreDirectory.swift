@@ -7,8 +7,11 @@ internal import TapedeckModel
 ///   is missing or empty beside it is damage and not a new store.
 /// - `log.mdb` is the log environment. Everything else can be rebuilt from it.
 /// - `views-*.mdb` hold projections.
+/// - `subscriptions` is a folder with a file for each subscription: how far it is.
 /// - `logins` and `blobs` are folders of the rooms that sync: what remotes want to know of the user, and
-///   media. They are no part of a backup or an export.
+///   media.
+///
+/// These folders are no part of a backup or an export.
 package struct StoreDirectory: Sendable {
     package let path: String
 
@@ -19,6 +22,8 @@ package struct StoreDirectory: Sendable {
 
     package var marker: String { path + "/store.json" }
     package var log: String { path + "/log.mdb" }
+    /// How far each subscription is, a file each.
+    var subscriptions: String { path + "/subscriptions" }
     /// Held while the index is merged; see `IndexLock`.
     var indexLock: String { path + "/index.lock" }
     /// A log that is being restored.
@@ -62,7 +67,7 @@ package struct StoreDirectory: Sendable {
     }
 
     /// The folders that belong to a store with all that is in them.
-    static let ownFolders = ["blobs", "logins"]
+    static let ownFolders = ["blobs", "logins", "subscriptions"]
 
     /// Whether a file of this name is one that a store makes, other than the marker.
     static func isOwn(_ name: String) -> Bool {

@@ -59,6 +59,10 @@ extension ErrorCode {
     ///
     /// Read again, decide again.
     public static let conditionFailed = ErrorCode(rawValue: "conditionFailed")
+    /// A key is frozen: its fold refused an event, and what came since is not in it.
+    ///
+    /// `storectl doctor` names the event.
+    public static let frozen = ErrorCode(rawValue: "frozen")
     /// Nothing has this name.
     public static let notFound = ErrorCode(rawValue: "notFound")
     /// There is no store in this directory.
@@ -155,7 +159,8 @@ extension ErrorCode {
         (.invalidTag, .usage), (.invalidType, .usage), (.unknownType, .usage),
         (.invalidPayload, .usage), (.malformedJSON, .usage), (.invalidTime, .usage),
         (.tooLarge, .usage), (.invalidVideo, .usage), (.remoteError, .remote),
-        (.conditionFailed, .checkFailed), (.notFound, .notFound), (.noStore, .notFound),
+        (.conditionFailed, .checkFailed), (.frozen, .checkFailed), (.notFound, .notFound),
+        (.noStore, .notFound),
         (.storeExists, .unavailable), (.busy, .unavailable), (.closed, .unavailable),
         (.diskFull, .unavailable), (.readOnly, .unavailable), (.accessDenied, .unavailable),
         (.inputOutput, .damaged), (.mustReopen, .unavailable), (.damaged, .damaged),

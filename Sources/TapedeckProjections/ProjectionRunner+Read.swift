@@ -13,12 +13,20 @@ extension ProjectionRunner {
     /// Costs a few microseconds when nothing has to be folded. Throws `ProjectionError` and `LogError`.
     @available(*, noasync)
     public func read<R>(_ projections: [String]? = nil, _ body: (Views) throws -> R) throws -> R {
+        try read(projections, recorder: nil, body)
+    }
+
+    /// - Parameter recorder: notes what `body` asks, and as of when it is answered.
+    func read<R>(
+        _ projections: [String]?, recorder: ReadRecorder?, _ body: (Views) throws -> R
+    ) throws -> R {
         let wanted = try drivers(named: projections)
         return try ProjectionError.naming {
             log.settleBuffered()
             var due = try due()
-            let scope = ViewsScope()
+            let scope = ViewsScope(recorder)
             while true {
+                recorder?.beginAgain()
                 if let groups = try serving(wanted),
                     let read = try read(groups[...], as: due, [:], scope, body)
                 {
@@ -45,9 +53,11 @@ extension ProjectionRunner {
         return try file.environment.read { transaction in
             var sources = sources
             for driver in drivers {
-                guard try self.serves(file.checkpoint(driver.fingerprint, transaction), due),
+                let checkpoint = try file.checkpoint(driver.fingerprint, transaction)
+                guard let checkpoint, try self.serves(checkpoint, due),
                     let tables = file.tables[driver.fingerprint]
                 else { return nil }
+                scope.recorder?.reach(checkpoint)
                 sources[driver.fingerprint] = (tables, transaction.alias)
             }
             return try self.read(groups.dropFirst(), as: due, sources, scope, body)

@@ -44,6 +44,9 @@ public final class ProjectionRunner: Sendable {
     /// Held while files are opened, flipped or let go of.
     let opening = NSLock()
     let following = DispatchQueue(label: "tapedeck.projections.follow", qos: .userInitiated)
+    let deciding = DispatchQueue(
+        label: "tapedeck.projections.decide", qos: .userInitiated, attributes: .concurrent)
+    let lanes = DecisionLanes()
     let isFollowing = Mutex<(scheduled: Bool, observer: Int?)>((false, nil))
     private let wasClosed = Atomic(false)
 

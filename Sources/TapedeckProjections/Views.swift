@@ -35,10 +35,15 @@ public struct Views: ViewReader {
     /// The state of one key; nil where no event of the key was folded.
     public func state<P: Projection>(of projection: P, key: Tag) throws -> P.State? {
         let (tables, transaction) = try source(projection)
+        scope.recorder?.add(projection, key: key)
         guard let bytes = try transaction.get(tables.states, ViewKey(key).bytes) else { return nil }
         do {
-            var reader = StateReader(try StoredKey(bytes, law: projection.law).state)
+            let stored = try StoredKey(bytes, law: projection.law)
+            if scope.recorder != nil, stored.isFrozen { throw Views.isFrozen(projection, key) }
+            var reader = StateReader(stored.state)
             return try P.State(decoding: &reader)
+        } catch let error as ProjectionError {
+            throw error
         } catch {
             throw ProjectionError(
                 .damaged, "the state of \(key) in \(projection.name) cannot be read",
@@ -47,9 +52,30 @@ public struct Views: ViewReader {
         }
     }
 
+    /// Notes that a key's items are read, by a decision; a frozen key says nothing to decide on.
+    private func record<P: Projection>(
+        _ projection: P, _ key: Tag, _ tables: ViewsFile.Tables, _ transaction: TransactionAlias
+    ) throws {
+        guard let recorder = scope.recorder else { return }
+        recorder.add(projection, key: key)
+        if try transaction.get(tables.states, ViewKey(key).bytes)?.first.map({ $0 & 1 == 1 })
+            == true
+        {
+            throw Views.isFrozen(projection, key)
+        }
+    }
+
+    private static func isFrozen(_ projection: some Projection, _ key: Tag) -> ProjectionError {
+        ProjectionError(
+            .frozen, "\(key) is frozen in \(projection.name): its fold refused an event",
+            hint: "storectl doctor names the event; nothing can be decided on what came before it",
+            projection: projection.name)
+    }
+
     /// One item of a key.
     public func item(of projection: some Projection, key: Tag, name: RowKey) throws -> [UInt8]? {
         let (tables, transaction) = try source(projection)
+        try record(projection, key, tables, transaction)
         return try transaction.get(tables.items, ViewKey(key).bytes + ItemName.bytes(name))
             .map { Array($0) }
     }
@@ -59,6 +85,7 @@ public struct Views: ViewReader {
         of projection: some Projection, key: Tag, prefix: RowKey, after: [UInt8]?, limit: Int
     ) throws -> [Row] {
         let (tables, transaction) = try source(projection)
+        try record(projection, key, tables, transaction)
         let owner = ViewKey(key).bytes
         let start = owner + prefix.bytes
         return try scan(
@@ -72,6 +99,7 @@ public struct Views: ViewReader {
         limit: Int
     ) throws -> [Row] {
         let (tables, transaction) = try source(projection)
+        scope.recorder?.add(projection, key: nil)
         let name = [UInt8(table)]
         return try scan(
             transaction, tables.rows, from: name + (lower?.bytes ?? []),
@@ -104,7 +132,11 @@ public struct Views: ViewReader {
 
 /// Whether the transactions are open that views read from.
 final class ViewsScope: Sendable {
+    /// Notes what is read; nil where nobody wants to know.
+    let recorder: ReadRecorder?
     private let hasEnded = Atomic(false)
+
+    init(_ recorder: ReadRecorder? = nil) { self.recorder = recorder }
 
     var isOpen: Bool { !hasEnded.load(ordering: .acquiring) }
 

@@ -3,6 +3,7 @@
 //
 //     tapedeck-crash-child DIR SEED [COUNT]     appends until it is killed, or COUNT events
 //     tapedeck-crash-child DIR SEED reading     holds a read transaction until it is killed
+//     tapedeck-crash-child DIR SEED subscribing says `got N` of each event, acknowledges every third
 //
 // The payload of each event is SEED and the number of the event among those of this process, eight
 // bytes each, little-endian; `ack N` says that the events of this process up to N are on disk.
@@ -44,6 +45,30 @@ func event(_ seed: UInt64, _ number: UInt64, _ random: inout ChildRandom) -> Pro
         type: random.next() % 2 == 0 ? "PageTurned" : "NoteTaken", tags: tags, payload: payload)
 }
 
+/// Takes events as they come; `ack N` says that those up to N are acknowledged.
+func subscribe(_ log: EventLog) throws {
+    let subscription = try log.subscribe(named: "child", from: .beginning, EventFilter())
+    say("open")
+    Task {
+        do {
+            var place: LogSubscription.Place?
+            while let delivery = try await subscription.next(after: place) {
+                for event in delivery.events {
+                    say("got \(event.position)")
+                    guard event.position.rawValue % 3 == 0 else { continue }
+                    try await subscription.acknowledge(through: event)
+                    say("ack \(event.position)")
+                }
+                place = delivery.place
+            }
+        } catch {
+            say("error \(error)")
+            exit(1)
+        }
+    }
+    while true { sleep(60) }
+}
+
 func run() throws {
     let arguments = CommandLine.arguments
     guard arguments.count >= 3, let seed = UInt64(arguments[2]) else {
@@ -52,6 +77,7 @@ func run() throws {
     }
     let options = EventLog.Options(mapSizeBytes: 1 << 20, unindexedEventsMax: 64)
     let log = try EventLog(opening: arguments[1], options: options)
+    if arguments.count > 3, arguments[3] == "subscribing" { try subscribe(log) }
     if arguments.count > 3, arguments[3] == "reading" {
         try log.read { _ in
             say("ack 0")

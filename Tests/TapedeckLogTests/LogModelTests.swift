@@ -96,16 +96,16 @@ private struct World {
         let tags = (0..<Int.random(in: 0...2, using: &random)).map { _ in
             Tag(unchecked: random.pick(ProposedEvent.sampleTags))
         }
-        let types: [EventType] = random.chance(50) ? [] : [random.pick(["PageTurned", "x_1"])]
+        let types: [EventType] = (0..<Int.random(in: 0...3, using: &random)).map { _ in
+            random.pick(["PageTurned", "NoteTaken", "x_1", "NeverSeen"])
+        }
         let after = LogPosition(
             rawValue: random.chance(60)
                 ? model.head.rawValue : .random(in: 0...model.head.rawValue, using: &random))
         let events = proposals()
-        let isForbidden =
-            (!tags.isEmpty || !types.isEmpty)
-            && model.forbids(tags: tags, types: types, after: after)
         try attempt(
-            events, .noEvent(with: tags, types: types, after: after), isForbidden: isForbidden)
+            events, .noEvent(with: tags, types: types, after: after),
+            isForbidden: model.forbids(tags: tags, types: types, after: after))
     }
 
     private mutating func appendIfNews() throws {

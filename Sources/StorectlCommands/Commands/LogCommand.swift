@@ -36,8 +36,6 @@ struct LogCommand: ParsableCommand {
 
     @OptionGroup var options: StoreOptions
 
-    /// How often `--follow` looks for events of other processes.
-    private static let pollMicroseconds: UInt32 = 50_000
     /// Events that are read at a time.
     private static let pageCount: UInt64 = 500
 
@@ -49,21 +47,20 @@ struct LogCommand: ParsableCommand {
         let type = try type.map { try EventType($0) }
         let tag = try tag.map { try Tag($0) }
         if follow { Interruption.remember() }
+        let filter = EventFilter(tags: tag.map { [$0] } ?? [], types: type.map { [$0] } ?? [])
         try options.withLog(isReading: true) { log in
             var position = LogPosition(rawValue: after)
             var left = limit ?? .max
             while left > 0 {
-                let asked = min(LogCommand.pageCount, left)
-                let head = try log.currentHead()
-                let events = try log.events(
-                    after: position, limit: Int(asked), type: type, tag: tag)
-                if !events.isEmpty { try StandardOutput.write(lines(events)) }
-                left -= UInt64(events.count)
-                let isAtEnd = events.count < asked
-                // What lies before the head and did not come does not fit the filter.
-                position = max(events.last?.position ?? position, isAtEnd ? head : position)
+                let page = try log.page(
+                    fitting: filter, after: position, limit: Int(min(LogCommand.pageCount, left)))
+                if !page.events.isEmpty { try StandardOutput.write(lines(page.events)) }
+                left -= UInt64(page.events.count)
                 if Interruption.isRequested { return }
-                guard isAtEnd else { continue }
+                guard page.reached <= position else {
+                    position = page.reached
+                    continue
+                }
                 guard follow else { return }
                 if try !waitForEvents(log, after: position) { return }
             }
@@ -74,7 +71,7 @@ struct LogCommand: ParsableCommand {
     private func waitForEvents(_ log: EventLog, after position: LogPosition) throws -> Bool {
         while try log.currentHead() <= position {
             if Interruption.isRequested || StandardOutput.isClosed { return false }
-            usleep(LogCommand.pollMicroseconds)
+            usleep(UInt32(EventLog.pollInterval / .microseconds(1)))
         }
         return true
     }

@@ -1,0 +1,113 @@
+internal import TapedeckLMDB
+@_spi(Core) package import TapedeckModel
+
+/// Which events are meant: those that have all of the tags and are of one of the types.
+///
+/// Where no types are named, any type fits; a filter that names nothing means every event.
+package struct EventFilter: Hashable, Sendable {
+    package var tags: [Tag]
+    package var types: [EventType]
+
+    package init(tags: [Tag] = [], types: [EventType] = []) {
+        self.tags = tags
+        self.types = types
+    }
+
+    package var isEmpty: Bool { tags.isEmpty && types.isEmpty }
+
+    func fits(_ event: ProposedEvent) -> Bool {
+        tags.allSatisfy { event.tags.contains($0) } && (types.isEmpty || types.contains(event.type))
+    }
+}
+
+/// A filter in terms of one log's small numbers, to look at records in place.
+private struct RecordFilter {
+    private let tags: [[UInt8]]
+    /// Of each type by its number; nil where any fits.
+    private let types: [Bool]?
+
+    init(_ filter: EventFilter, _ types: [EventType]) {
+        tags = filter.tags.map { Array($0.text.utf8) }
+        self.types = filter.types.isEmpty ? nil : types.map { filter.types.contains($0) }
+    }
+
+    /// Whether any event of this log can fit.
+    var isPossible: Bool { types?.contains(true) ?? true }
+
+    func fits(_ record: RecordView) throws(LogError) -> Bool {
+        if let types {
+            guard Int(record.type) < types.count else {
+                throw LogError.damagedRecord(record.position, "it names type \(record.type)")
+            }
+            guard types[Int(record.type)] else { return false }
+        }
+        return tags.allSatisfy { wanted in
+            var isThere = false
+            _ = record.forEachTag { if $0.elementsEqual(wanted) { isThere = true } }
+            return isThere
+        }
+    }
+}
+
+extension EventLog {
+    /// Up to so many records are read one after another; beyond, the index is asked.
+    static let recordsReadMax: UInt64 = 1_024
+
+    /// Positions of several types are brought into order for so many records at a time.
+    private static let recordsOrderedMax: UInt64 = 65_536
+
+    /// Calls `body` with each record in (`after`, `through`] that fits, in log order, until it says
+    /// false.
+    ///
+    /// Costs a read of each record where these are few or the filter names nothing; else a look-up and a
+    /// read of each record that has the first tag, or is of one of the types.
+    ///
+    /// - Parameter types: all that this log knows, by their numbers.
+    func forEachRecord(
+        fitting filter: EventFilter, after: UInt64, through: UInt64, types: [EventType],
+        _ transaction: borrowing some Readable & ~Copyable, _ body: (RecordView) throws -> Bool
+    ) throws {
+        let wanted = RecordFilter(filter, types)
+        guard after < through, wanted.isPossible else { return }
+        if filter.isEmpty || through - after <= EventLog.recordsReadMax {
+            let cursor = try transaction.cursor(tables.events)
+            var entry = try cursor.seek(integer: after + 1)
+            for position in after + 1...through {
+                guard let found = entry, found.key.loadUnaligned(as: UInt64.self) == position else {
+                    throw LogError.damagedRecord(position, "it is missing")
+                }
+                let record = try self.record(found.value, at: position)
+                if try wanted.fits(record), try !body(record) { return }
+                if position < through { entry = try cursor.next() }
+            }
+            return
+        }
+        func look(at position: UInt64) throws -> Bool {
+            guard let bytes = try transaction.get(tables.events, integer: position) else {
+                throw LogError.damagedRecord(position, "the index knows it, the log does not")
+            }
+            let record = try self.record(bytes, at: position)
+            return try !wanted.fits(record) || body(record)
+        }
+        let terms = filter.tags.first.map { [Term(tag: $0)] } ?? filter.types.map { Term(type: $0) }
+        if terms.count == 1 {
+            return try forEachPosition(of: terms[0], transaction, after: after) { position in
+                try position <= through && look(at: position)
+            }
+        }
+        var lower = after
+        while lower < through {
+            let upper = lower + min(through - lower, EventLog.recordsOrderedMax)
+            var positions: Set<UInt64> = []
+            for term in terms {
+                try forEachPosition(of: term, transaction, after: lower) { position in
+                    guard position <= upper else { return false }
+                    positions.insert(position)
+                    return true
+                }
+            }
+            for position in positions.sorted() where try !look(at: position) { return }
+            lower = upper
+        }
+    }
+}

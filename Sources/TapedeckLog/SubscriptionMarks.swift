@@ -1,0 +1,113 @@
+internal import TapedeckModel
+
+/// A place in a log's history: a position, and what the log held up to there.
+struct SubscriptionMark: Hashable {
+    var position: UInt64
+    /// Of the record at the position.
+    var checksum: UInt32
+    var history: HistoryMark
+
+    static let start = SubscriptionMark(position: 0, checksum: 0, history: .start)
+
+    static let encodedCount = 32
+}
+
+/// Up to where a subscription's events are acknowledged, and where it was before.
+///
+/// A log that was put back to an earlier state holds other events behind some position that nobody knows.
+/// So places that were passed are kept, ever fewer the longer ago: one in each distance from 2^n to
+/// 2^(n+1). The newest that the log still holds is where delivery begins again.
+struct SubscriptionMarks: Hashable {
+    static let countMax = 48
+
+    /// The newest first.
+    private(set) var all: [SubscriptionMark] = []
+
+    var newest: SubscriptionMark { all.first ?? .start }
+
+    /// Adds a place that lies behind all others.
+    mutating func add(_ mark: SubscriptionMark) {
+        guard mark.position > newest.position || all.isEmpty else { return }
+        var kept = [mark]
+        var last: (distance: Int, index: Int)?
+        for former in all where former.position < mark.position {
+            let gap = mark.position - former.position
+            let distance = UInt64.bitWidth - gap.leadingZeroBitCount
+            if let last, last.distance == distance {
+                kept[last.index] = former
+            } else {
+                last = (distance, kept.count)
+                kept.append(former)
+            }
+        }
+        all = Array(kept.prefix(SubscriptionMarks.countMax))
+    }
+
+    /// Drops the places behind the first that fits; says whether the newest did.
+    mutating func goBack(to fits: (SubscriptionMark) throws -> Bool) rethrows -> Bool {
+        guard let index = try all.firstIndex(where: fits) else {
+            all = [.start]
+            return false
+        }
+        all.removeFirst(index)
+        return index == 0
+    }
+
+    init(_ marks: [SubscriptionMark] = []) { all = marks }
+}
+
+// MARK: - Bytes
+
+/// A file of two slots that are written in turn, so that one of them is always whole.
+///
+/// `schema/storage/v1.md` has the map.
+extension SubscriptionMarks {
+    static let slotCount = 2_048
+    private static let format: UInt32 = 1
+
+    func slot(number: UInt64) -> [UInt8] {
+        var body: [UInt8] = []
+        body.appendLittleEndian(SubscriptionMarks.format)
+        body.appendLittleEndian(number)
+        body.appendLittleEndian(UInt32(all.count))
+        for mark in all {
+            body.appendLittleEndian(mark.position)
+            body.appendLittleEndian(mark.checksum)
+            mark.history.append(to: &body)
+        }
+        let room = SubscriptionMarks.slotCount - 4
+        precondition(body.count <= room, "the marks of a subscription do not fit in its slot")
+        body.append(contentsOf: repeatElement(0, count: room - body.count))
+        var bytes: [UInt8] = []
+        bytes.appendLittleEndian(body.withUnsafeBytes { crc32c($0) })
+        return bytes + body
+    }
+
+    enum Slot {
+        case whole(SubscriptionMarks, number: UInt64)
+        case newerFormat(UInt32)
+        case damaged
+    }
+
+    static func read(_ slot: UnsafeRawBufferPointer) -> Slot {
+        var reader = ByteReader(slot)
+        guard slot.count == slotCount, let checksum = reader.littleEndian(UInt32.self),
+            checksum == crc32c(UnsafeRawBufferPointer(rebasing: slot[4...])),
+            let format = reader.littleEndian(UInt32.self)
+        else { return .damaged }
+        guard format == SubscriptionMarks.format else { return .newerFormat(format) }
+        guard let number = reader.littleEndian(UInt64.self),
+            let count = reader.littleEndian(UInt32.self), count <= countMax
+        else { return .damaged }
+        var marks: [SubscriptionMark] = []
+        for _ in 0..<count {
+            guard let position = reader.littleEndian(UInt64.self),
+                let checksum = reader.littleEndian(UInt32.self),
+                let history = HistoryMark(&reader)
+            else { return .damaged }
+            marks.append(
+                SubscriptionMark(position: position, checksum: checksum, history: history))
+        }
+        return .whole(SubscriptionMarks(marks), number: number)
+    }
+}
