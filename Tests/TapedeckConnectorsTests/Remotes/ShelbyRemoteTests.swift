@@ -208,6 +208,22 @@ import Testing
         #expect(world.simulator.effects.isEmpty)
     }
 
+    /// A comment stays in the store, whether the remote knows the video or not.
+    @Test func aCommentConcernsNobodyThere() throws {
+        let world = ShelbyRemoteTests.world()
+        let device = try RemoteDevice(world, "shelby", ShelbyRemoteTests.secrets)
+        try device.sync()
+        for video in [try ShelbyRemoteTests.untouched(world).video, "youtube:dQw4w9WgXcQ"] {
+            var comment = CommentPosted()
+            comment.video = video
+            comment.text = "mine"
+            try device.append(comment)
+        }
+        #expect(try device.outbox().isEmpty)
+        #expect(try #require(try device.sync()).waitingCount == 0)
+        #expect(world.simulator.effects.isEmpty)
+    }
+
     @Test func endedTokenPausesAndDestroysNothing() throws {
         let world = ShelbyRemoteTests.world()
         let device = try RemoteDevice(world, "shelby", ShelbyRemoteTests.secrets)
