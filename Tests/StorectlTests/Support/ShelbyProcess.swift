@@ -5,11 +5,14 @@ import Testing
 /// connected with it as `home`.
 final class ShelbyProcess {
     /// A write that took effect there.
-    struct Effect: Decodable, Hashable {
+    struct Effect: Decodable, Hashable, CustomStringConvertible {
         let kind: String
         let entity: String
         let text: String
-        let detail: String
+        /// When, in Unix milliseconds.
+        let atMilliseconds: Int
+
+        var description: String { "\(kind) \(entity) \(text)" }
     }
 
     /// A video that the remote told of.
