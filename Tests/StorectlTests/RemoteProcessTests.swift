@@ -20,9 +20,8 @@ import Testing
         #expect(try remoteState(store) == "behind")
         #expect(try store.run("outbox").stdout.contains("queued"))
         for _ in 0..<2 { try store.succeed("sync", "home") }
-        let marked = ShelbyProcess.Effect(
-            kind: "flag", entity: video.broadcast, text: "owner_watch_later=true", detail: "")
-        #expect(try remote.effects == [marked])
+        let marked = "flag \(video.broadcast) owner_watch_later=true"
+        #expect(try remote.effects.map(\.description) == [marked])
         let told = try store.run("explain", wanted, "--json").document["remotes"]?[0]
         #expect(told?["state"]?.text == "confirmed")
         #expect(told?["remoteId"]?.text == video.broadcast)
@@ -40,9 +39,8 @@ import Testing
         #expect(item?["derived"] == .bool(true))
         #expect(try remoteState(store) == "behind")
         for _ in 0..<2 { try store.succeed("sync", "home") }
-        let unmarked = ShelbyProcess.Effect(
-            kind: "flag", entity: video.broadcast, text: "owner_watch_later=false", detail: "")
-        #expect(try remote.effects == [marked, unmarked])
+        let unmarked = "flag \(video.broadcast) owner_watch_later=false"
+        #expect(try remote.effects.map(\.description) == [marked, unmarked])
         #expect(try store.run("outbox", "--json").document["items"]?.list == [])
         #expect(try remoteState(store) == "upToDate")
         #expect(try remote.violations == "[]")

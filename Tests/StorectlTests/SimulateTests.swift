@@ -37,4 +37,39 @@ struct SimulateTests {
         #expect(run.exit == 64)
         #expect(run.stderr.contains("there is no system myspace; there are shelby, whale"))
     }
+
+    @Test func aKilledOneGoesOnWithItsJournal() throws {
+        let remote = try ShelbyProcess()
+        let store = try remote.connectedStore()
+        let video = try #require(try store.videos().last)
+        try store.append("LikeToggled", #"{"video":"\#(video.key)","isOn":true}"#)
+        try store.succeed("sync", "home")
+        let effects = try remote.effects
+        #expect(effects.map(\.text) == ["liked_by_owner=true"])
+        try remote.kill()
+        try remote.start()
+        #expect(try remote.effects == effects)
+        #expect(try remote.standings[video.key]?.isLiked == true)
+        let run = try store.succeed("sync", "home", "--json")
+        #expect(try run.document["pulled"]?.number == 0)
+    }
+
+    @Test func aJournalGoesOnAsItBegan() throws {
+        let storectl = try Storectl()
+        let journal = storectl.directory.path + "/journal"
+        func first(_ arguments: String...) throws -> OrderedJSON {
+            let process = try storectl.start(
+                ["simulate"] + arguments + ["--journal", journal, "--json"])
+            _ = try process.waitForOutput("\n")
+            process.send(SIGKILL)
+            return try process.wait().document
+        }
+        _ = try first("whale", "--seed", "7", "--adversary")
+        #expect(try first("whale")["seed"]?.number == 7)
+        for arguments in [["shelby"], ["whale", "--seed", "8"]] {
+            let run = try storectl.run(["simulate"] + arguments + ["--journal", journal])
+            #expect(run.exit == 64)
+            #expect(run.stderr.contains("simulate whale --seed 7 --adversary"), "\(run.stderr)")
+        }
+    }
 }

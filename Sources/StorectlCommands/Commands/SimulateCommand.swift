@@ -12,11 +12,12 @@ struct SimulateCommand: AsyncParsableCommand {
             The system is shelby (API v2 at /v2, v1 at /v1) or whale. It behaves as the real one is \
             known to, on 127.0.0.1 only, keeps everything in memory, and has a sample account; \
             SIGTERM or SIGINT ends it. With --adversary connections break, tokens expire and \
-            others are busy.
+            others are busy. With --journal it goes on where it was, also after kill -9.
 
             EXAMPLE:
               storectl simulate whale
               storectl simulate shelby --port 8080 --seed 7 --adversary --json
+              storectl simulate shelby --port 8080 --journal requests
             """)
 
     @Argument(help: ArgumentHelp("Which system: shelby or whale.", valueName: "system"))
@@ -33,6 +34,12 @@ struct SimulateCommand: AsyncParsableCommand {
     @Flag(help: "Make life hard for clients.")
     var adversary = false
 
+    @Option(
+        help: ArgumentHelp(
+            "Keep every request in a file, and answer those in it again first.",
+            valueName: "path"), completion: .file())
+    var journal: String?
+
     @Flag(help: "Print one JSON document instead of text.")
     var json = false
 
@@ -46,21 +53,42 @@ struct SimulateCommand: AsyncParsableCommand {
 
     func run() async throws {
         guard let system = SimulatedSystem(rawValue: system) else { return }
-        let seed = seed ?? SeededGenerator.fromEnvironment().seed
-        let json = json
+        var beginning = SimulatorJournal.Beginning(
+            system: system.rawValue, seed: seed ?? SeededGenerator.fromEnvironment().seed,
+            isAdverse: adversary, time: SimulatorServer.Configuration.systemTime())
+        let journal = try journal.map { try SimulatorJournal($0, beginning: beginning) }
+        if let journal {
+            try checkGoesOn(from: journal.beginning)
+            beginning = journal.beginning
+        }
+        let (json, seed) = (json, beginning.seed)
         var logger = Logger(
             label: "storectl.simulate", factory: { StreamLogHandler.standardError(label: $0) })
         logger.logLevel = .warning
         let server = SimulatorServer(
             system.simulator(
-                seed: seed, at: SimulatorServer.Configuration.systemTime(),
-                adversary: adversary ? .harsh : .none),
+                seed: seed, at: beginning.time,
+                adversary: beginning.isAdverse ? .harsh : .none),
+            journal: journal,
             configuration: .init(port: port, logger: logger) { url in
                 // Whoever started it reads this line to know that it listens; nobody need.
                 let line = json ? system.document(url, seed).line : system.line(url, seed)
                 try? StandardOutput.line(line)
             })
         try await server.run()
+    }
+
+    /// A journal goes on as it began: what is said on the command line must not differ from that.
+    private func checkGoesOn(from beginning: SimulatorJournal.Beginning) throws {
+        guard beginning.system == system, seed ?? beginning.seed == beginning.seed,
+            beginning.isAdverse || !adversary
+        else {
+            let adverse = beginning.isAdverse ? " --adversary" : ""
+            throw CommandError(
+                .usage,
+                "the journal is of simulate \(beginning.system) --seed \(beginning.seed)\(adverse)",
+                hint: "start it so, or name a file that is not there yet")
+        }
     }
 }
 

@@ -117,9 +117,16 @@ package struct ShelbyConnector: Connector {
         ).map { DerivedIntent(row: $0.row, event: $0.unset.crossing, key: $0.unset.key) }
     }
 
+    /// What this API has a place for.
+    private static let intents: Set<EventType> = [
+        PlaybackProgressed.eventType, WatchLaterToggled.eventType, LikeToggled.eventType,
+        VideoWatched.eventType, VideoShared.eventType,
+    ]
+
     package func plan(
         _ intent: Intent, _ views: some ViewReader, _ account: RemoteAccount
     ) throws -> DeliveryPlan {
+        guard Self.intents.contains(intent.event.type) else { return .foreign }
         let known = try KnownBroadcasts(intent.key, views, projections)
         guard let winner = known.winner else {
             return .waiting(.notThere, "no broadcast of \(intent.key.name) is known there")

@@ -15,6 +15,13 @@ extension RemoteSession {
         /// When the first wait ends.
         var soonest: UInt64?
 
+        /// Begins again at the first outbox.
+        mutating func restart() {
+            let soonest = soonest
+            self = Delivering()
+            self.soonest = soonest
+        }
+
         /// Takes an intent up next.
         mutating func again(_ intent: Intent) { queue.insert(intent, at: 0) }
 
@@ -41,9 +48,7 @@ extension RemoteSession {
             }
             guard try refill() else {
                 guard delivering.hasDone else { return nil }
-                let soonest = delivering.soonest
-                delivering = Delivering()
-                delivering.soonest = soonest
+                delivering.restart()
                 continue
             }
         }
@@ -114,7 +119,12 @@ extension RemoteSession {
         case .waiting: return nil
         case .satisfied:
             // Derived intents end by what made them; to record that would be noise.
-            if !intent.isDerived { try record(.confirmed, nil, of: intent) }
+            guard !intent.isDerived else { return nil }
+            if try isRead(since: intent) {
+                try record(.confirmed, nil, of: intent)
+            } else {
+                block(intent)
+            }
             return nil
         case .refused(let code, let message):
             try refuse(intent, target: "", code, message)
@@ -128,6 +138,12 @@ extension RemoteSession {
             if let item = try standing(of: intent)?.item { try conclude(item, of: intent) }
             return nil
         }
+    }
+
+    /// Whether what the remote shows was read since an intent came to the log; else that begins.
+    private mutating func isRead(since intent: Intent) throws -> Bool {
+        if reading.next == nil, intent.event.position > readingPosition { try beginReading() }
+        return reading.next == nil
     }
 
     /// Ends an intent all of whose parts have ended: by the worst of them.

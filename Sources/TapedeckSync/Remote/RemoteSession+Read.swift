@@ -135,6 +135,7 @@ extension RemoteSession {
 
     /// Begins at the front of every feed, and with what an earlier sync has not come to.
     mutating func beginReading() throws {
+        readingPosition = try log.currentHead()
         reading.begin(
             connector, login.account, leads: try RemoteRow.leads(remote.name, in: log))
     }

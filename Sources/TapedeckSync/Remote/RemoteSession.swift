@@ -16,7 +16,9 @@ package import TapedeckProjections
 /// 2. Before a request that is not natural leaves, its dispatch is on disk. From there on only an outcome
 ///    says that it was not done; without one it is asked for, or told as unknown.
 /// 3. An outcome and what the remote then showed commit together.
-/// 4. A 401 ends nothing but the token: one login is tried, then the remote waits for the user.
+/// 4. An intent counts as done already only by what was read since it came to the log: before, somebody
+///    else may have changed it.
+/// 5. A 401 ends nothing but the token: one login is tried, then the remote waits for the user.
 package struct RemoteSession {
     /// How to go about it: whether to go on reading when everything is done, and how patiently.
     package typealias Options = SyncState.Options
@@ -63,6 +65,8 @@ package struct RemoteSession {
     var held: (request: RemoteRequest, pending: Pending)?
 
     var reading = Reading()
+    /// The end of the log when the reading began: what is behind it was wanted later.
+    var readingPosition = LogPosition(rawValue: 0)
     var delivering = Delivering()
     package var report = RemoteReport()
     /// Readings without news in a row: the longer, the rarer.
@@ -180,6 +184,11 @@ package struct RemoteSession {
             return try send(connector.request(for: page, account), .page(page))
         }
         if let (request, pending) = try nextDelivery(account) { return try send(request, pending) }
+        // What is wanted may have to be held against what the remote shows now.
+        if let page = reading.next {
+            delivering.restart()
+            return try send(connector.request(for: page, account), .page(page))
+        }
         return try settle()
     }
 

@@ -1,14 +1,18 @@
 import Foundation
 import Testing
 
-/// `storectl simulate shelby` as a process, and a store that is connected with it as `home`.
+/// `storectl simulate shelby` as a process that can be killed and goes on where it was, and a store that is
+/// connected with it as `home`.
 final class ShelbyProcess {
     /// A write that took effect there.
-    struct Effect: Decodable, Hashable {
+    struct Effect: Decodable, Hashable, CustomStringConvertible {
         let kind: String
         let entity: String
         let text: String
-        let detail: String
+        /// When, in Unix milliseconds.
+        let atMilliseconds: Int
+
+        var description: String { "\(kind) \(entity) \(text)" }
     }
 
     /// A video that the remote told of.
@@ -18,26 +22,66 @@ final class ShelbyProcess {
         let broadcast: String
     }
 
-    let url: String
+    let port: Int
     /// Both are the sample account's own, and are never to be seen anywhere but in the login.
     let secrets: [String]
     let tokenFile: String
     private let storectl: Storectl
-    private let process: RunningStorectl
+    private let arguments: [String]
+    private var process: RunningStorectl?
 
     init(seed: Int = 7) throws {
         storectl = try Storectl()
-        process = try storectl.start(["simulate", "shelby", "--seed", "\(seed)", "--json"])
-        _ = try process.waitForOutput("\n")
-        let document = try OrderedJSON(parsing: process.stdoutSoFar)
-        url = try #require(document["url"]?.text)
+        let journal = storectl.directory.path + "/journal"
+        var launched: (process: RunningStorectl, document: OrderedJSON)?
+        var (port, arguments) = (0, [String]())
+        for _ in 0..<5 where launched == nil {
+            port = try LocalSocket.freePort()
+            arguments = [
+                "simulate", "shelby", "--seed", "\(seed)", "--port", "\(port)", "--journal",
+                journal, "--json",
+            ]
+            launched = try ShelbyProcess.launch(storectl, arguments)
+        }
+        let (process, document) = try #require(launched, "the simulator does not start")
+        self.port = port
+        self.arguments = arguments
+        self.process = process
         secrets = try ["token", "tokenSecret"].map { try #require(document[$0]?.text) }
         tokenFile = try storectl.file("token", (secrets.joined(separator: "\n") + "\n").utf8)
     }
 
-    /// The port that it listens on.
-    var port: Int {
-        get throws { try #require(url.split(separator: ":").last.flatMap { Int($0) }) }
+    var url: String { "http://127.0.0.1:\(port)" }
+
+    private static func launch(
+        _ storectl: Storectl, _ arguments: [String]
+    ) throws -> (process: RunningStorectl, document: OrderedJSON)? {
+        let process = try storectl.start(arguments)
+        while process.isRunning {
+            let line = try process.stdoutSoFar
+            if line.hasSuffix("\n") { return (process, try OrderedJSON(parsing: line)) }
+            usleep(5_000)
+        }
+        return nil
+    }
+
+    /// Ends it without a chance to clean up.
+    func kill() throws {
+        guard let process else { return }
+        process.send(SIGKILL)
+        _ = try process.wait()
+        self.process = nil
+    }
+
+    /// Starts it where it was.
+    func start() throws {
+        // A connection of somebody else may hold the port for a moment.
+        for _ in 0..<20 {
+            process = try ShelbyProcess.launch(storectl, arguments)?.process
+            if process != nil { return }
+            usleep(100_000)
+        }
+        Issue.record("the simulator does not start again")
     }
 
     /// A store that knows all that the remote has.
@@ -60,6 +104,37 @@ final class ShelbyProcess {
         get throws {
             String(
                 decoding: try LocalSocket.get("/_simulator/violations", port: port), as: UTF8.self)
+        }
+    }
+
+    /// How a video stands there: whether any of its broadcasts is liked, and whether any is marked.
+    struct Standing: Equatable {
+        var isLiked = false
+        var isMarked = false
+    }
+
+    /// How the account's videos stand, by their keys.
+    var standings: [String: Standing] {
+        get throws {
+            func list(_ path: String) throws -> [OrderedJSON] {
+                let body = try LocalSocket.get(
+                    path, port: port, authorization: "OAuth oauth_token=\"\(secrets[0])\"")
+                let document = try OrderedJSON(parsing: String(decoding: body, as: UTF8.self))
+                return try #require(document.list)
+            }
+            let channel = try list("/v2/channels.json").first { $0["public"]?.number == 0 }
+            let id = try #require(channel?["_id"]?.text)
+            var standings: [String: Standing] = [:]
+            for row in try list("/v2/channels/\(id)/broadcasts.json") {
+                let provider = try #require(row["video_provider_name"]?.text)
+                let video = try #require(row["video_id_at_provider"]?.text)
+                let key = "\(provider):\(video)"
+                var standing = standings[key] ?? Standing()
+                if row["liked_by_owner"]?.number == 1 { standing.isLiked = true }
+                if row["owner_watch_later"]?.number == 1 { standing.isMarked = true }
+                standings[key] = standing
+            }
+            return standings
         }
     }
 }
@@ -97,10 +172,12 @@ extension Storectl {
 
 extension LocalSocket {
     /// The body of an answer to a plain request.
-    static func get(_ path: String, port: Int) throws -> Data {
+    static func get(_ path: String, port: Int, authorization: String? = nil) throws -> Data {
         let file = try #require(connected(to: port))
         defer { close(file) }
-        let request = "GET \(path) HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
+        let login = authorization.map { "Authorization: \($0)\r\n" } ?? ""
+        let request =
+            "GET \(path) HTTP/1.1\r\nHost: 127.0.0.1\r\n\(login)Connection: close\r\n\r\n"
         _ = write(Array(request.utf8)[...], to: file)
         var answer = Data()
         var buffer = [UInt8](repeating: 0, count: 64 << 10)

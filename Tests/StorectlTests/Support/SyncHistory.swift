@@ -27,7 +27,12 @@ struct SyncHistory {
         var content: String { payload?.text ?? payloadBase64 ?? "" }
     }
 
-    static let video = "youtube:sync"
+    /// The video on which the comment of a number is; all comments on one fit into a page.
+    private static func video(of number: Int) -> String {
+        "youtube:sync\(number / commentsPerVideo)"
+    }
+
+    private static let commentsPerVideo = 250
 
     /// The ids under which texts were acknowledged.
     private(set) var acknowledged: [String: String] = [:]
@@ -36,22 +41,14 @@ struct SyncHistory {
     /// Appends events to a store; gives their texts.
     @discardableResult
     mutating func append(_ number: Int = 1, to store: Storectl) throws -> [String] {
-        let texts = (0..<number).map { "n\(count + $0)" }
+        let numbers = count..<count + number
         count += number
-        let lines = texts.map {
+        let texts = numbers.map { "n\($0)" }
+        let lines = numbers.map {
             Samples.line(
-                "CommentPosted", #"{"video":"\#(SyncHistory.video)","text":"\#($0)"}"#)
+                "CommentPosted", #"{"video":"\#(SyncHistory.video(of: $0))","text":"n\#($0)"}"#)
         }
-        let run = try store.run("append", "--file", "-", "--json", input: lines.joined())
-        #expect(run.exit == 0, "\(run.stderr)")
-        let document = try run.document
-        try #require(document["recorded"]?.number == Double(number))
-        let first = try #require(document["first"]?["id"]?.text)
-        let dash = try #require(first.firstIndex(of: "-"))
-        let sequence = try #require(Int(first[first.index(after: dash)...]))
-        for (index, text) in texts.enumerated() {
-            acknowledged[text] = "\(first[..<dash])-\(sequence + index)"
-        }
+        for (text, id) in zip(texts, try store.record(lines)) { acknowledged[text] = id }
         return texts
     }
 
@@ -75,15 +72,16 @@ struct SyncHistory {
             let next: String?
         }
         var texts: [String] = []
-        var arguments = ["query", "comments", video, "--limit", "500", "--json"]
-        while true {
-            let run = try store.run(arguments)
+        for number in stride(from: 0, to: .max, by: commentsPerVideo) {
+            let run = try store.run(
+                ["query", "comments", video(of: number), "--limit", "500", "--json"])
             #expect(run.exit == 0, "\(run.stderr)")
             let page = try JSONDecoder().decode(Page.self, from: Data(run.stdout.utf8))
+            #expect(page.next == nil)
+            if page.comments.isEmpty { break }
             texts += page.comments.map(\.text)
-            guard let next = page.next else { return texts }
-            arguments = Array(arguments.prefix(6)) + ["--cursor", next]
         }
+        return texts
     }
 
     // MARK: - Checking
@@ -145,6 +143,18 @@ struct SyncHistory {
 }
 
 extension Storectl {
+    /// Appends lines as one group, and gives the ids under which they were acknowledged.
+    func record(_ lines: [String]) throws -> [String] {
+        let run = try run("append", "--file", "-", "--json", input: lines.joined())
+        #expect(run.exit == 0, "\(run.stderr)")
+        let document = try run.document
+        try #require(document["recorded"]?.number == Double(lines.count))
+        let first = try #require(document["first"]?["id"]?.text)
+        let dash = try #require(first.firstIndex(of: "-"))
+        let sequence = try #require(Int(first[first.index(after: dash)...]))
+        return lines.indices.map { "\(first[..<dash])-\(sequence + $0)" }
+    }
+
     /// Syncs once with a server; gives what came of it.
     @discardableResult
     func sync(_ url: String, _ server: ServeProcess, _ arguments: String...) throws -> Run {

@@ -4,36 +4,82 @@ import Testing
 
 /// # Rounds of work with a network and processes that fail
 ///
-/// Three stores, one server, a `FaultProxy` between them; all processes are real. Each round appends here
-/// and there, syncs some stores at the same time, and kills what it likes; some stores have a
-/// `sync --watch` beside. The seed decides who does what when, and what the proxy does to connections;
-/// how far a process is by then is up to the system.
+///     three stores ──▶ FaultProxy ──▶ server
+///          └─────────▶ FaultProxy ──▶ remote (Shelby's simulator, with a journal)
+///
+/// All are processes. Each round appends here and there, events for the other stores and intents for the
+/// remote, syncs some stores with the server and with the remote at the same time, and kills what it
+/// likes; some stores have a `sync --watch` beside. The seed decides who does what when, and what the
+/// proxies do to connections; how far a process is by then is up to the system.
+///
+/// In the end everything has to come to rest by itself, as `SyncHistory` and `RemoteHistory` say.
 final class SyncRounds {
+    /// What a store syncs with.
+    enum Target: String, CaseIterable {
+        case server, remote
+    }
+
+    /// A `storectl sync` that runs.
+    private struct Sync {
+        let store: Int
+        let target: Target
+        let process: RunningStorectl
+
+        var name: String { "store \(store)'s sync with the \(target)" }
+    }
+
     private var random: SeededGenerator
-    private let server: ServeProcess
-    private let proxy: FaultProxy
-    private let stores: [Storectl]
-    private var watches: [Int: RunningStorectl] = [:]
+    let server: ServeProcess
+    let remote: ShelbyProcess
+    let stores: [Storectl]
+    private let proxies: (server: FaultProxy, remote: FaultProxy)
+    private var watches: [Sync] = []
+    private var syncs: [Sync] = []
     private(set) var history = SyncHistory()
-    private let start = Date()
-    /// A line for each thing that was done.
+    private var wanted: RemoteHistory
+    private var kills: [String: Int] = [:]
+    /// A line for each thing that was done, with the time in Unix milliseconds.
     private(set) var trace: [String] = []
 
     init(_ given: SeededGenerator) throws {
         random = given
         server = try ServeProcess()
-        proxy = try FaultProxy(to: server.port, SeededGenerator(seed: given.seed &+ 1))
+        remote = try ShelbyProcess(seed: Int(given.seed % 1_000))
+        proxies = (
+            try FaultProxy(to: server.port, SeededGenerator(seed: given.seed &+ 1)),
+            try FaultProxy(to: remote.port, SeededGenerator(seed: given.seed &+ 2))
+        )
         stores = try (0..<3).map { _ in try Storectl.empty() }
+        // One connects them, and the others hear of it; each logs in by itself.
+        try stores[0].succeed("remote", "add", "home", "shelby", proxies.remote.url)
+        try Storectl.settle(stores, server)
+        for store in stores {
+            try store.succeed("login", "home", "--token-file", remote.tokenFile)
+            try store.succeed("sync", "home")
+        }
+        wanted = RemoteHistory(videos: try stores[0].videos().map(\.key).sorted())
+        try Storectl.settle(stores, server)
     }
 
-    deinit { proxy.stop() }
+    deinit {
+        proxies.server.stop()
+        proxies.remote.stop()
+    }
 
     var summary: String {
-        "\(history.acknowledged.count) events; connections: \(proxy.summary)"
+        get throws {
+            let killed = kills.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }
+            return """
+                \(history.acknowledged.count) events, \(try wanted.summary(remote)); \
+                killed: \(killed.joined(separator: ", ")); \
+                connections to the server: \(proxies.server.summary); \
+                to the remote: \(proxies.remote.summary)
+                """
+        }
     }
 
     private func say(_ what: String) {
-        let milliseconds = Int(Date().timeIntervalSince(start) * 1_000)
+        let milliseconds = Int(Date().timeIntervalSince1970 * 1_000)
         trace.append("\(milliseconds) \(what)")
     }
 
@@ -42,112 +88,189 @@ final class SyncRounds {
     // MARK: - One round
 
     func round() throws {
-        let percent = [0, 30, 60, 90][random.below(4)]
-        say("round: \(percent) % of connections fail")
-        proxy.setFaulty(percent: percent)
+        for (name, proxy) in [("server", proxies.server), ("remote", proxies.remote)] {
+            let percent = [0, 30, 60, 90][random.below(4)]
+            say("round: \(percent) % of connections to the \(name) fail")
+            proxy.setFaulty(percent: percent)
+        }
         for index in stores.indices where random.oneIn(2) { try append(index) }
+        for index in stores.indices where random.oneIn(2) { try want(index) }
         try changeWatches()
-        var syncs: [(store: Int, process: RunningStorectl)] = []
-        for index in stores.indices where !random.oneIn(4) {
-            say("store \(index) syncs")
-            syncs.append((index, try sync(index)))
+        for index in stores.indices {
+            for target in Target.allCases where !random.oneIn(3) { try begin(index, target) }
         }
-        for _ in 0..<2 + random.below(3) {
+        for _ in 0..<2 + random.below(4) {
             pause(500)
-            switch random.below(5) {
-            case 0, 1: try restartServer()
-            case 2 where !syncs.isEmpty:
-                let (store, process) = syncs.remove(at: random.below(syncs.count))
-                say("store \(store)'s sync is killed")
-                try killed(process, store)
-            default: try append(random.below(stores.count))
+            switch random.below(7) {
+            case 0: try restart(.server)
+            case 1: try restart(.remote)
+            case 2, 3: try killSync()
+            case 4: try append(random.below(stores.count))
+            default: try want(random.below(stores.count))
             }
         }
-        for (store, process) in syncs {
-            if process.ends(withinMilliseconds: 1_500) {
-                try check(try process.wait(), store)
+        let end = Date(timeIntervalSinceNow: 1.5)
+        for sync in syncs {
+            let rest = max(0, Int(end.timeIntervalSinceNow * 1_000))
+            if sync.process.ends(withinMilliseconds: rest) {
+                try check(try sync.process.wait(), sync)
             } else {
-                say("store \(store)'s sync is killed, because it takes long")
-                try killed(process, store)
+                say("\(sync.name) is killed, because it takes long")
+                try kill(sync)
             }
         }
+        syncs = []
     }
 
     private func append(_ index: Int) throws {
-        // Mostly a few, sometimes more than fit into one message.
-        let count = random.oneIn(8) ? 1_500 : 1 + random.below(40)
+        // Mostly a few, sometimes so many that the network fails in the midst of them.
+        let count = random.oneIn(12) ? 700 : 1 + random.below(40)
         say("store \(index) gets \(count) events")
         try history.append(count, to: stores[index])
     }
 
-    private func sync(_ index: Int, _ arguments: String...) throws -> RunningStorectl {
-        try stores[index].start(
-            ["sync", proxy.url, "--token-file", server.tokenFile, "--json"] + arguments)
+    private func want(_ index: Int) throws {
+        let isSyncing = (syncs + watches).contains { $0.store == index && $0.target == .remote }
+        let device = RemoteHistory.Device(store: stores[index], isSyncing: isSyncing)
+        let intents = try wanted.want(on: device, &random)
+        for intent in intents { say("store \(index) wants \(intent)") }
+    }
+
+    private func start(_ index: Int, _ target: Target, _ arguments: String...) throws -> Sync {
+        let what =
+            switch target {
+            case .server: [proxies.server.url, "--token-file", server.tokenFile]
+            case .remote: ["home"]
+            }
+        let process = try stores[index].start(["sync"] + what + ["--json"] + arguments)
+        return Sync(store: index, target: target, process: process)
+    }
+
+    private func begin(_ index: Int, _ target: Target) throws {
+        // A remote is spoken with by one process at a time.
+        let isTaken = watches.contains { $0.store == index && $0.target == .remote }
+        guard target == .server || !isTaken else { return }
+        say("store \(index) syncs with the \(target)")
+        syncs.append(try start(index, target))
     }
 
     private func changeWatches() throws {
         let index = random.below(stores.count)
-        if let process = watches.removeValue(forKey: index) {
-            say("store \(index)'s watch is killed")
-            try killed(process, index)
+        let target = random.oneIn(3) ? Target.remote : .server
+        if let place = watches.firstIndex(where: { $0.store == index && $0.target == target }) {
+            let watch = watches.remove(at: place)
+            say("\(watch.name), a watch, is killed")
+            try kill(watch)
         } else {
-            say("store \(index) watches")
-            watches[index] = try sync(index, "--watch")
+            say("store \(index) watches the \(target)")
+            watches.append(try start(index, target, "--watch"))
         }
     }
 
-    private func restartServer() throws {
-        say("the server is killed")
-        try server.kill()
+    // MARK: - Kills
+
+    private func killSync() throws {
+        guard !syncs.isEmpty else { return }
+        let sync = syncs.remove(at: random.below(syncs.count))
+        say("\(sync.name) is killed")
+        try kill(sync)
+    }
+
+    private func kill(_ sync: Sync) throws {
+        sync.process.send(SIGKILL)
+        let run = try sync.process.wait()
+        guard run.exit == -SIGKILL else { return try check(run, sync) }
+        kills["syncs with the \(sync.target)", default: 0] += 1
+    }
+
+    private func restart(_ target: Target) throws {
+        say("the \(target) is killed")
+        switch target {
+        case .server: try server.kill()
+        case .remote: try remote.kill()
+        }
+        kills[target.rawValue, default: 0] += 1
         pause(400)
-        try server.start()
-        say("the server is back")
+        switch target {
+        case .server: try server.start()
+        case .remote: try remote.start()
+        }
+        say("the \(target) is back")
     }
 
     // MARK: - Ends
 
-    private func killed(_ process: RunningStorectl, _ store: Int) throws {
-        process.send(SIGKILL)
-        let run = try process.wait()
-        if run.exit != -SIGKILL { try check(run, store) }
-    }
-
-    /// A sync that nobody has killed is done, or could not reach the server.
-    private func check(_ run: Storectl.Run, _ store: Int) throws {
-        if run.exit == 7 {
-            let last = run.stdout.split(separator: "\n").last.map(String.init) ?? ""
+    /// A sync that nobody has killed is done, or could not reach the other side.
+    private func check(_ run: Storectl.Run, _ sync: Sync) throws {
+        let last = run.stdout.split(separator: "\n").last.map(String.init) ?? ""
+        switch run.exit {
+        case 0: break
+        case 2 where sync.target == .remote:
+            let report = try OrderedJSON(parsing: last)
+            #expect(report["refused"]?.list == [], "\(sync.name): \(run.stdout)")
+            #expect(report["unreadable"]?.list == [], "\(sync.name): \(run.stdout)")
+        case 7:
             let code = try OrderedJSON(parsing: last)["error"]?["code"]?.text
-            #expect(["offline", "unavailable"].contains(code), "store \(store): \(run.stderr)")
-        } else {
-            #expect(run.exit == 0, "store \(store): \(run.stderr)")
+            #expect(["offline", "unavailable"].contains(code), "\(sync.name): \(run.stderr)")
+        default: Issue.record("\(sync.name): \(run.exit) \(run.stderr)")
         }
     }
 
     /// The faults end: everything has to come to rest, and to be there.
     func finish() throws {
-        proxy.calm()
+        proxies.server.calm()
+        proxies.remote.calm()
         say("all faults are over")
-        for (store, process) in watches.sorted(by: { $0.key < $1.key }) {
-            process.send(SIGTERM)
-            if !process.ends(withinMilliseconds: 5_000) {
-                Issue.record("store \(store)'s watch does not end when it is told to")
-                process.send(SIGKILL)
-            }
-            let run = try process.wait()
-            #expect([0, -SIGTERM].contains(run.exit), "store \(store): \(run.exit) \(run.stderr)")
-        }
-        watches = [:]
-        try Storectl.settle(stores, server, url: proxy.url)
+        for watch in watches { try end(watch) }
+        watches = []
+        try settle()
         try history.check(stores)
+        try wanted.check(remote, stores)
         try checkSecrets()
     }
 
-    /// The token is in nothing that any of these processes has printed.
+    private func end(_ watch: Sync) throws {
+        watch.process.send(SIGTERM)
+        if !watch.process.ends(withinMilliseconds: 5_000) {
+            Issue.record("\(watch.name), a watch, does not end when it is told to")
+            watch.process.send(SIGKILL)
+        }
+        let run = try watch.process.wait()
+        if run.exit != -SIGTERM { try check(run, watch) }
+    }
+
+    /// Syncs with both until nothing moves any more.
+    private func settle() throws {
+        for _ in 0..<12 {
+            try Storectl.settle(stores, server, url: proxies.server.url)
+            var isQuiet = true
+            let syncs = try stores.indices.map { try start($0, .remote) }
+            for sync in syncs {
+                let run = try sync.process.wait()
+                #expect([0, 2].contains(run.exit), "\(sync.name): \(run.stdout)\(run.stderr)")
+                try check(run, sync)
+                let report = try run.document
+                let reasons = (report["waiting"]?.list ?? []).map { $0["reason"]?.text ?? "" }
+                say("store \(sync.store) is left with \(reasons)")
+                if report["pushed"]?.number != 0 || report["pulled"]?.number != 0
+                    || !reasons.allSatisfy({ $0 == "unknownOutcome" })
+                {
+                    isQuiet = false
+                }
+            }
+            if isQuiet { return try Storectl.settle(stores, server, url: proxies.server.url) }
+        }
+        Issue.record("the stores and the remote do not come to rest")
+    }
+
+    /// No token is in anything that any of these processes has printed.
     private func checkSecrets() throws {
-        let token = try server.token
-        for store in stores { #expect(try !store.printed(token)) }
+        let tokens = [try server.token] + remote.secrets
+        for store in stores {
+            for token in tokens { #expect(try !store.printed(token)) }
+        }
         try server.kill()
-        #expect(!server.diagnostics.contains(token))
+        #expect(!server.diagnostics.contains(tokens[0]))
     }
 }
 

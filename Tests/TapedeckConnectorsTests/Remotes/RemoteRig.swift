@@ -129,8 +129,12 @@ final class RemoteDevice {
     }
 
     /// Syncs to the end; nil where the device died on the way.
+    ///
+    /// - Parameter meanwhile: told of each request, by its number, before the answer arrives.
     @discardableResult
-    func sync(crashing: CrashPoint? = nil) throws -> RemoteReport? {
+    func sync(
+        crashing: CrashPoint? = nil, meanwhile: (Int) throws -> Void = { _ in }
+    ) throws -> RemoteReport? {
         guard
             let connector = Connectors.named(
                 remote.system, url: remote.url, blobs: BlobStore(store: place.directory))
@@ -150,6 +154,7 @@ final class RemoteDevice {
                 if crashing == .before(sent) { return try restart() }
                 let result = Result { () throws(SyncFailure) in try world.send(request) }
                 if crashing == .after(sent) { return try restart() }
+                try meanwhile(sent)
                 switch result {
                 case .success(let response): step = try session.answered(response)
                 case .failure(let failure): step = try session.failed(failure)

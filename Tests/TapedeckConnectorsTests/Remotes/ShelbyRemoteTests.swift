@@ -155,6 +155,33 @@ import Testing
         #expect(world.simulator.effects.count == 8)
     }
 
+    /// Another device has liked it behind the reading: what this one then wants is not there already.
+    @Test(arguments: [true, false])
+    func whatWasReadBeforeItWasWantedSaysNothing(_ isOn: Bool) throws {
+        let world = ShelbyRemoteTests.world()
+        let device = try RemoteDevice(world, "shelby", ShelbyRemoteTests.secrets)
+        let (video, broadcasts) = try ShelbyRemoteTests.untouched(world)
+        func set(_ isLiked: Bool) throws {
+            world.clock.advance(by: .seconds(60))
+            var shelby = try ShelbyRemoteTests.shelby(world)
+            for index in shelby.world.broadcasts.indices
+            where shelby.world.broadcasts[index].id == broadcasts[0].id {
+                shelby.world.broadcasts[index].isLiked = isLiked
+                shelby.world.broadcasts[index].updatedAt = Int64(world.clock.milliseconds)
+            }
+            world.simulator = shelby
+        }
+        try set(isOn)
+        try device.sync()
+        try device.sync { number in
+            guard number == 1 else { return }
+            try set(!isOn)
+            try device.append(ShelbyRemoteTests.liked(video, isOn))
+        }
+        #expect(world.simulator.effects.map(\.text) == ["liked_by_owner=\(isOn)"])
+        #expect(try device.outbox().isEmpty)
+    }
+
     @Test func whatTheRemoteTakesBackIsGoneHere() throws {
         let world = ShelbyRemoteTests.world()
         let device = try RemoteDevice(world, "shelby", ShelbyRemoteTests.secrets)
@@ -205,6 +232,22 @@ import Testing
         try device.append(ShelbyRemoteTests.liked("youtube:dQw4w9WgXcQ", true))
         let report = try #require(try device.sync())
         #expect(report.waiting.map(\.reason) == [.notThere])
+        #expect(world.simulator.effects.isEmpty)
+    }
+
+    /// A comment stays in the store, whether the remote knows the video or not.
+    @Test func aCommentConcernsNobodyThere() throws {
+        let world = ShelbyRemoteTests.world()
+        let device = try RemoteDevice(world, "shelby", ShelbyRemoteTests.secrets)
+        try device.sync()
+        for video in [try ShelbyRemoteTests.untouched(world).video, "youtube:dQw4w9WgXcQ"] {
+            var comment = CommentPosted()
+            comment.video = video
+            comment.text = "mine"
+            try device.append(comment)
+        }
+        #expect(try device.outbox().isEmpty)
+        #expect(try #require(try device.sync()).waitingCount == 0)
         #expect(world.simulator.effects.isEmpty)
     }
 

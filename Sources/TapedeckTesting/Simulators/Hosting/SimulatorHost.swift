@@ -11,51 +11,70 @@ final class SimulatorHost: Sendable {
 
     private let state: Mutex<State>
     private let clock: @Sendable () -> Int64
+    private let journal: SimulatorJournal?
 
-    init(_ simulator: any RemoteSimulator, now: @escaping @Sendable () -> Int64) {
-        state = Mutex(State(simulator: simulator))
+    /// Makes a host; a journal's requests are handled again before any other.
+    init(
+        _ simulator: any RemoteSimulator, journal: SimulatorJournal? = nil,
+        now: @escaping @Sendable () -> Int64
+    ) {
+        var state = State(simulator: simulator)
+        for entry in journal?.takePast() ?? [] {
+            _ = SimulatorHost.handle(entry.request, at: entry.time, &state)
+        }
+        self.state = Mutex(state)
+        self.journal = journal
         clock = now
     }
 
     var simulator: any RemoteSimulator { state.withLock { $0.simulator } }
 
     func respond(to request: SimulatedRequest) -> SimulatedAnswer {
-        if request.segments.first == SimulatorHost.controlFolder {
-            return .answer(control(request))
+        state.withLock { state in
+            let time = clock()
+            if let journal, !journal.append(request, at: time) { return .cut }
+            return SimulatorHost.handle(request, at: time, &state)
         }
-        return state.withLock { state in
-            state.simulator.respond(to: request, at: clock() + state.aheadMilliseconds)
+    }
+
+    /// Takes a request; all that comes of it follows from the state and the clock's reading.
+    private static func handle(
+        _ request: SimulatedRequest, at time: Int64, _ state: inout State
+    ) -> SimulatedAnswer {
+        if request.segments.first == controlFolder {
+            return .answer(control(request, at: time, &state))
         }
+        return state.simulator.respond(to: request, at: time + state.aheadMilliseconds)
     }
 
     // MARK: - For checkers
 
     private static let controlFolder = "_simulator"
 
-    private func control(_ request: SimulatedRequest) -> SimulatedResponse {
-        state.withLock { state in
-            state.simulator.advance(to: clock() + state.aheadMilliseconds)
-            switch (request.method, request.segments.dropFirst().joined(separator: "/")) {
-            case ("GET", "effects"): return SimulatorHost.list(state.simulator.effects)
-            case ("GET", "violations"): return SimulatorHost.list(state.simulator.violations)
-            case ("POST", "advance"):
-                let text = request.query.first { $0.name == "ms" }?.value ?? ""
-                guard let step = Int64(text), (0...SimulatorHost.stepMax).contains(step) else {
-                    return .json(400, ["error": "ms must be a number from 0"])
-                }
-                state.aheadMilliseconds += step
-                let now = clock() + state.aheadMilliseconds
-                state.simulator.advance(to: now)
-                return .json(200, ["now": .int(now)])
-            case ("POST", "expire-tokens"):
-                state.simulator.expireTokens()
-                return .empty(204)
-            case ("POST", "calm"):
-                state.simulator.adversary = .none
-                return .empty(204)
-            default:
-                return .json(404, ["error": "there is no such control"])
+    private static func control(
+        _ request: SimulatedRequest, at time: Int64, _ state: inout State
+    ) -> SimulatedResponse {
+        state.simulator.advance(to: time + state.aheadMilliseconds)
+        switch (request.method, request.segments.dropFirst().joined(separator: "/")) {
+        case ("GET", "effects"): return list(state.simulator.effects)
+        case ("GET", "violations"): return list(state.simulator.violations)
+        case ("POST", "advance"):
+            let text = request.query.first { $0.name == "ms" }?.value ?? ""
+            guard let step = Int64(text), (0...stepMax).contains(step) else {
+                return .json(400, ["error": "ms must be a number from 0"])
             }
+            state.aheadMilliseconds += step
+            let now = time + state.aheadMilliseconds
+            state.simulator.advance(to: now)
+            return .json(200, ["now": .int(now)])
+        case ("POST", "expire-tokens"):
+            state.simulator.expireTokens()
+            return .empty(204)
+        case ("POST", "calm"):
+            state.simulator.adversary = .none
+            return .empty(204)
+        default:
+            return .json(404, ["error": "there is no such control"])
         }
     }
 

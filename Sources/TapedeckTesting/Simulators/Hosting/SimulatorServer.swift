@@ -72,9 +72,16 @@ public final class SimulatorServer: Service {
     }
 
     /// Makes a server; it listens when it is run.
-    public init(_ simulator: any RemoteSimulator, configuration: Configuration) {
+    public convenience init(_ simulator: any RemoteSimulator, configuration: Configuration) {
+        self.init(simulator, journal: nil, configuration: configuration)
+    }
+
+    /// Makes a server of a simulator that stands at the beginning of a journal, and goes on from its end.
+    package init(
+        _ simulator: any RemoteSimulator, journal: SimulatorJournal?, configuration: Configuration
+    ) {
         self.configuration = configuration
-        host = SimulatorHost(simulator, now: configuration.now)
+        host = SimulatorHost(simulator, journal: journal, now: configuration.now)
     }
 
     /// The simulator as it is now; a copy.
