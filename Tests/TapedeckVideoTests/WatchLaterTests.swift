@@ -41,6 +41,24 @@ private func marks(
         #expect(try marks(script).isEmpty)
     }
 
+    /// The remote took its time: what it tells is the toggle, which the user has taken back meanwhile.
+    @Test func markThatWasGivenFromHereCountsAsOfItsToggle() throws {
+        var script = Script()
+        try script.toggle(true, at: 10)
+        let toggle = try #require(script.events.last).id
+        try script.toggle(false, at: 12)
+        try script.broadcast("b", updated: 15, watchLater: true)
+        #expect(try marks(script) == ["youtube:one": 15])
+        try script.confirmation(of: toggle, "youtube:one", by: "b", version: 15, at: 16)
+        #expect(try marks(script).isEmpty)
+        // Another edit there begins no new mark; taking it away and setting it again does.
+        try script.broadcast("b", updated: 18, watchLater: true)
+        #expect(try marks(script).isEmpty)
+        try script.broadcast("b", updated: 20, watchLater: false)
+        try script.broadcast("b", updated: 22, watchLater: true)
+        #expect(try marks(script) == ["youtube:one": 22])
+    }
+
     @Test func toggleThatNobodyConfirmedStaysWhateverRemotesTell() throws {
         var script = Script()
         try script.toggle(true, at: 10)

@@ -114,7 +114,7 @@ package struct ShelbyConnector: Connector {
     ) throws -> [DerivedIntent] {
         try WatchLaterUnset.page(
             of: projections.watchLater, views, after: after, limit: limit
-        ).map { DerivedIntent(row: $0.row, event: $0.unset.crossing, key: $0.unset.key) }
+        ).map { DerivedIntent(row: $0.row, event: $0.unset.event, key: $0.unset.key) }
     }
 
     /// What this API has a place for.

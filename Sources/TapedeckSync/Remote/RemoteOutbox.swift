@@ -102,7 +102,9 @@ package struct RemoteOutbox {
             for derived in found {
                 guard let event = try log.event(derived.event) else { continue }
                 let intent = Intent(event, key: derived.key, isDerived: true)
-                guard let item = try openItem(of: intent),
+                // What is wanted itself and has not ended is listed already.
+                guard try runner.standing(of: Intent(event, key: derived.key), in: outboxes) == nil,
+                    let item = try openItem(of: intent),
                     let state = try state(of: intent, item)
                 else { continue }
                 let delivery = RemoteDelivery(

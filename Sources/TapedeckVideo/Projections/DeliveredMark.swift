@@ -6,6 +6,7 @@ struct DeliveredMark: Equatable {
     /// What tells of it; `schema/tapedeck/remote/v1/remote.proto` has its payload.
     static let eventType: EventType = "OutcomeRecorded"
     static let prefix: [UInt8] = [UInt8(ascii: "k")]
+    private static let versions: [UInt8] = [UInt8(ascii: "d")]
 
     let broadcast: [UInt8]
     let version: UInt64
@@ -24,6 +25,33 @@ struct DeliveredMark: Equatable {
             marks.sort { $0.broadcast.lexicographicallyPrecedes($1.broadcast) }
         }
         return encoded(marks)
+    }
+
+    /// Remembers with a broadcast what it has taken over.
+    static func note(
+        _ mark: DeliveredMark, _ key: inout KeyedState<WatchLater.State>
+    ) throws {
+        let name = RowKey(versions + mark.broadcast)
+        var known = try key.item(name).map(readVersions) ?? []
+        guard !known.contains(mark.version) else { return }
+        known.append(mark.version)
+        known.sort()
+        var writer = StateWriter()
+        writer.add(known) { $0.add($1) }
+        key.setItem(name, writer.bytes)
+    }
+
+    /// Whether a broadcast's mark as of a version is one that it was given from here.
+    static func isOwn(
+        _ broadcast: [UInt8], version: UInt64, _ key: borrowing KeyedState<WatchLater.State>
+    ) throws -> Bool {
+        try key.item(RowKey(versions + broadcast)).map(readVersions)?.contains(version) ?? false
+    }
+
+    private static func readVersions(_ bytes: [UInt8]) throws(ModelError) -> [UInt64] {
+        try StateReader.read(bytes) { (reader) throws(ModelError) in
+            try reader.array { (reader) throws(ModelError) in try reader.uint64() }
+        }
     }
 
     /// Whether a remote has said, behind a confirmation of a toggle, that the mark is gone.

@@ -5,8 +5,10 @@ internal import TapedeckProjections
 enum Marks {
     static let toggle: [UInt8] = [UInt8(ascii: "m")]
     static let observed: [UInt8] = [UInt8(ascii: "p")]
-    /// Marks that a remote tells now, whether a clear has taken them here or not.
+    /// Marks that a remote tells now, whether a clear has taken them here or not: those that were set there,
+    /// and those that it was given from here.
     static let told: [UInt8] = [UInt8(ascii: "t")]
+    static let ownTold: [UInt8] = [UInt8(ascii: "x")]
     static let broadcast: [UInt8] = [UInt8(ascii: "b")]
     static let viewing: [UInt8] = [UInt8(ascii: "v")]
 
@@ -20,8 +22,27 @@ enum Marks {
         BroadcastItems.name(told, BroadcastPlace(time: time, id: id))
     }
 
-    static func earliestTold(_ key: borrowing KeyedState<WatchLater.State>) -> Int64? {
-        key.firstItem(prefix: RowKey(told)).flatMap { BroadcastItems.place(name: $0.name)?.time }
+    /// Notes that a broadcast's run of tellings begins at another time, or is another's.
+    static func retell(
+        _ id: [UInt8], from old: Int64?, to new: Int64?,
+        _ key: inout KeyedState<WatchLater.State>
+    ) throws {
+        key.removeItem(RowKey(ownTold + id))
+        if let old {
+            key.removeItem(name(time: old, id: id))
+            key.removeItem(toldName(time: old, id: id))
+        }
+        if let new, try DeliveredMark.isOwn(id, version: UInt64(clamping: new), key) {
+            key.setItem(RowKey(ownTold + id), [])
+        } else if let new {
+            if key.state.clear < instant(new) { key.setItem(name(time: new, id: id), []) }
+            key.setItem(toldName(time: new, id: id), [])
+        }
+        key.state.isOwnTold = key.firstItem(prefix: RowKey(ownTold)) != nil
+        key.state.earliestTold = key.firstItem(prefix: RowKey(told)).flatMap {
+            BroadcastItems.place(name: $0.name)?.time
+        }
+        refresh(&key)
     }
 
     /// The place of an observed mark among activity: before all activity of its millisecond, so
@@ -35,13 +56,15 @@ enum Marks {
 
     /// Takes away all marks before `order`, unless a later clear already did.
     ///
-    /// - Parameter crossing: the report that crossed; nil for a toggle.
+    /// - Parameter event: the toggle off, or the report that crossed.
     static func clear(
-        before order: FoldOrder, by crossing: EventID?, _ key: inout KeyedState<WatchLater.State>
+        before order: FoldOrder, by event: EventID, isCrossing: Bool,
+        _ key: inout KeyedState<WatchLater.State>
     ) {
         guard key.state.clear < order else { return }
         key.state.clear = order
-        key.state.crossing = crossing
+        key.state.clearedBy = event
+        key.state.isCrossing = isCrossing
         while let mark = firstToggle(key), mark < order { key.removeItem(name(mark)) }
         while let mark = firstObserved(key), instant(mark.time) < order {
             key.removeItem(name(time: mark.time, id: mark.id))

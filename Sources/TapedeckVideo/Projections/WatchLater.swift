@@ -26,16 +26,21 @@ public enum WatchLaterRule: String, Sendable {
 /// |---|---|
 /// | `m` order | nothing: a toggle on behind the latest clear |
 /// | `p` time id | nothing: a run of tellings that began behind the latest clear |
-/// | `t` time id | nothing: a run of tellings that goes on |
+/// | `t` time id | nothing: a run of tellings that goes on and was not begun from here |
+/// | `x` id | nothing: one that a toggle has begun, delivered from here |
 /// | `b` id | `ObservedRun` of a broadcast |
 /// | `v` viewing | where the viewing crossed first |
 /// | `k` event id | `DeliveredMark`s: which broadcasts hold a toggle on for a remote |
+/// | `d` id | the versions as of which the broadcast has held toggles |
 ///
 /// A toggle that a remote has confirmed is the remote's own from then on: when the remote takes the mark
-/// back in a later version, the toggle's mark goes with it.
+/// back in a later version, the toggle's mark goes with it. A run that begins with the version of such a
+/// confirmation is that toggle and no mark of its own: it counts as of the toggle's stamp, however long the
+/// remote took to say so.
 ///
-/// Table 1 holds the videos of which a remote has to be told: a viewing took the mark away, and some
-/// broadcast is still told as marked. `WatchLaterUnset` reads its rows.
+/// Table 1 holds the videos of which a remote has to be told: a viewing took the mark away, or a toggle off
+/// did that was delivered before the toggle on, and some broadcast is still told as marked.
+/// `WatchLaterUnset` reads its rows.
 ///
 /// The two cases in which an earlier clear must come back ask for a refold: an earlier crossing of
 /// the viewing whose crossing is the latest clear, and a withdrawal in the midst of a run.
@@ -78,10 +83,13 @@ public struct WatchLater: Projection {
         var clear = FoldOrder.start
         /// The earliest mark that is left, in Unix milliseconds.
         var since: Int64?
-        /// The report that crossed, where that is the latest clear.
-        var crossing: EventID?
-        /// The earliest mark that a remote tells, in Unix milliseconds.
+        /// The latest clear's event: a toggle off, or the report that crossed.
+        var clearedBy: EventID?
+        var isCrossing = false
+        /// The earliest mark that a remote tells and that was set there, in Unix milliseconds.
         var earliestTold: Int64?
+        /// Whether a remote tells a mark that it was given from here.
+        var isOwnTold = false
 
         /// Not on the list.
         public init() {}
@@ -90,16 +98,20 @@ public struct WatchLater: Projection {
         public init(decoding bytes: inout StateReader) throws {
             clear = try bytes.foldOrder()
             since = try bytes.optionalInt64()
-            crossing = try bytes.optionalEventID()
+            clearedBy = try bytes.optionalEventID()
+            isCrossing = try bytes.bool()
             earliestTold = try bytes.optionalInt64()
+            isOwnTold = try bytes.bool()
         }
 
         /// Writes the state's bytes.
         public func encode(into bytes: inout StateWriter) {
             bytes.add(clear)
             bytes.add(since)
-            bytes.add(crossing)
+            bytes.add(clearedBy)
+            bytes.add(isCrossing)
             bytes.add(earliestTold)
+            bytes.add(isOwnTold)
         }
     }
 
@@ -118,12 +130,15 @@ public struct WatchLater: Projection {
         if let since = state.since {
             rows.add(table: 0, key: RowKey().ascending(since).text(key.name))
         }
-        if let crossing = state.crossing, let told = state.earliestTold,
-            Marks.instant(told) < state.clear
-        {
+        // A toggle off is delivered as what it is; what it met on its way there is told behind it.
+        let isTold =
+            state.isOwnTold && state.since == nil
+            || state.isCrossing
+                && state.earliestTold.map { Marks.instant($0) < state.clear } ?? false
+        if let event = state.clearedBy, isTold {
             rows.add(
                 table: 1, key: RowKey().text(key.name),
-                value: WatchLaterUnset(key: key, crossing: crossing).encoded)
+                value: WatchLaterUnset(key: key, event: event).encoded)
         }
     }
 
@@ -147,7 +162,7 @@ public struct WatchLater: Projection {
             key.setItem(Marks.name(event.order), Array(event.id.description.utf8))
             Marks.refresh(&key)
         } else {
-            Marks.clear(before: event.order, by: nil, &key)
+            Marks.clear(before: event.order, by: event.id, isCrossing: false, &key)
         }
     }
 
@@ -199,7 +214,7 @@ public struct WatchLater: Projection {
             }
         }
         key.setItem(viewing, order.item)
-        Marks.clear(before: order, by: event, &key)
+        Marks.clear(before: order, by: event, isCrossing: true, &key)
     }
 
     /// Canonical order: a viewing's first report decides whether it is armed.
@@ -212,7 +227,7 @@ public struct WatchLater: Projection {
         if held == nil { key.setItem(viewing, isMarked ? Viewing2012.armed : Viewing2012.idle) }
         guard isBeyond, isMarked, held ?? Viewing2012.armed == Viewing2012.armed else { return }
         key.setItem(viewing, Viewing2012.fired)
-        Marks.clear(before: order, by: event, &key)
+        Marks.clear(before: order, by: event, isCrossing: true, &key)
     }
 
     // MARK: - Broadcasts
@@ -240,18 +255,7 @@ public struct WatchLater: Projection {
         }
         guard run.begin?.time != before?.begin?.time else { return }
         let id = event.payload.bytes(wire.broadcast)
-        if let old = before?.begin {
-            key.removeItem(Marks.name(time: old.time, id: id))
-            key.removeItem(Marks.toldName(time: old.time, id: id))
-        }
-        if let new = run.begin {
-            if key.state.clear < Marks.instant(new.time) {
-                key.setItem(Marks.name(time: new.time, id: id), [])
-            }
-            key.setItem(Marks.toldName(time: new.time, id: id), [])
-        }
-        key.state.earliestTold = Marks.earliestTold(key)
-        Marks.refresh(&key)
+        try Marks.retell(id, from: before?.begin?.time, to: run.begin?.time, &key)
     }
 
     // MARK: - Confirmations
@@ -262,6 +266,12 @@ public struct WatchLater: Projection {
         guard let (intent, mark) = try DeliveredMark.read(event.payload) else { return }
         let name = DeliveredMark.name(of: intent)
         key.setItem(name, try DeliveredMark.adding(mark, to: key.item(name)))
+        try DeliveredMark.note(mark, &key)
+        let run = try key.item(RowKey(Marks.broadcast + mark.broadcast))
+            .map { bytes throws(ModelError) in try ObservedRun(decoding: bytes) }
+        if let time = run?.begin?.time {
+            try Marks.retell(mark.broadcast, from: time, to: time, &key)
+        }
         try Marks.takeBack(&key)
         Marks.refresh(&key)
     }

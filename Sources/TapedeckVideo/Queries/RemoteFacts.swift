@@ -1,22 +1,22 @@
 package import TapedeckModel
 package import TapedeckProjections
 
-/// A video whose mark a viewing has taken away, of which a remote has not heard: a row of `WatchLater`.
+/// A video whose mark was taken away, of which a remote has not heard: a row of `WatchLater`.
 package struct WatchLaterUnset: Hashable, Sendable {
     /// The video.
     package var key: Tag
-    /// The report that crossed.
-    package var crossing: EventID
+    /// What took it away: a toggle, or the report that crossed.
+    package var event: EventID
 
-    init(key: Tag, crossing: EventID) {
+    init(key: Tag, event: EventID) {
         self.key = key
-        self.crossing = crossing
+        self.event = event
     }
 
     var encoded: [UInt8] {
         var writer = StateWriter()
         writer.add(key.text)
-        writer.add(crossing)
+        writer.add(event)
         return writer.bytes
     }
 
@@ -29,7 +29,7 @@ package struct WatchLaterUnset: Hashable, Sendable {
         ).map { row in
             try StateReader.read(row.value) { (reader) throws(ModelError) in
                 let key = try Tag(try reader.string())
-                return (row.key, WatchLaterUnset(key: key, crossing: try reader.eventID()))
+                return (row.key, WatchLaterUnset(key: key, event: try reader.eventID()))
             }
         }
     }
@@ -48,7 +48,8 @@ package struct KnownBroadcasts: Sendable {
     package var winner: String?
     /// Up to `countMax` of them, the oldest first.
     package var broadcasts: [Broadcast] = []
-    /// Up to `countMax` of those told as marked to be seen later, the oldest mark first.
+    /// Up to `countMax` of those told as marked to be seen later: the marks that were given from here as of
+    /// time 0, then the others, the oldest first.
     package var told: [ToldMark] = []
 
     /// More broadcasts of one video are not looked at.
@@ -59,10 +60,15 @@ package struct KnownBroadcasts: Sendable {
         _ video: Tag, _ views: some ViewReader, _ projections: VideoProjections
     ) throws {
         winner = try views.state(of: projections.videos, key: video)?.winner?.id.utf8Text
-        told = try views.items(
-            of: projections.watchLater, key: video, prefix: RowKey(Marks.told), after: nil,
-            limit: KnownBroadcasts.countMax
-        ).compactMap { row in
+        func marks(_ prefix: [UInt8]) throws -> [Row] {
+            try views.items(
+                of: projections.watchLater, key: video, prefix: RowKey(prefix), after: nil,
+                limit: KnownBroadcasts.countMax)
+        }
+        told = try marks(Marks.ownTold).map {
+            ToldMark(broadcast: Array($0.key.dropFirst()).utf8Text, time: 0)
+        }
+        told += try marks(Marks.told).compactMap { row in
             BroadcastItems.place(name: row.key).map {
                 ToldMark(broadcast: $0.id.utf8Text, time: $0.time)
             }

@@ -17,8 +17,8 @@ import Testing
 ///
 /// - while another device has not delivered its toggle: what arrives last stays;
 /// - within a second or two: Shelby's times are whole seconds;
-/// - if it is a mark, while this device speaks with the remote: a mark that arrives behind the toggle that
-///   takes it away looks as if the user had set it again there.
+/// - if it is a mark, while this device speaks with the remote: should it be killed then, nothing tells
+///   that the mark was on its way, and it looks as if the user had set it again there.
 struct RemoteHistory {
     /// An event in the log, as far as it matters here.
     struct Intent: Hashable, Decodable, CustomStringConvertible {

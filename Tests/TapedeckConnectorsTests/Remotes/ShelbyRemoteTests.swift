@@ -155,6 +155,69 @@ import Testing
         #expect(world.simulator.effects.count == 8)
     }
 
+    /// A double tap: the request that sets the mark is on its way when the user takes it back.
+    @Test func markTakenBackWhileItIsDeliveredIsGoneThereToo() throws {
+        let world = ShelbyRemoteTests.world()
+        let device = try RemoteDevice(world, "shelby", ShelbyRemoteTests.secrets)
+        try device.sync()
+        let (video, _) = try ShelbyRemoteTests.untouched(world)
+        try device.append(ShelbyRemoteTests.toggled(video, true))
+        var isTakenBack = false
+        world.weather = { request in
+            guard request.method == "PUT", !isTakenBack else { return nil }
+            isTakenBack = true
+            #expect(throws: Never.self) {
+                try device.append(ShelbyRemoteTests.toggled(video, false))
+            }
+            world.clock.advance(by: .seconds(3))
+            return nil
+        }
+        try device.sync()
+        try device.sync()
+        #expect(isTakenBack)
+        #expect(try !device.watchLater().contains(video))
+        #expect(try !ShelbyRemoteTests.isMarked(video, world))
+        #expect(try device.outbox().isEmpty)
+        #expect(world.simulator.effects.count == 2)
+    }
+
+    /// One device takes back what another, offline, has yet to deliver, and is through with it first.
+    @Test func markThatIsDeliveredBehindItsEndIsTakenBack() throws {
+        let world = ShelbyRemoteTests.world()
+        let device = try RemoteDevice(world, "shelby", ShelbyRemoteTests.secrets)
+        try device.sync()
+        let (video, broadcasts) = try ShelbyRemoteTests.untouched(world)
+        let on = try device.append(ShelbyRemoteTests.toggled(video, true))
+        try device.append(ShelbyRemoteTests.toggled(video, false))
+        try device.sync()
+        #expect(world.simulator.effects.isEmpty)
+        // The other device has delivered its toggle all the same; its confirmation arrives now.
+        world.clock.advance(by: .seconds(60))
+        let version = world.clock.milliseconds / 1_000 * 1_000
+        var shelby = try ShelbyRemoteTests.shelby(world)
+        for index in shelby.world.broadcasts.indices
+        where shelby.world.broadcasts[index].id == broadcasts[0].id {
+            shelby.world.broadcasts[index].isWatchLater = true
+            shelby.world.broadcasts[index].updatedAt = Int64(version)
+        }
+        world.simulator = shelby
+        var outcome = OutcomeRecorded()
+        outcome.system = "shelby"
+        outcome.intent = on.description
+        outcome.kind = .confirmed
+        outcome.remoteID = broadcasts[0].id
+        outcome.remoteVersion = version
+        try device.store.log.appendBlocking([
+            ProposedEvent(
+                type: OutcomeRecorded.eventType, tags: [try VideoKey(video).tag],
+                payload: try outcome.payload())
+        ])
+        for _ in 0..<2 { try device.sync() }
+        #expect(try !device.watchLater().contains(video))
+        #expect(try !ShelbyRemoteTests.isMarked(video, world))
+        #expect(try device.outbox().isEmpty)
+    }
+
     /// Another device has liked it behind the reading: what this one then wants is not there already.
     @Test(arguments: [true, false])
     func whatWasReadBeforeItWasWantedSaysNothing(_ isOn: Bool) throws {
