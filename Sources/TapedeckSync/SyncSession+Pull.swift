@@ -8,6 +8,8 @@ private struct PulledPage {
     var cursor: SyncCursor
     /// Whether something else stands where a push was told that its last event stands.
     var contradictsLastReceipt = false
+    /// Whether what was seeded stands where the server put it; nil where the page does not come there.
+    var holdsLastSeed: Bool?
     /// The last sequence of each origin in it.
     var reached: [OriginID: UInt64] = [:]
 }
@@ -23,6 +25,7 @@ extension SyncSession {
             return .failed(
                 SyncFailure(.cursorMismatch, "the server has less than it gave receipts for"))
         }
+        if let last = upstream.lastSeed, answer.head < last.position { upstream.seedAgain() }
         guard !answer.receivedAt.isEmpty else {
             // Nothing behind the cursor, whatever the head was said to be.
             return .pulled(head: min(answer.head, cursor.position), [:])
@@ -40,6 +43,11 @@ extension SyncSession {
         }
         var next = upstream
         next.cursor = page.cursor
+        switch page.holdsLastSeed {
+        case true: next.lastSeed = nil
+        case false: next.seedAgain()
+        default: break
+        }
         var rows = [next.row]
         // Another server may lack what this one said.
         if page.foreign.eventCount + page.foreign.otherReceipts.count > 0, try hasOtherServer() {
@@ -92,6 +100,9 @@ extension SyncSession {
                 let position = page.cursor.position
                 let stamp = Stamp(rawValue: receivedAt)
                 let refusal = refusals[position]
+                if let seed = upstream.lastSeed, seed.position == position {
+                    page.holdsLastSeed = entry.kind == .receipt && stamp == seed.receivedAt
+                }
                 func receipt(_ id: EventID) -> Receipt {
                     Receipt(
                         event: id, lineage: cursor.lineage, serverPosition: position,

@@ -366,6 +366,12 @@ extension SyncSession {
         }
         if isSeed {
             upstream.seedPlace = pushed.seedPlace
+            if let last = zip(answer.positions, answer.receivedAt).max(by: { $0.0 < $1.0 }),
+                last.0 > upstream.cursor?.position ?? 0
+            {
+                upstream.lastSeed = .init(
+                    position: last.0, receivedAt: Stamp(rawValue: last.1))
+            }
             try log.setSyncRows([upstream.row])
             return .seeded
         }

@@ -18,6 +18,9 @@ package struct Upstream: Hashable, Sendable {
     package var formerLineages: [LineageID] = []
     /// How far the receipts of other lineages have been pushed; nil when all have.
     package var seedPlace: [UInt8]?
+    /// Where the server put the last receipt of another lineage, until that has been read there: a server that
+    /// lost a part of its log has to be given them again.
+    package var lastSeed: SeedMark?
     /// Up to which round of receipts from elsewhere that holds; see `ReceiptRounds`.
     package var seedRound: UInt64 = 0
     /// When it answered last, in Unix milliseconds; 0 for never.
@@ -26,6 +29,12 @@ package struct Upstream: Hashable, Sendable {
     package var settledAt: UInt64 = 0
     /// Why it is waited for, if it is.
     package var wait: SyncWait?
+
+    /// A place in a server's log that a receipt of another lineage was given.
+    package struct SeedMark: Hashable, Sendable {
+        var position: UInt64
+        var receivedAt: Stamp
+    }
 
     package init(name: String) { self.name = name }
 
@@ -40,11 +49,18 @@ package struct Upstream: Hashable, Sendable {
         }
         cursor = SyncCursor(lineage)
         seedPlace = []
+        lastSeed = nil
         acknowledged = [:]
         lastReceipt = nil
     }
 
-    private static let version: UInt8 = 1
+    /// Begins to push the receipts of other lineages once more.
+    mutating func seedAgain() {
+        seedPlace = []
+        lastSeed = nil
+    }
+
+    private static let version: UInt8 = 2
     static let prefix = "server/"
 
     /// The row that holds it.
@@ -64,6 +80,11 @@ package struct Upstream: Hashable, Sendable {
         bytes.append(seedPlace == nil ? 0 : 1)
         bytes.appendPrefixed(seedPlace ?? [])
         for value in [seedRound, contactedAt, settledAt] { bytes.appendLittleEndian(value) }
+        bytes.append(lastSeed == nil ? 0 : 1)
+        if let lastSeed {
+            bytes.appendLittleEndian(lastSeed.position)
+            bytes.appendLittleEndian(lastSeed.receivedAt.rawValue)
+        }
         bytes.append(lastReceipt == nil ? 0 : 1)
         if let lastReceipt { bytes.append(lastReceipt) }
         bytes.appendVarint(UInt64(formerLineages.count))
@@ -112,8 +133,15 @@ package struct Upstream: Hashable, Sendable {
             let round = reader.littleEndian(UInt64.self),
             let contacted = reader.littleEndian(UInt64.self),
             let settled = reader.littleEndian(UInt64.self),
-            let hasReceipt = reader.littleEndian(UInt8.self)
+            let hasSeedMark = reader.littleEndian(UInt8.self)
         else { return false }
+        if hasSeedMark == 1 {
+            guard let position = reader.littleEndian(UInt64.self),
+                let stamp = reader.littleEndian(UInt64.self)
+            else { return false }
+            lastSeed = SeedMark(position: position, receivedAt: Stamp(rawValue: stamp))
+        }
+        guard let hasReceipt = reader.littleEndian(UInt8.self) else { return false }
         if hasReceipt == 1 {
             guard let receipt = reader.receipt() else { return false }
             lastReceipt = receipt

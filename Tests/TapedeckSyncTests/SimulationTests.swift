@@ -63,7 +63,7 @@ import Testing
     }
 
     /// Schedules that have failed once.
-    @Test(arguments: [UInt64]([1, 2, 3, 788_926_433_912, 692_099_807_044]))
+    @Test(arguments: [UInt64]([1, 2, 3, 788_926_433_912, 692_099_807_044, 973_223_891_253]))
     func formerFailuresStayAway(seed: UInt64) async {
         let failure = await SimulationTests.onThread { SimulationTests.failure(seed: seed) }
         if let failure { Issue.record("\(failure.text)") }

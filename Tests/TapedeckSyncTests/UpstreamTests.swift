@@ -18,6 +18,7 @@ struct UpstreamTests {
         upstream.formerLineages = [LineageID(high: 8, low: 8)]
         upstream.seedPlace = [1, 2, 3]
         (upstream.seedRound, upstream.contactedAt, upstream.settledAt) = (4, 5, 6)
+        upstream.lastSeed = .init(position: 7, receivedAt: Stamp(rawValue: 8))
         upstream.wait = SyncWait(reason: .offline, message: "gone", until: 99)
         return upstream
     }
