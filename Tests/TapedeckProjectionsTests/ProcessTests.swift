@@ -209,32 +209,49 @@ import Testing
         #expect(try store.viewsFiles().filter { $0.hasSuffix(".mdb") } == ["views-3.mdb"])
     }
 
-    /// A child appends and folds in small steps and is killed anywhere; what it leaves verifies.
-    @Test(.timeLimit(.minutes(10)), arguments: [20, 60, 140])
-    func aProcessKilledWhileItFoldsLeavesAStoreThatVerifies(milliseconds: Int) async throws {
+    /// A kill for every so many of the log's own kill loop: a process starts slowly.
+    private static let kills = max(
+        3, Seed.setting("TAPEDECK_KILL_ROUNDS", default: 25) / 8)
+
+    /// Children append and fold in small steps and are killed anywhere, one after the other in one store;
+    /// what they leave is what a fresh replay gives.
+    @Test(.timeLimit(.minutes(5 + kills / 20)))
+    func projectionsOfKilledProcessesAreThoseOfAFreshReplay() async throws {
         let store = try TestStore()
         try store.touch()
         store.runner.close()
         store.log.close()
-        await #expect(processExitsWith: .signal(SIGKILL)) {
-            [directory = store.directory as String, milliseconds = milliseconds as Int] in
-            var random = SeededGenerator(UInt64(milliseconds))
-            let history = try HistoryGenerator(events: 2_000).generate(&random)
-            try ProcessTests.open(directory) { log, runner in
-                Thread.detachNewThread {
-                    Thread.sleep(forTimeInterval: Double(milliseconds) / 1_000)
-                    kill(getpid(), SIGKILL)
-                }
-                for event in history.arrival(&random) {
-                    try log.record([event])
-                    try runner.read { _ in }
+        let seed = Seed()
+        var random = seed.generator()
+        for _ in 0..<ProcessTests.kills {
+            let (life, milliseconds) = (random.next(), random.number(below: 150) + 10)
+            await #expect(processExitsWith: .signal(SIGKILL)) {
+                [
+                    directory = store.directory as String, life = life as UInt64,
+                    milliseconds = milliseconds as Int
+                ] in
+                var random = SeededGenerator(life)
+                let history = try HistoryGenerator(events: 2_000).generate(&random)
+                try ProcessTests.open(directory) { log, runner in
+                    Thread.detachNewThread {
+                        Thread.sleep(forTimeInterval: Double(milliseconds) / 1_000)
+                        kill(getpid(), SIGKILL)
+                    }
+                    for event in history.arrival(&random) {
+                        try log.record([event])
+                        try runner.read { _ in }
+                    }
                 }
             }
+            try store.reopen(settled: false)
+            try store.touch()
+            try store.checkVerifies()
+            try store.append(NoteAdded(isbn: "isbn-1", reader: "reader-1", text: "a"))
+            try store.checkVerifies()
+            store.runner.close()
+            store.log.close()
         }
-        try store.reopen(settled: false)
-        try store.touch()
-        try store.checkVerifies()
-        try store.append(NoteAdded(isbn: "isbn-1", reader: "reader-1", text: "a"))
-        try store.checkVerifies()
+        try store.reopen(settled: true)
+        print("\(ProcessTests.kills) processes killed while they folded, \(seed)")
     }
 }
