@@ -69,6 +69,17 @@ import Testing
         if let failure { Issue.record("\(failure.text)") }
     }
 
+    /// A history that was healed away comes back: a device that was put back and copied pushes it to a server
+    /// that was wiped, before those do that know better. Its events then stand under both names.
+    @Test func historyThatWasHealedAwayAndComesBackIsThereTwice() async {
+        let failure = await SimulationTests.onThread {
+            SimulationTests.failure(seed: 498_992_219_669)
+        }
+        withKnownIssue {
+            if let failure { Issue.record("\(failure.text)") }
+        }
+    }
+
     @Test(arguments: PlantedBug.allCases)
     func plantedBugIsCaught(_ bug: PlantedBug) async {
         let seedsMax: UInt64 = 400
