@@ -69,8 +69,10 @@ import Testing
         if let failure { Issue.record("\(failure.text)") }
     }
 
-    /// A history that was healed away comes back: a device that was put back and copied pushes it to a server
-    /// that was wiped, before those do that know better. Its events then stand under both names.
+    /// A history that was healed away comes back, and its events stand under both names.
+    ///
+    /// A device that was put back and copied pushes it to a server that was wiped, before those do that know
+    /// better.
     @Test func historyThatWasHealedAwayAndComesBackIsThereTwice() async {
         let failure = await SimulationTests.onThread {
             SimulationTests.failure(seed: 498_992_219_669)
