@@ -53,7 +53,7 @@ prepare() {
         install_packages git ca-certificates pkg-config liblmdb-dev libisal-dev libzstd-dev "$@"
     else
         pkg-config --exists lmdb libisal libzstd 2>/dev/null \
-            || die "install LMDB, ISA-L and pkg-config with their headers first"
+            || die "install LMDB, ISA-L and Zstandard with their headers, and pkg-config, first"
     fi
 }
 

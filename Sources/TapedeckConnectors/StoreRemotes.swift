@@ -257,6 +257,24 @@ public struct StoreRemotes: Sendable {
         return found
     }
 
+    /// The remotes that have no place for what an event wants, such as a comment where there are none.
+    @available(*, noasync)
+    public func withoutPlace(for event: EventEnvelope) throws -> [Remote] {
+        let told = Set(try deliveries(of: event.id).map(\.remote))
+        var found: [Remote] = []
+        for remote in try all() where !told.contains(remote.name) {
+            let kinds = connector(for: remote)?.manifest.intentKinds ?? []
+            for tag in event.tags where kinds.contains(String(tag.kind)) {
+                let intent = Intent(event, key: tag)
+                if try runner.standing(of: intent, in: Connectors.outboxes) != nil {
+                    found.append(remote)
+                    break
+                }
+            }
+        }
+        return found
+    }
+
     @available(*, noasync)
     private func record(
         _ kind: OutcomeRecorded.Kind, of event: EventID

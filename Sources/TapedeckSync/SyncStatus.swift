@@ -57,6 +57,20 @@ public struct SyncStatus: Sendable {
         }
         return found
     }
+
+    /// Forgets a server: nothing waits for it any more.
+    ///
+    /// What it said of events stays, and a sync with it begins anew.
+    ///
+    /// - Returns: false where the store has not heard of it.
+    ///
+    /// Throws `LogError`: `.readOnly`, `.diskFull`, `.closed`.
+    @available(*, noasync)
+    public static func forget(server: String, in log: EventLog) throws(LogError) -> Bool {
+        guard try Upstream.all(in: log).contains(where: { $0.name == server }) else { return false }
+        try log.setSyncRows([SyncRow(Upstream.prefix + server, nil)])
+        return true
+    }
 }
 
 /// What has become of one event on its way to a server.

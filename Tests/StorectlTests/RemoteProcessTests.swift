@@ -46,6 +46,19 @@ import Testing
         #expect(try remote.violations == "[]")
     }
 
+    @Test func whatARemoteHasNoPlaceForIsSaid() throws {
+        let remote = try ShelbyProcess()
+        let store = try remote.connectedStore()
+        let video = try #require(try store.videos().last)
+        let said = try store.append(
+            "CommentPosted", #"{"video":"\#(video.key)","text":"hello"}"#)
+        try store.succeed("sync", "home")
+        let told = try store.run("explain", said, "--json").document["remotes"]?[0]
+        #expect(told?["state"]?.text == "untold")
+        #expect(told?["remote"]?.text == "home")
+        #expect(try remoteState(store) == "upToDate")
+    }
+
     @Test func watchDeliversWhatIsAppendedMeanwhile() throws {
         let remote = try ShelbyProcess()
         let store = try remote.connectedStore()

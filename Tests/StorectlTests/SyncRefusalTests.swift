@@ -35,6 +35,22 @@ import Testing
         try history.check([store])
     }
 
+    /// A mistyped address must not be waited for, for ever.
+    @Test func serverThatWasAMistakeIsForgotten() throws {
+        let store = try Storectl.empty()
+        try store.append("WatchLaterToggled", #"{"video":"vimeo:1","isOn":true}"#)
+        let token = try store.file("token", "t".utf8)
+        let wrong = "http://127.0.0.1:1"
+        try store.checkFails("sync", wrong, "--token-file", token, code: "offline", exit: 7)
+        #expect(try store.run("explain", "1", "--json").document["state"]?.text == "waiting")
+        try store.checkFails("remote", "remove", wrong + "2", "--yes", code: "notFound", exit: 4)
+        try store.checkFails("remote", "remove", wrong, code: "usage", exit: 64)
+        try store.succeed("remote", "remove", wrong, "--yes")
+        #expect(try store.run("explain", "1", "--json").document["state"]?.text == "local")
+        #expect(try store.run("status", "--json").document["sync"]?.list == [])
+        try store.checkFails("sync", "127.0.0.1:8737", code: "usage", exit: 64)
+    }
+
     @Test func dryRunChangesNothing() throws {
         let server = try ServeProcess()
         let (store, other) = (try Storectl.empty(), try Storectl.empty())

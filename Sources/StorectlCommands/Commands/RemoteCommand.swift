@@ -103,15 +103,18 @@ struct RemoteRemoveCommand: ParsableCommand {
         abstract: "End a connection, on all devices; what was recorded stays.",
         discussion: """
             The login of this device is deleted. What is not delivered yet goes to nobody unless the \
-            remote is added again. It asks first; without a terminal it takes --yes.
+            remote is added again. It asks first; without a terminal it takes --yes. With the address of \
+            a server of sync, this store alone forgets that server.
 
             EXAMPLE:
               storectl remote remove home
+              storectl remote remove http://127.0.0.1:8737
               storectl remote remove home --yes --json
             """)
 
     @Argument(
-        help: ArgumentHelp("The remote's name.", valueName: "name"), completion: .default)
+        help: ArgumentHelp("The remote's name, or a server's address.", valueName: "name"),
+        completion: .default)
     var name: String
 
     @Flag(help: "Do not ask.")
@@ -120,6 +123,7 @@ struct RemoteRemoveCommand: ParsableCommand {
     @OptionGroup var options: StoreOptions
 
     func run() throws {
+        if name.contains("://") { return try forgetServer() }
         let undelivered = try options.withRemotes { remotes in
             let status = try remotes.status(try remotes.named(name))
             let left = status.undelivered
@@ -144,5 +148,25 @@ struct RemoteRemoveCommand: ParsableCommand {
                 )
             }
         }
+    }
+
+    private func forgetServer() throws {
+        let undelivered = try options.withLog { log in
+            guard let status = try SyncStatus.all(in: log).first(where: { $0.server == name })
+            else {
+                throw CommandError(
+                    .notFound, "this store has never been synced with \(name)",
+                    hint: "storectl status lists the servers that it knows")
+            }
+            try Consent.require(
+                yes, would: "forget the server \(name)",
+                hint: "a sync with it begins anew, and loses nothing")
+            _ = try SyncStatus.forget(server: name, in: log)
+            return status.undelivered
+        }
+        let document: JSON = [
+            "name": .text(name), "removed": .init(true), "undelivered": .init(undelivered),
+        ]
+        try options.print(document) { $0.line("forgot \(name)") }
     }
 }

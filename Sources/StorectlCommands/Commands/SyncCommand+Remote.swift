@@ -6,6 +6,12 @@ internal import TapedeckConnectors
 extension SyncCommand {
     /// Syncs with the remote that `target` names.
     func syncRemote() async throws {
+        guard !target.contains(where: { ":/.".contains($0) }) else {
+            throw CommandError(
+                .usage,
+                "\"\(target.prefix(80))\" is neither a remote's name nor a server's address",
+                hint: "storectl sync http://\(target.prefix(80)), if that is a server")
+        }
         guard tokenFile == nil else {
             throw CommandError(
                 .usage, "--token-file is for a server, and \(target.prefix(80)) is a remote",

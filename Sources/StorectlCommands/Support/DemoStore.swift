@@ -18,7 +18,7 @@ enum DemoStore {
         guard try !isMarked(log) else {
             throw CommandError(
                 .usage, "a store with sample activity never syncs",
-                hint: "storectl init without --demo makes one that does")
+                hint: "name another with --store; storectl init without --demo makes one")
         }
     }
 

@@ -19,6 +19,8 @@ struct RemoteFate {
     let isDerived: Bool
     let delivery: RemoteDelivery?
     let outcomes: [Outcome]
+    /// Whether the remote has no place for it.
+    var isUntold = false
 
     /// What became of an event, a remote each; none for what concerns no remote.
     static func all(
@@ -42,11 +44,19 @@ struct RemoteFate {
             if outcomes[place] == nil { places.append(place) }
             deliveries[place] = delivery
         }
+        let untold = try remotes.withoutPlace(for: event).filter { remote in
+            !places.contains { $0.system == remote.system && !$0.isDerived }
+        }
         return places.map { place in
             RemoteFate(
                 system: place.system, remote: systems[place.system], isDerived: place.isDerived,
                 delivery: deliveries[place], outcomes: outcomes[place] ?? [])
         }
+            + untold.map { remote in
+                RemoteFate(
+                    system: remote.system, remote: remote.name, isDerived: false, delivery: nil,
+                    outcomes: [], isUntold: true)
+            }
     }
 
     private struct Place: Hashable {
@@ -121,8 +131,9 @@ struct RemoteFate {
         outcomes.last { $0.kind == "dropped" || $0.kind == "confirmed" && $0.target.isEmpty }
     }
 
-    /// `confirmed`, `dropped`, what the outbox says, or `replaced` where a later intent took its place.
+    /// `untold`, `confirmed`, `dropped`, what the outbox says, or `replaced` where a later intent took its place.
     var state: String {
+        if isUntold { return "untold" }
         if let delivery { return RemoteDeliveryText(delivery).state }
         if let end { return end.kind }
         if remote != nil { return "replaced" }
@@ -142,6 +153,7 @@ struct RemoteFate {
         switch state {
         case "confirmed": text = "confirmed" + (remoteID.map { " as \($0)" } ?? "")
         case "dropped": text = "dropped: it is delivered no more"
+        case "untold": text = "not told: \(system) has no place for it"
         case "replaced": text = "replaced by what was wanted later"
         default:
             guard let delivery else { return "\(state); the connection has been ended" }

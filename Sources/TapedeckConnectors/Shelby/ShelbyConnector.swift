@@ -271,7 +271,8 @@ package struct ShelbyConnector: Connector {
         let isLogin = ["not authorized", "unauthorized", "not logged in", "oauth", "access token"]
             .contains { lower.contains($0) }
         if isLogin || response.status == 401 {
-            return SyncFailure(.unauthorized, text, hint: "storectl login again")
+            return SyncFailure(
+                .unauthorized, text, hint: "storectl login again, with a token that holds")
         }
         if let failure = response.failure, failure.isTransient {
             return SyncFailure(failure.code, text, retryAfter: failure.retryAfter)

@@ -103,7 +103,9 @@ struct SyncResponder: HTTPResponder {
 
     private func unauthorized(_ request: Request, _ what: String) -> HTTPFailure {
         var failure = HTTPFailure(
-            ServerError(.unauthorized, what, hint: "send Authorization: Bearer TOKEN"))
+            ServerError(
+                .unauthorized, what,
+                hint: "storectl token create makes one; HTTP wants Authorization: Bearer TOKEN"))
         let claimed = request.headers[.contentLength].flatMap { Int($0) }
         failure.closesConnection =
             claimed.map { $0 > ServerLimits.smallBodyBytesMax }

@@ -468,7 +468,7 @@ public struct OutboxRow: Hashable, Sendable {
 extension ProjectionRunner {
     /// What is known of an intent; nil where it was confirmed or dropped, or is of no such outbox.
     @available(*, noasync)
-    func standing(of intent: Intent, in outboxes: [Outbox]) throws -> Outbox.Standing? {
+    package func standing(of intent: Intent, in outboxes: [Outbox]) throws -> Outbox.Standing? {
         guard let outbox = outboxes.first(where: { $0.tagKind == intent.key.kind }) else {
             return nil
         }
