@@ -193,7 +193,11 @@ public final class SyncEngine: Sendable {
                 case .success(let response):
                     step = try await box.perform { try $0.answered(response) }
                 case .failure(let failure):
-                    step = try await box.perform { try $0.failed(failure) }
+                    // A request that `stop` has cut off is no failure.
+                    let isStopped = stopping.withLock(\.isStopped) || Task.isCancelled
+                    step = try await box.perform {
+                        isStopped ? try $0.stop() : try $0.failed(failure)
+                    }
                 }
                 continue
             case .end(let failure):

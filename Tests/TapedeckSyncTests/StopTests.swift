@@ -36,7 +36,7 @@ struct StopTests {
         try StopTests.append(log)
         let connector = SilentConnector()
         let engine = try SyncEngine(
-            log, upstream: "there", connector, options: .init(isLive: isLive))
+            log, upstream: "there", connector, options: .init(isLive: isLive, failuresMax: 1))
         let run = Task { try await engine.run() }
         while connector.requests.load(ordering: .relaxed) == 0 {
             try await Task.sleep(for: .milliseconds(5))
