@@ -258,9 +258,13 @@ public struct StoreRemotes: Sendable {
     }
 
     /// The remotes that have no place for what an event wants, such as a comment where there are none.
+    ///
+    /// - Parameter deliveries: what the outboxes have of the event, as `deliveries(of:)` says.
     @available(*, noasync)
-    public func withoutPlace(for event: EventEnvelope) throws -> [Remote] {
-        let told = Set(try deliveries(of: event.id).map(\.remote))
+    public func withoutPlace(
+        for event: EventEnvelope, besides deliveries: [RemoteDelivery]
+    ) throws -> [Remote] {
+        let told = Set(deliveries.map(\.remote))
         var found: [Remote] = []
         for remote in try all() where !told.contains(remote.name) {
             let kinds = connector(for: remote)?.manifest.intentKinds ?? []

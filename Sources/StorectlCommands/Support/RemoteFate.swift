@@ -36,7 +36,8 @@ struct RemoteFate {
             if outcomes[place] == nil { places.append(place) }
             outcomes[place, default: []].append(outcome)
         }
-        for delivery in try remotes.deliveries(of: event.id) {
+        let open = try remotes.deliveries(of: event.id)
+        for delivery in open {
             guard let system = systems.first(where: { $0.value == delivery.remote })?.key else {
                 continue
             }
@@ -44,7 +45,7 @@ struct RemoteFate {
             if outcomes[place] == nil { places.append(place) }
             deliveries[place] = delivery
         }
-        let untold = try remotes.withoutPlace(for: event).filter { remote in
+        let untold = try remotes.withoutPlace(for: event, besides: open).filter { remote in
             !places.contains { $0.system == remote.system && !$0.isDerived }
         }
         return places.map { place in

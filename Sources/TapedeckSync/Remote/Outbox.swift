@@ -14,7 +14,7 @@ public struct Outbox: Projection {
     /// The kind of tags under whose keys the intents lie.
     public let tagKind: String
     private let intents: [EventType]
-    private let registers: Set<EventType>
+    /// Of each of `eventTypes`.
     private let isRegister: [Bool]
 
     /// Makes the projection.
@@ -26,7 +26,6 @@ public struct Outbox: Projection {
     public init(of tagKind: String, inserts: [EventType], registers: [EventType]) {
         self.tagKind = tagKind
         intents = (inserts + registers).sorted { $0.name < $1.name }
-        self.registers = Set(registers)
         isRegister = [false, false] + intents.map { registers.contains($0) }
     }
 
@@ -36,7 +35,8 @@ public struct Outbox: Projection {
     public var version: Int { 2 }
     /// The types of intents.
     public var parameters: String {
-        intents.map { $0.name + (registers.contains($0) ? "=" : "+") }.joined(separator: " ")
+        zip(eventTypes, isRegister).dropFirst(2).map { $0.name + ($1 ? "=" : "+") }
+            .joined(separator: " ")
     }
     /// Outcomes, claims and intents.
     public var eventTypes: [EventType] {

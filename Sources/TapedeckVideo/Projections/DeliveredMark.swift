@@ -60,8 +60,9 @@ struct DeliveredMark: Equatable {
     ) throws -> Bool {
         guard let bytes = key.item(name(of: Array(toggle.description.utf8))) else { return false }
         for mark in try read(bytes) {
-            guard let run = key.item(RowKey(Marks.broadcast + mark.broadcast)) else { continue }
-            if let fall = try ObservedRun(decoding: run).fall, fall.observedVersion > mark.version {
+            if let fall = try Marks.run(of: mark.broadcast, key)?.fall,
+                fall.observedVersion > mark.version
+            {
                 return true
             }
         }

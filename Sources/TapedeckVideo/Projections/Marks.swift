@@ -22,6 +22,14 @@ enum Marks {
         BroadcastItems.name(told, BroadcastPlace(time: time, id: id))
     }
 
+    /// What the sightings of a broadcast tell of its mark; nil where none does.
+    static func run(
+        of broadcast: [UInt8], _ key: borrowing KeyedState<WatchLater.State>
+    ) throws(ModelError) -> ObservedRun? {
+        guard let bytes = key.item(RowKey(self.broadcast + broadcast)) else { return nil }
+        return try ObservedRun(decoding: bytes)
+    }
+
     /// Notes that a broadcast's run of tellings begins at another time, or is another's.
     static func retell(
         _ id: [UInt8], from old: Int64?, to new: Int64?,

@@ -267,9 +267,7 @@ public struct WatchLater: Projection {
         let name = DeliveredMark.name(of: intent)
         key.setItem(name, try DeliveredMark.adding(mark, to: key.item(name)))
         try DeliveredMark.note(mark, &key)
-        let run = try key.item(RowKey(Marks.broadcast + mark.broadcast))
-            .map { bytes throws(ModelError) in try ObservedRun(decoding: bytes) }
-        if let time = run?.begin?.time {
+        if let time = try Marks.run(of: mark.broadcast, key)?.begin?.time {
             try Marks.retell(mark.broadcast, from: time, to: time, &key)
         }
         try Marks.takeBack(&key)

@@ -65,6 +65,19 @@ import Testing
         }
     }
 
+    /// Somebody changes broadcasts at Shelby's own site, now.
+    private static func change(
+        _ ids: [String], _ world: RemoteWorld, _ body: (inout ShelbyV2World.Broadcast) -> Void
+    ) throws {
+        var shelby = try shelby(world)
+        for index in shelby.world.broadcasts.indices
+        where ids.contains(shelby.world.broadcasts[index].id) {
+            shelby.world.broadcasts[index].updatedAt = Int64(world.clock.milliseconds)
+            body(&shelby.world.broadcasts[index])
+        }
+        world.simulator = shelby
+    }
+
     @Test func readsWhatIsThereOnce() throws {
         let world = ShelbyRemoteTests.world()
         let device = try RemoteDevice(world, "shelby", ShelbyRemoteTests.secrets)
@@ -194,13 +207,9 @@ import Testing
         // The other device has delivered its toggle all the same; its confirmation arrives now.
         world.clock.advance(by: .seconds(60))
         let version = world.clock.milliseconds / 1_000 * 1_000
-        var shelby = try ShelbyRemoteTests.shelby(world)
-        for index in shelby.world.broadcasts.indices
-        where shelby.world.broadcasts[index].id == broadcasts[0].id {
-            shelby.world.broadcasts[index].isWatchLater = true
-            shelby.world.broadcasts[index].updatedAt = Int64(version)
+        try ShelbyRemoteTests.change([broadcasts[0].id], world) {
+            ($0.isWatchLater, $0.updatedAt) = (true, Int64(version))
         }
-        world.simulator = shelby
         var outcome = OutcomeRecorded()
         outcome.system = "shelby"
         outcome.intent = on.description
@@ -226,13 +235,7 @@ import Testing
         let (video, broadcasts) = try ShelbyRemoteTests.untouched(world)
         func set(_ isLiked: Bool) throws {
             world.clock.advance(by: .seconds(60))
-            var shelby = try ShelbyRemoteTests.shelby(world)
-            for index in shelby.world.broadcasts.indices
-            where shelby.world.broadcasts[index].id == broadcasts[0].id {
-                shelby.world.broadcasts[index].isLiked = isLiked
-                shelby.world.broadcasts[index].updatedAt = Int64(world.clock.milliseconds)
-            }
-            world.simulator = shelby
+            try ShelbyRemoteTests.change([broadcasts[0].id], world) { $0.isLiked = isLiked }
         }
         try set(isOn)
         try device.sync()
@@ -255,14 +258,8 @@ import Testing
         #expect(try device.watchLater().contains(video))
         // Somebody takes the mark away at Shelby's own site.
         world.clock.advance(by: .seconds(60))
-        var shelby = try ShelbyRemoteTests.shelby(world)
-        for index in shelby.world.broadcasts.indices
-        where broadcasts.contains(where: { $0.id == shelby.world.broadcasts[index].id }) {
-            shelby.world.broadcasts[index].isWatchLater = false
-            shelby.world.broadcasts[index].updatedAt = Int64(world.clock.milliseconds)
-        }
-        world.simulator = shelby
-        let effects = shelby.effects.count
+        try ShelbyRemoteTests.change(broadcasts.map(\.id), world) { $0.isWatchLater = false }
+        let effects = world.simulator.effects.count
         try device.sync()
         #expect(try !device.watchLater().contains(video))
         #expect(world.simulator.effects.count == effects)
