@@ -7,7 +7,8 @@ internal import TapedeckLMDB
 /// under names that it has used before. When the two histories meet, the one that others know stays.
 /// Here, the events that differ lose their names: they count nowhere, and are written anew under an
 /// origin that follows from the first of them, with `reissuedFrom`. What the user did is kept; no event
-/// changes; and two stores that hold the same history write the same events.
+/// changes; and two stores that hold the same history write the same events. Should the history come back
+/// under its own names, its events count once all the same (`EventLog+Reissues`).
 extension EventLog {
     /// The most events that are written anew.
     package static let reissuedEventsMax = 1 << 20
@@ -50,6 +51,10 @@ extension EventLog {
         var voids = ReceiptWriter(tables)
         for loser in losers {
             try voids.void(at: loser.position.rawValue, stamp: loser.stamp, transaction)
+            if let source = loser.reissuedFrom {
+                try Reissue.remove(
+                    of: source, at: loser.position.rawValue, transaction, tables)
+            }
         }
         try voids.finish(transaction)
         let fork = Fork(
@@ -83,7 +88,10 @@ extension EventLog {
             try ProposedEvent(note), origin: draft.own, stamp: clock.tick(milliseconds: now),
             endsCommit: true, transaction, cursor)
         writer.setClock(clock.last)
-        return (UInt64(losers.count), try writer.finish(transaction))
+        let after = try writer.finish(transaction)
+        try settle(
+            reissuesOf: Set(losers.map { $0.reissuedFrom ?? $0.id }), after, transaction)
+        return (UInt64(losers.count), after)
     }
 
     /// The origin under which a history is written anew: it follows from its first event, so that

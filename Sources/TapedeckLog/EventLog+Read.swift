@@ -249,6 +249,16 @@ extension EventLog {
         return try position(of: id.sequence, ordinal, row, transaction)
     }
 
+    /// Where an event stands as of a state, or nil if it is not recorded.
+    func position(
+        of id: EventID, in state: LogState, _ transaction: borrowing some Readable & ~Copyable
+    ) throws -> UInt64? {
+        guard let ordinal = state.ordinals[id.origin] else { return nil }
+        let row = state.origins[Int(ordinal)]
+        guard id.sequence >= 1, id.sequence <= row.lastSequence else { return nil }
+        return try position(of: id.sequence, ordinal, row, transaction)
+    }
+
     /// Where an event of an origin stands; its sequence is one of the row's.
     func position(
         of sequence: UInt64, _ ordinal: UInt32, _ row: OriginRow,

@@ -39,6 +39,7 @@ extension EventLog {
         _ receipts: [Receipt], _ transaction: borrowing WriteTransaction
     ) throws -> UInt64 {
         var writer = ReceiptWriter(tables)
+        var reissued: Set<EventID> = []
         var changed: UInt64 = 0
         for receipt in receipts {
             guard let position = try position(of: receipt.event, transaction),
@@ -50,6 +51,9 @@ extension EventLog {
                     hint: "record the event first")
             }
             let record = try record(bytes, at: position)
+            if record.flags.contains(.reissued), let source = record.blocks?.reissuedFrom {
+                reissued.insert(source)
+            }
             if try writer.add(
                 receipt, ordinal: record.origin, position: position, stamp: record.stamp,
                 transaction)
@@ -58,6 +62,9 @@ extension EventLog {
             }
         }
         try writer.finish(transaction)
+        if !reissued.isEmpty {
+            try settle(reissuesOf: reissued, state(in: transaction), transaction)
+        }
         return changed
     }
 

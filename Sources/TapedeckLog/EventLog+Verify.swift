@@ -96,6 +96,8 @@ struct Verification {
     var terms: [UInt64] = []
     /// The rows of closed segments at that commit.
     var segmentRows: UInt64 = 0
+    /// The rows of events that were written anew at that commit.
+    var reissueRows: UInt64 = 0
 
     /// Entries of the index that are read in one transaction.
     private(set) var entriesPerTransaction: Int
@@ -190,13 +192,22 @@ struct Verification {
             report.add(.meta, position: error.position?.rawValue, error.message)
             return false
         }
+        segmentRows = try count(MetaKey.allSegments, transaction)
+        reissueRows = try count(Reissue.allKeys, transaction)
+        return true
+    }
+
+    private func count(
+        _ keys: [UInt8], _ transaction: borrowing ReadTransaction
+    ) throws -> UInt64 {
+        var count: UInt64 = 0
         let cursor = try transaction.cursor(log.tables.meta)
-        var entry = try cursor.seek(MetaKey.allSegments)
-        while let found = entry, found.key.starts(with: MetaKey.allSegments) {
-            segmentRows += 1
+        var entry = try cursor.seek(keys)
+        while let found = entry, found.key.starts(with: keys) {
+            count += 1
             entry = try cursor.next()
         }
-        return true
+        return count
     }
 
     func tell(_ phase: LogProgress.Phase, _ done: UInt64, _ total: UInt64) {

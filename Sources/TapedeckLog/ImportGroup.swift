@@ -34,6 +34,7 @@ struct ImportGroup {
         var writer = RecordWriter(log.tables, started)
         var receipts = ReceiptWriter(log.tables)
         var known = KnownEvents(log)
+        var reissued: Set<EventID> = []
         var clock = HybridClock(last: started.ownRow.clock)
         let clockEnd = Stamp(
             milliseconds: min(
@@ -87,14 +88,15 @@ struct ImportGroup {
                     _ = try known.check(bytes, id, ordinal: ordinal, started, transaction)
                 }
                 guard !said.isEmpty else { return }
-                let stamp = try view(bytes, in: block).stamp
+                let event = try view(bytes, in: block)
+                if let source = event.source { reissued.insert(source) }
                 let position =
                     isNew
                     ? writer.state.head
                     : try known.check(bytes, id, ordinal: ordinal, started, transaction)
                 for receipt in said
                 where try receipts.add(
-                    receipt, ordinal: ordinal, position: position, stamp: stamp, transaction)
+                    receipt, ordinal: ordinal, position: position, stamp: event.stamp, transaction)
                 {
                     outcome.receipts += 1
                 }
@@ -102,7 +104,9 @@ struct ImportGroup {
         }
         if outcome.recorded > 0 { writer.setClock(clock.last) }
         try receipts.finish(transaction)
+        reissued.formUnion(writer.reissued)
         outcome.state = try writer.finish(transaction)
+        try log.settle(reissuesOf: reissued, outcome.state, transaction)
         return outcome
     }
 

@@ -11,6 +11,8 @@ struct LogState {
     var typeOrdinals: [EventType: UInt16] = [:]
     /// Histories of origins that lost to others; mostly none.
     var forks: [Fork] = []
+    /// Origins of which events were written anew; mostly none.
+    var reissuedOrigins: Set<OriginID> = []
     /// Which origin is this store's own.
     var own: UInt32 = 0
 
@@ -37,6 +39,7 @@ struct LogState {
             types.append(type)
         }
         forks = try Fork.all(transaction, tables)
+        reissuedOrigins = try Reissue.origins(transaction, tables)
         head = knownHead ?? origins.map(\.lastPosition).max() ?? 0
         let own = try StoreIdentity.origin(transaction, tables)
         guard let ordinal = ordinals[own] else {

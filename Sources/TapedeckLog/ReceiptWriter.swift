@@ -49,7 +49,7 @@ struct ReceiptWriter: ~Copyable {
     ///
     /// A row that is there stays, even where it comes to say what the event itself says: whoever
     /// has folded the former row must hear of it.
-    private mutating func settle(
+    mutating func settle(
         _ standing: Standing, of stamp: Stamp, at position: UInt64,
         _ transaction: borrowing WriteTransaction
     ) throws {

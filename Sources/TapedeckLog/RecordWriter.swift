@@ -11,6 +11,9 @@ struct RecordWriter: ~Copyable {
     private var touched: Set<UInt32> = []
     /// The types that came as bytes: hash → name and small number.
     private var types: [UInt64: (name: [UInt8], ordinal: UInt16)] = [:]
+    /// Events of which reissues were written, or which may have some: what counts of these is to be
+    /// settled behind the last event.
+    private(set) var reissued: Set<EventID> = []
 
     init(_ tables: LogTables, _ state: LogState) {
         self.state = state
@@ -35,11 +38,18 @@ struct RecordWriter: ~Copyable {
         let sequence = row.lastSequence + 1
 
         var chain = try state.chain(of: origin, transaction, tables)
-        canonical.withBytes(
+        let content = canonical.withBytes(
             of: event, id: EventID(origin: row.id, sequence: sequence), stamp: stamp, keyID: keyID,
             reissuedFrom: reissuedFrom
-        ) { chain.add($0) }
+        ) { bytes in
+            chain.add(bytes)
+            return reissuedFrom == nil ? nil : try? CanonicalView(bytes).content
+        }
         state.chains[origin] = chain
+        if let reissuedFrom, let content {
+            try noteReissue(
+                Reissue(of: reissuedFrom, at: position, content: content), transaction)
+        }
 
         buffer.removeAll(keepingCapacity: true)
         buffer.appendRecord(
@@ -62,6 +72,12 @@ struct RecordWriter: ~Copyable {
         var chain = try state.chain(of: origin, transaction, tables)
         chain.add(event.bytes)
         state.chains[origin] = chain
+        if let source = event.source {
+            try noteReissue(
+                Reissue(of: source, at: position, content: event.content), transaction)
+        } else if !state.reissuedOrigins.isEmpty, state.reissuedOrigins.contains(event.id.origin) {
+            reissued.insert(event.id)
+        }
 
         buffer.removeAll(keepingCapacity: true)
         buffer.appendRecord(
@@ -72,6 +88,14 @@ struct RecordWriter: ~Copyable {
             chain: endsCommit ? chain : nil)
         try cursor.append(integer: position, buffer)
         try advance(origin, sequence: event.id.sequence, position: position, transaction)
+    }
+
+    private mutating func noteReissue(
+        _ reissue: Reissue, _ transaction: borrowing WriteTransaction
+    ) throws {
+        try transaction.setMeta(tables, reissue.key, reissue.value)
+        state.reissuedOrigins.insert(reissue.source.origin)
+        reissued.insert(reissue.source)
     }
 
     /// Takes the event just written into the row of its origin.

@@ -51,6 +51,12 @@ extension Verification {
                 "the log keeps \(segmentRows) closed segments, its events make \(scan.closedSegments)"
             )
         }
+        if reissueRows != scan.reissues {
+            report.add(
+                .origin,
+                "the log keeps \(reissueRows) events that were written anew, \(scan.reissues) are there"
+            )
+        }
     }
 }
 
@@ -69,6 +75,8 @@ private struct EventScan {
     var position: UInt64 = 0
     var origins: [Seen]
     var closedSegments: UInt64 = 0
+    /// Events that were written anew and have their names.
+    var reissues: UInt64 = 0
     private let originIDs: [OriginID]
     private let types: [[UInt8]]
     private let lookupEvery: UInt64
@@ -140,6 +148,10 @@ private struct EventScan {
             return
         }
         follow(record, &verification)
+        if record.flags.contains(.reissued) {
+            reissues += 1
+            try verification.checkReissue(record, transaction)
+        }
         if position % lookupEvery == 0 {
             try lookUp(
                 EventID(origin: origin, sequence: record.sequence), transaction, &verification)

@@ -73,13 +73,46 @@ extension Verification {
             return report.add(
                 .receipt, key: event.description, "it has a receipt, but is not found or damaged")
         }
-        let expected = Standing(of: record.stamp, receipts)
-        let held = try transaction.get(log.tables.overrides, integer: position)
-            .flatMap { OverrideRow.read(position, $0) }
-        guard held.map(Standing.init) ?? Standing(of: record.stamp) != expected else { return }
+        // Of what was written anew, more than the receipts counts; see `checkReissue`.
+        guard !record.flags.contains(.reissued) else { return }
+        guard try heldStanding(of: record, transaction) != Standing(of: record.stamp, receipts)
+        else { return }
         report.add(
             .override, position: position, key: event.description,
             "what counts of it is not what its receipts say")
+    }
+
+    private func heldStanding(
+        of record: RecordView, _ transaction: borrowing ReadTransaction
+    ) throws -> Standing {
+        let row = try transaction.get(log.tables.overrides, integer: record.position)
+            .flatMap { OverrideRow.read(record.position, $0) }
+        return row.map(Standing.init) ?? Standing(of: record.stamp)
+    }
+
+    // MARK: - Events that were written anew
+
+    /// Checks that an event that was written anew is found by the name that it had, and that it counts
+    /// if it should.
+    mutating func checkReissue(
+        _ record: RecordView, _ transaction: borrowing ReadTransaction
+    ) throws {
+        let content = try log.content(of: record, state)
+        guard let source = record.blocks?.reissuedFrom else { return }
+        let rows = try Reissue.all(of: source, transaction, log.tables)
+        guard rows.contains(Reissue(of: source, at: record.position, content: content)) else {
+            return report.add(
+                .origin, position: record.position, key: source.description,
+                "it was written anew, and is not found by the name that it had")
+        }
+        let held = try heldStanding(of: record, transaction)
+        guard try log.standing(of: record, state, transaction) != held else { return }
+        // What was recorded since the check began may have changed it.
+        let current = try LogState(reading: transaction, log.tables)
+        guard try log.standing(of: record, current, transaction) != held else { return }
+        report.add(
+            .override, position: record.position, key: source.description,
+            "it was written anew, and whether it counts is not what the log says")
     }
 
     // MARK: - Overrides
@@ -134,6 +167,7 @@ extension Verification {
             }
             return
         }
+        guard !record.flags.contains(.reissued) else { return }
         let event = EventID(
             origin: state.origins[Int(record.origin)].id, sequence: record.sequence)
         let cursor = try transaction.cursor(log.tables.receipts)

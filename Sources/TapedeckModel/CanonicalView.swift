@@ -92,6 +92,29 @@ package struct CanonicalView {
     }
 }
 
+extension CanonicalView {
+    /// The name under which the event was first known; nil where that is its own.
+    package var source: EventID? {
+        var reader = ByteReader(UnsafeRawBufferPointer(rebasing: bytes[reissuedFrom]))
+        guard let high = reader.bigEndian(UInt64.self), let low = reader.bigEndian(UInt64.self),
+            let sequence = reader.littleEndian(UInt64.self)
+        else { return nil }
+        return EventID(origin: OriginID(high: high, low: low), sequence: sequence)
+    }
+
+    /// The digest of what the event says: the same of an event and of what was written anew from it.
+    ///
+    /// Left out are the names, and whether the stamp was given, as that of a reissue always is.
+    package var content: Digest16 {
+        var parts = Array(bytes[CanonicalView.stamp])
+        parts.append(contentsOf: bytes[CanonicalView.fixedCount..<reissuedFrom.lowerBound - 1])
+        parts.append(contentsOf: bytes[reissuedFrom.upperBound...])
+        return Digest16(hashing: parts)
+    }
+
+    private static let stamp = 25..<33
+}
+
 /// Why bytes are not the canonical bytes of an event.
 package struct CanonicalProblem: Error {
     package let what: String

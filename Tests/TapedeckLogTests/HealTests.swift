@@ -135,6 +135,104 @@ struct HealTests {
         #expect(try log.verify().problems.isEmpty)
     }
 
+    // MARK: - The history that lost comes back
+
+    /// Which of the events of a payload count, by name.
+    private func counting(_ payload: [UInt8], _ log: EventLog) throws -> [EventID] {
+        try log.allEvents().filter { event in
+            try event.payload == payload && !log.standing(of: event).isRefused
+        }.map(\.id)
+    }
+
+    @Test(arguments: [1, 3, 20])
+    func anEventThatComesBackUnderItsNameCountsOnce(pageCount: Int) throws {
+        let origin = log.origin
+        let before = try log.allEvents()
+        let own = try foreignEvents(of: log, origin, pageCount: pageCount)
+        try log.heal(from: id(8, of: origin))
+        let heir = try #require(try log.allEvents().first { $0.reissuedFrom != nil }?.id.origin)
+        #expect(try counting(before[7].payload, log) == [id(1, of: heir)])
+
+        for page in own { _ = try log.record(page) }
+        for event in before { #expect(try counting(event.payload, log) == [event.id]) }
+        #expect(try log.verify().problems.isEmpty)
+
+        // A receipt of the reissue changes nothing; nor does opening the store again.
+        try log.recordReceipts([
+            Receipt(
+                event: id(1, of: heir), lineage: LineageID(high: 7, low: 8), serverPosition: 1,
+                receivedAt: Stamp(milliseconds: 5))
+        ])
+        log.close()
+        let again = try EventLog(opening: directory.file("mine"))
+        #expect(try counting(before[7].payload, again) == [before[7].id])
+        #expect(try again.verify().problems.isEmpty)
+
+        // It loses its name once more: the reissue that is there counts again.
+        try again.heal(from: id(8, of: origin))
+        #expect(try counting(before[7].payload, again) == [id(1, of: heir)])
+        #expect(try again.verify().problems.isEmpty)
+    }
+
+    @Test func ofTwoReissuesOfAnEventOneCountsOnAllStores() throws {
+        let origin = log.origin
+        let before = try log.allEvents()
+        try log.export(to: directory.file("out.tdx"))
+        let other = try directory.store("other")
+        try other.importEvents(from: directory.file("out.tdx"))
+        try log.heal(from: id(8, of: origin))
+        try other.heal(from: id(11, of: origin))
+        // Each takes over what the other has written anew.
+        let mine = try #require(try log.allEvents().first { $0.reissuedFrom != nil }).id.origin
+        let theirs = try #require(try other.allEvents().first { $0.reissuedFrom != nil }).id.origin
+        #expect(mine != theirs)
+        for page in try foreignEvents(of: log, mine, pageCount: 2) { _ = try other.record(page) }
+        for page in try foreignEvents(of: other, theirs, pageCount: 2) { _ = try log.record(page) }
+        for event in before[10...] {
+            let counts = try counting(event.payload, log)
+            #expect(counts.count == 1 && counts.first?.origin == min(mine, theirs))
+            #expect(try counting(event.payload, other) == counts)
+        }
+        #expect(try log.verify().problems.isEmpty)
+        #expect(try other.verify().problems.isEmpty)
+        // An export carries it on.
+        try log.export(to: directory.file("both.tdx"))
+        let copy = try directory.store("copy")
+        try copy.importEvents(from: directory.file("both.tdx"))
+        for event in before[10...] {
+            #expect(try counting(event.payload, copy) == counting(event.payload, log))
+        }
+        #expect(try copy.verify().problems.isEmpty)
+    }
+
+    @Test func anotherEventOfTheSameNameTakesNothingFromAReissue() throws {
+        let origin = log.origin
+        let before = try log.allEvents()
+        let other = try twin(upTo: 7)
+        try log.heal(from: id(8, of: origin))
+        for page in try foreignEvents(of: other, origin, pageCount: 2) { _ = try log.record(page) }
+        for event in before { #expect(try counting(event.payload, log).count == 1) }
+        #expect(try log.verify().problems.isEmpty)
+    }
+
+    @Test func verifyNamesAReissueThatCountsThoughItShouldNot() throws {
+        let origin = log.origin
+        let own = try foreignEvents(of: log, origin, pageCount: 1)
+        try log.heal(from: id(20, of: origin))
+        for page in own { _ = try log.record(page) }
+        let reissue = try #require(try log.allEvents().first { $0.reissuedFrom != nil })
+        try log.write { transaction in
+            var writer = ReceiptWriter(log.tables)
+            try writer.settle(
+                Standing(of: reissue.stamp), of: reissue.stamp, at: reissue.position.rawValue,
+                transaction)
+            try writer.finish(transaction)
+        }
+        let problems = try log.verify().problems
+        #expect(problems.map(\.kind) == [.override])
+        #expect(problems.first?.position == reissue.position.rawValue)
+    }
+
     // MARK: - The other history
 
     /// A store with the same origin that agrees up to a sequence, and goes on differently to 12.

@@ -63,23 +63,13 @@ import Testing
     }
 
     /// Schedules that have failed once.
-    @Test(arguments: [UInt64]([1, 2, 3, 788_926_433_912, 692_099_807_044, 973_223_891_253]))
+    @Test(
+        arguments: [UInt64]([
+            1, 2, 3, 788_926_433_912, 692_099_807_044, 973_223_891_253, 498_992_219_669,
+        ]))
     func formerFailuresStayAway(seed: UInt64) async {
         let failure = await SimulationTests.onThread { SimulationTests.failure(seed: seed) }
         if let failure { Issue.record("\(failure.text)") }
-    }
-
-    /// A history that was healed away comes back, and its events stand under both names.
-    ///
-    /// A device that was put back and copied pushes it to a server that was wiped, before those do that know
-    /// better.
-    @Test func historyThatWasHealedAwayAndComesBackIsThereTwice() async {
-        let failure = await SimulationTests.onThread {
-            SimulationTests.failure(seed: 498_992_219_669)
-        }
-        withKnownIssue {
-            if let failure { Issue.record("\(failure.text)") }
-        }
     }
 
     @Test(arguments: PlantedBug.allCases)

@@ -86,8 +86,10 @@ private struct Explanation {
         if hasLostName {
             fields.append(
                 ("because", "two histories of its origin met; it was written anew as another"))
-        } else if isRefused {
+        } else if isRefused, state == "refused" {
             fields.append(("because", "a server refused it: it counts nowhere"))
+        } else if isRefused {
+            fields.append(("because", "another event says the same; that one counts"))
         }
         if let former = event.reissuedFrom {
             fields.append(("first known as", former.description))

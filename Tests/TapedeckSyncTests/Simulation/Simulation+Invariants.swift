@@ -116,11 +116,11 @@ extension Simulation {
     private func checkPayloads(_ device: Device, _ log: EventLog) throws {
         var counts: [UInt64: Int] = [:]
         for event in try device.named() {
-            if let payload = UInt64(String(decoding: event.payload, as: UTF8.self)),
-                event.type == "Noted"
-            {
-                counts[payload, default: 0] += 1
-            }
+            guard event.type == "Noted",
+                let payload = UInt64(String(decoding: event.payload, as: UTF8.self)),
+                try !isSaidElsewhere(event, log)
+            else { continue }
+            counts[payload, default: 0] += 1
         }
         if let lost = required.subtracting(counts.keys).min() {
             return violate(2, "\(device.name) has lost \(lost)")
@@ -128,6 +128,14 @@ extension Simulation {
         if let twice = counts.filter({ $0.value > 1 }).keys.min() {
             violate(3, "\(device.name) has \(twice) \(counts[twice] ?? 0) times")
         }
+    }
+
+    /// Whether an event was written anew and counts nowhere, though no server refused it.
+    private func isSaidElsewhere(_ event: EventEnvelope, _ log: EventLog) throws -> Bool {
+        guard event.reissuedFrom != nil, try log.standing(of: event).isRefused else {
+            return false
+        }
+        return try !log.receipts(of: event.id).contains { $0.outcome.isRefused }
     }
 
     private func standings(_ log: EventLog) throws -> [EventID: Standing] {

@@ -1,0 +1,201 @@
+internal import TapedeckLMDB
+@_spi(Core) internal import TapedeckModel
+
+/// # Events that were written anew
+///
+/// An event whose history lost its names is written again under another (`EventLog+Heal`): a *reissue*.
+/// Its history may come back all the same, when a device that has not heard of its loss pushes it to a
+/// server that was wiped; and two histories that part at different events may both end in reissues of
+/// the same event. Whatever says the same counts once: the event that has its name, else the reissue whose
+/// name is least. The other reissues count nowhere, which follows from the events alone, so that all
+/// devices that hold them agree.
+extension EventLog {
+    /// Makes what counts of the reissues of events what it should be.
+    ///
+    /// - Parameters:
+    ///   - sources: the events that were written anew, by the names under which they were first known.
+    ///   - state: as of the end of the transaction.
+    func settle(
+        reissuesOf sources: Set<EventID>, _ state: LogState,
+        _ transaction: borrowing WriteTransaction
+    ) throws {
+        guard !sources.isEmpty else { return }
+        var writer = ReceiptWriter(tables)
+        for source in sources.sorted() {
+            for reissue in try Reissue.all(of: source, transaction, tables) {
+                let record = try self.record(at: reissue.position, transaction)
+                let standing = try self.standing(of: record, state, transaction)
+                try writer.settle(
+                    standing, of: record.stamp, at: reissue.position, transaction)
+            }
+        }
+        try writer.finish(transaction)
+    }
+
+    /// What should count of a recorded event, by all that is recorded.
+    func standing(
+        of record: RecordView, _ state: LogState,
+        _ transaction: borrowing some Readable & ~Copyable
+    ) throws -> Standing {
+        var standing = Standing(of: record.stamp)
+        if state.isForked(record) {
+            standing.isRefused = true
+            return standing
+        }
+        let id = EventID(
+            origin: state.origins[Int(record.origin)].id, sequence: record.sequence)
+        standing = Standing(
+            of: record.stamp,
+            try ReceiptReader.receipts(of: id, ordinal: record.origin, transaction, tables))
+        if record.flags.contains(.reissued),
+            try isSaidElsewhere(record, as: id, state, transaction)
+        {
+            standing.isRefused = true
+        }
+        return standing
+    }
+
+    /// Whether another event that says the same as a reissue counts in its stead.
+    private func isSaidElsewhere(
+        _ record: RecordView, as id: EventID, _ state: LogState,
+        _ transaction: borrowing some Readable & ~Copyable
+    ) throws -> Bool {
+        guard let source = record.blocks?.reissuedFrom else { return false }
+        let content = try content(of: record, state)
+        if let position = try position(of: source, in: state, transaction),
+            try self.content(of: self.record(at: position, transaction), state) == content
+        {
+            return true
+        }
+        return try Reissue.all(of: source, transaction, tables).contains { other in
+            guard other.content == content, other.position != record.position else { return false }
+            let record = try self.record(at: other.position, transaction)
+            let origin = state.origins[Int(record.origin)].id
+            return EventID(origin: origin, sequence: record.sequence) < id
+        }
+    }
+
+    /// What an event says, under the name by which it was first known.
+    func content(of record: RecordView, _ state: LogState) throws -> Digest16 {
+        var canonical: [UInt8] = []
+        guard Int(record.type) < state.types.count,
+            canonical.appendCanonical(
+                record, origin: state.origins[Int(record.origin)].id,
+                type: Array(state.types[Int(record.type)].name.utf8)),
+            let content = canonical.withUnsafeBytes({ try? CanonicalView($0).content })
+        else {
+            throw LogError.damagedRecord(record.position, "its parts contradict its header")
+        }
+        return content
+    }
+
+    private func record(
+        at position: UInt64, _ transaction: borrowing some Readable & ~Copyable
+    ) throws -> RecordView {
+        guard let bytes = try transaction.get(tables.events, integer: position) else {
+            throw LogError.damagedRecord(position, "it is missing")
+        }
+        return try record(bytes, at: position)
+    }
+}
+
+/// A row of `meta`: where an event that was written anew stands under its new name.
+///
+/// Key: the name under which it was first known (origin, sequence), position. Value: the digest of what
+/// it says.
+struct Reissue: Hashable {
+    var source: EventID
+    var position: UInt64
+    var content: Digest16
+
+    static let allKeys: [UInt8] = Array("w".utf8)
+    private static let keyCount = 33
+
+    var key: [UInt8] {
+        var key = Reissue.keys(of: source)
+        key.appendBigEndian(position)
+        return key
+    }
+
+    var value: [UInt8] {
+        var value: [UInt8] = []
+        value.appendBigEndian(content.high)
+        value.appendBigEndian(content.low)
+        return value
+    }
+
+    init(of source: EventID, at position: UInt64, content: Digest16) {
+        self.source = source
+        self.position = position
+        self.content = content
+    }
+
+    private init?(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {
+        var name = ByteReader(UnsafeRawBufferPointer(rebasing: key.dropFirst()))
+        var reader = ByteReader(value)
+        guard key.count == Reissue.keyCount, let originHigh = name.bigEndian(UInt64.self),
+            let originLow = name.bigEndian(UInt64.self), let sequence = name.bigEndian(UInt64.self),
+            let position = name.bigEndian(UInt64.self), let high = reader.bigEndian(UInt64.self),
+            let low = reader.bigEndian(UInt64.self), reader.isAtEnd
+        else { return nil }
+        self.init(
+            of: EventID(
+                origin: OriginID(high: originHigh, low: originLow), sequence: sequence),
+            at: position, content: Digest16(high: high, low: low))
+    }
+
+    private static func keys(of source: EventID) -> [UInt8] {
+        var key = allKeys
+        key.appendBigEndian(source.origin.high)
+        key.appendBigEndian(source.origin.low)
+        key.appendBigEndian(source.sequence)
+        return key
+    }
+
+    /// Where an event stands that was written anew, in the order of the log.
+    static func all(
+        of source: EventID, _ transaction: borrowing some Readable & ~Copyable, _ tables: LogTables
+    ) throws -> [Reissue] {
+        let prefix = keys(of: source)
+        var found: [Reissue] = []
+        let cursor = try transaction.cursor(tables.meta)
+        var entry = try cursor.seek(prefix)
+        while let row = entry, row.key.starts(with: prefix) {
+            found.append(try read(row))
+            entry = try cursor.next()
+        }
+        return found
+    }
+
+    static func remove(
+        of source: EventID, at position: UInt64, _ transaction: borrowing WriteTransaction,
+        _ tables: LogTables
+    ) throws {
+        let row = Reissue(of: source, at: position, content: Digest16(high: 0, low: 0))
+        try transaction.delete(tables.meta, row.key)
+    }
+
+    /// The origins of which events were written anew; mostly none.
+    ///
+    /// Costs a look-up for each.
+    static func origins(
+        _ transaction: borrowing some Readable & ~Copyable, _ tables: LogTables
+    ) throws -> Set<OriginID> {
+        var found: Set<OriginID> = []
+        let cursor = try transaction.cursor(tables.meta)
+        var entry = try cursor.seek(allKeys)
+        while let row = entry, row.key.starts(with: allKeys) {
+            let origin = try read(row).source.origin
+            found.insert(origin)
+            entry = try cursor.seek(keys(of: EventID(origin: origin, sequence: .max)))
+        }
+        return found
+    }
+
+    private static func read(_ row: Cursor.Entry) throws(LogError) -> Reissue {
+        guard let value = SealedValue.open(row.value, key: row.key),
+            let reissue = Reissue(row.key, value)
+        else { throw LogError.damagedRow(Array(row.key)) }
+        return reissue
+    }
+}
