@@ -237,6 +237,26 @@ extension EventLog {
 
     // MARK: - Look-up
 
+    /// Whether a sighting of a remote entity stands at a position or before.
+    ///
+    /// Costs a look-up.
+    @available(*, noasync)
+    package func isSeen(_ entity: Digest16, through position: LogPosition) throws(LogError) -> Bool
+    {
+        try refreshState()
+        return try read { transaction in
+            var isSeen = false
+            try self.forEachPosition(of: Term(entity: entity), transaction, after: 0) { found in
+                guard found <= position.rawValue else { return false }
+                if let bytes = try transaction.get(self.tables.events, integer: found) {
+                    isSeen = try self.record(bytes, at: found).fact?.entity == entity
+                }
+                return !isSeen
+            }
+            return isSeen
+        }
+    }
+
     /// Where an event stands, or nil if it is not recorded.
     package func position(
         of id: EventID, _ transaction: borrowing some Readable & ~Copyable

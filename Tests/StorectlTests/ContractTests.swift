@@ -23,6 +23,7 @@ struct ContractTests {
         Case(
             command: "show", arguments: ["show", "1"], mayBeEmpty: ["$.receipts"]),
         Case(command: "query videos", arguments: ["query", "videos"]),
+        Case(command: "query news", arguments: ["query", "news", "--since", "0"]),
         Case(command: "query duplicates", arguments: ["query", "duplicates"]),
         Case(command: "query watch-later", arguments: ["query", "watch-later"]),
         Case(

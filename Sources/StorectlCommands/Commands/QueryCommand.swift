@@ -15,6 +15,6 @@ struct QueryCommand: ParsableCommand {
         subcommands: [
             QueryVideosCommand.self, QueryDuplicatesCommand.self, QueryWatchLaterCommand.self,
             QueryCommentsCommand.self, QueryAnswersCommand.self, QueryShowCommand.self,
-            QueryScheduleCommand.self,
+            QueryScheduleCommand.self, QueryNewsCommand.self,
         ])
 }

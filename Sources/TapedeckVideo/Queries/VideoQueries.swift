@@ -31,6 +31,8 @@ public enum QueryLimits {
     public static let pageCountMax = 500
     /// The most comments that a list of videos holds of each; `comments` pages through all.
     public static let commentsPerVideoMax = 100
+    /// The most broadcasts that `news` cuts its view to.
+    public static let newsCountMax = 1_000
     /// The most ids of broadcasts that a page of duplicates holds.
     public static let broadcastsPerPageMax = 100_000
 
