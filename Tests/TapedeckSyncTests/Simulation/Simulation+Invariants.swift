@@ -113,29 +113,30 @@ extension Simulation {
     }
 
     /// Invariants 2 and 3.
+    ///
+    /// What a server refused is not lost. What was written anew is there once if it has one source and
+    /// counts once at most.
     private func checkPayloads(_ device: Device, _ log: EventLog) throws {
-        var counts: [UInt64: Int] = [:]
+        var found: [UInt64: [EventEnvelope]] = [:]
         for event in try device.named() {
             guard event.type == "Noted",
-                let payload = UInt64(String(decoding: event.payload, as: UTF8.self)),
-                try !isSaidElsewhere(event, log)
+                let payload = UInt64(String(decoding: event.payload, as: UTF8.self))
             else { continue }
-            counts[payload, default: 0] += 1
+            found[payload, default: []].append(event)
         }
-        if let lost = required.subtracting(counts.keys).min() {
+        if let lost = required.subtracting(found.keys).min() {
             return violate(2, "\(device.name) has lost \(lost)")
         }
-        if let twice = counts.filter({ $0.value > 1 }).keys.min() {
-            violate(3, "\(device.name) has \(twice) \(counts[twice] ?? 0) times")
+        for (payload, events) in found.sorted(by: { $0.key < $1.key }) where events.count > 1 {
+            let sources = Set(events.map { $0.reissuedFrom ?? $0.id })
+            let counting = try events.filter { try !log.standing(of: $0).isRefused }
+            guard sources.count > 1 || counting.count > 1 else { continue }
+            let names = events.map { event in
+                event.id.short + (event.reissuedFrom.map { " from \($0.short)" } ?? "")
+            }
+            return violate(
+                3, "\(device.name) has \(payload) as \(names.joined(separator: " and as "))")
         }
-    }
-
-    /// Whether an event was written anew and counts nowhere, though no server refused it.
-    private func isSaidElsewhere(_ event: EventEnvelope, _ log: EventLog) throws -> Bool {
-        guard event.reissuedFrom != nil, try log.standing(of: event).isRefused else {
-            return false
-        }
-        return try !log.receipts(of: event.id).contains { $0.outcome.isRefused }
     }
 
     private func standings(_ log: EventLog) throws -> [EventID: Standing] {
