@@ -168,6 +168,17 @@ package struct RemoteSession {
         return try next()
     }
 
+    /// Stops while a request is under way: that is no failure of the remote's.
+    ///
+    /// - Parameter failure: how the request ended; one that never left is noted as that.
+    package mutating func stop(cuttingOff failure: SyncFailure) throws -> Step {
+        if case .delivery(let delivery, let intent) = pending {
+            try failed(failure, delivery, of: intent)
+        }
+        pending = .nothing
+        return try stop()
+    }
+
     // MARK: - What next
 
     var now: UInt64 { log.now() }
