@@ -69,6 +69,25 @@ import Testing
         try history.check([watching, writing])
     }
 
+    /// The token of a watch was revoked, or never right; somebody writes another one meanwhile.
+    @Test func watchTakesUpATokenThatIsWrittenMeanwhile() throws {
+        let server = try ServeProcess()
+        let store = try Storectl.empty()
+        var history = SyncHistory()
+        try history.append(to: store)
+        let token = try store.file("token", String(try server.token.reversed()).utf8)
+        let watch = try store.start([
+            "sync", server.url, "--token-file", token, "--watch", "--json",
+        ])
+        #expect(try watch.waitForOutput("unauthorized"))
+        _ = try store.file("token", try server.token.utf8)
+        #expect(try watch.waitForOutput("upToDate"))
+        watch.send(SIGTERM)
+        #expect(try watch.wait().exit == 0)
+        try Storectl.settle([store], server)
+        try history.check([store])
+    }
+
     /// Each of them meets events of origins that another has recorded a moment before.
     @Test func manySyncsOfOneStoreAtATimeAgree() throws {
         let server = try ServeProcess()

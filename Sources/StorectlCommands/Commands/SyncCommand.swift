@@ -47,13 +47,15 @@ struct SyncCommand: AsyncParsableCommand {
         let log = try EventLog(opening: try options.directory())
         defer { log.close() }
         try DemoStore.refuse(log)
+        let token = try token()
         let engine = try SyncEngine(
-            log, server: target, token: try token(),
+            log, server: target,
             options: SyncEngine.Options(
                 isLive: watch, failuresMax: watch ? 0 : 3,
                 // Somebody is looking: a server that is back is noticed soon.
-                backoffMax: watch ? 4_000 : 30_000))
-        if dryRun { return try report(SyncOutcome(try await engine.preview()), isPreview: true) }
+                backoffMax: watch ? 4_000 : 30_000)
+        ) { token.current }
+        if dryRun { return try await preview(engine, token) }
         let interruption = Interruption.stopping(engine)
         defer { interruption.cancel() }
         let printer = SyncPrinter(isLive: watch, isJSON: options.json)
@@ -64,10 +66,18 @@ struct SyncCommand: AsyncParsableCommand {
                 message: "pushed \(Figures.count(done.pushed, "event")),"
                     + " pulled \(Figures.count(done.pulled, "event")), and then it was to end")
         }
-        try report(SyncOutcome(done), isPreview: false)
+        try report(SyncOutcome(done, token), isPreview: false)
     }
 
-    private func token() throws -> String {
+    private func preview(_ engine: SyncEngine, _ token: TokenSource) async throws {
+        do {
+            try report(SyncOutcome(try await engine.preview(), token), isPreview: true)
+        } catch let error as SyncError {
+            throw SyncOutcome.naming(token, in: CommandError(error))
+        }
+    }
+
+    private func token() throws -> TokenSource {
         let named = tokenFile ?? ProcessInfo.processInfo.environment["TAPEDECK_TOKEN_FILE"]
         guard let named, !named.isEmpty else {
             throw CommandError(
@@ -76,7 +86,7 @@ struct SyncCommand: AsyncParsableCommand {
                     "--token-file names the file that holds it; storectl serve prints where that is"
             )
         }
-        return try TokenFile.read(named)
+        return try TokenSource(named)
     }
 
     /// Prints what came of it and ends the command with its code.

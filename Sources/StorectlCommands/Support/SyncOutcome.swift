@@ -28,7 +28,8 @@ struct SyncOutcome {
     private let units: (pushed: String, pulled: String)
     let error: CommandError?
 
-    init(_ report: SyncReport) {
+    /// What a sync with a server did, with a token.
+    init(_ report: SyncReport, _ token: TokenSource) {
         pushed = report.pushed
         pulled = report.pulled
         refused = report.refused.map { Refusal(event: $0.event, code: $0.code, message: nil) }
@@ -40,7 +41,13 @@ struct SyncOutcome {
         healed = report.healed
         unreadable = []
         units = ("event", "event")
-        error = report.failure.map { CommandError($0) }
+        error = report.failure.map { SyncOutcome.naming(token, in: CommandError($0)) }
+    }
+
+    /// An error that tells where the token stands, where that was refused.
+    static func naming(_ token: TokenSource, in error: CommandError) -> CommandError {
+        guard error.code == .unauthorized else { return error }
+        return error.adding("the token was read from \(token.path)")
     }
 
     init(_ report: RemoteReport) {

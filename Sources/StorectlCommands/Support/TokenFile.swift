@@ -28,6 +28,12 @@ enum TokenFile {
         return text
     }
 
+    /// Whether it can be read once more: what came through a pipe cannot.
+    static func isOrdinary(_ path: String) -> Bool {
+        var facts = stat()
+        return stat(path, &facts) == 0 && facts.st_mode & S_IFMT == S_IFREG
+    }
+
     static func checkIsNew(_ path: String) throws {
         guard !FileManager.default.fileExists(atPath: path) else {
             throw CommandError(.usage, "\(path) is there already", hint: "name a new file")

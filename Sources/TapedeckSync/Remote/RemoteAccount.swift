@@ -59,6 +59,11 @@ package struct RemoteLogin: Codable, Hashable, Sendable {
         self.secrets = secrets
         self.account = account
     }
+
+    /// Whether another one proves and holds the same; for which address does not count.
+    func isSame(as other: RemoteLogin) -> Bool {
+        secrets == other.secrets && account == other.account
+    }
 }
 
 /// Where logins are kept: beside the log and never in it, each in a file that only its owner can read.
