@@ -113,13 +113,12 @@ extension Interruption {
 /// Says how a sync goes: a bar for a backlog, and in a live one a line each time all is done.
 private final class SyncPrinter: Sendable {
     private let isLive: Bool
-    private let isJSON: Bool
-    private let meter: ProgressMeter
+    private let lines: LiveLines
+    private let meter = ProgressMeter("events")
 
     init(isLive: Bool, isJSON: Bool) {
         self.isLive = isLive
-        self.isJSON = isJSON
-        meter = ProgressMeter("events")
+        lines = LiveLines(isJSON: isJSON)
     }
 
     func update(_ progress: SyncProgress) {
@@ -132,23 +131,16 @@ private final class SyncPrinter: Sendable {
         }
         guard isLive else { return }
         if progress.isSettled {
-            say(
+            lines.say(
                 "up to date: pushed \(progress.pushed), pulled \(progress.pulled)",
                 [
                     "state": "upToDate", "pushed": .init(progress.pushed),
                     "pulled": .init(progress.pulled),
                 ])
         } else if let wait = progress.wait {
-            let until = TimeArgument.text(Int64(wait.until))
-            say(
-                "waiting until \(until): \(wait.message)",
-                ["state": "waiting", "reason": .text(wait.reason.rawValue), "until": .text(until)])
+            lines.say(
+                waitingFor: wait.reason, wait.message, until: wait.until, repeatsJSON: true)
         }
-    }
-
-    private func say(_ text: String, _ document: JSON) {
-        // A reader that has gone away is noticed at the report in the end.
-        try? StandardOutput.line(isJSON ? document.line : text)
     }
 
     func finish() { meter.finish() }
