@@ -10,10 +10,13 @@ enum TokenFile {
     static func read(_ path: String) throws -> String {
         let file = open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else {
+            let number = errno
             throw CommandError(
-                errno == EACCES ? .accessDenied : .notFound,
-                "the token file \(path) cannot be read",
-                hint: "storectl serve prints where it is")
+                number == EACCES ? .accessDenied : .notFound,
+                "the token file \(path) cannot be read: \(String(cString: strerror(number)))",
+                hint: number == EACCES
+                    ? "check who owns it; storectl token create makes another"
+                    : "storectl serve prints where it is")
         }
         defer { _ = close(file) }
         var bytes = [UInt8](repeating: 0, count: bytesMax + 1)
@@ -45,7 +48,8 @@ enum TokenFile {
         let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard file >= 0 else {
             throw CommandError(
-                .accessDenied, "\(path) cannot be written: \(String(cString: strerror(errno)))")
+                .accessDenied, "\(path) cannot be written: \(String(cString: strerror(errno)))",
+                hint: "check the path, and who may write there")
         }
         defer { _ = close(file) }
         let bytes = Array((token + "\n").utf8)

@@ -163,7 +163,8 @@ private final class RemoteLock: Sendable {
         file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard file >= 0 else {
             throw SyncError(
-                .accessDenied, "\(path) cannot be opened: \(String(cString: strerror(errno)))")
+                .accessDenied, "\(path) cannot be opened: \(String(cString: strerror(errno)))",
+                hint: SystemReason.accessHint)
         }
         guard flock(file, LOCK_EX | LOCK_NB) == 0 else {
             _ = close(file)
