@@ -151,7 +151,12 @@ struct RefusedPayload: CustomTestStringConvertible {
 
     static let refused: [RefusedPayload] = [
         RefusedPayload("BroadcastReceived", "{}", .invalidPayload, "broadcast"),
-        RefusedPayload("BroadcastReceived", #"{"broadcast":"1"}"#, .invalidVideo, "video"),
+        RefusedPayload(
+            "BroadcastReceived", #"{"broadcast":"1"}"#, .invalidPayload,
+            "video is missing or empty"),
+        RefusedPayload(
+            "WatchLaterToggled", #"{"video":" ","isOn":true}"#, .invalidPayload,
+            "video is missing or empty"),
         RefusedPayload(
             "BroadcastReceived", #"{"broadcast":"","video":"youtube:a"}"#, .invalidPayload,
             "broadcast"),
