@@ -76,7 +76,8 @@ package struct LoginFiles: Sendable {
 
     package init(store: String) { directory = store + "/" + LoginFiles.directoryName }
 
-    private func path(_ remote: String) -> String { "\(directory)/\(remote).json" }
+    /// The file of a login.
+    func path(_ remote: String) -> String { "\(directory)/\(remote).json" }
 
     /// The login at a remote's address; nil where there is none.
     package func read(_ remote: Remote) throws(SyncError) -> RemoteLogin? {

@@ -402,7 +402,12 @@ package struct RemoteSession {
     private mutating func end(_ failure: SyncFailure?) throws -> Step {
         try log.setSyncRows([row.row])
         try leases.remember(log)
-        report.failure = failure.map { SyncError($0) }
+        report.failure = failure.map { failure in
+            guard failure.code == .unauthorized else { return SyncError(failure) }
+            return SyncError(
+                .unauthorized, "\(failure.message); the login is in \(logins.path(remote.name))",
+                hint: failure.hint(for: remote))
+        }
         try takeStock()
         return .end(failure)
     }
