@@ -76,6 +76,18 @@ struct AppendTests {
         #expect(run.stderr.contains("did you mean isOn?"))
     }
 
+    @Test func whatCommandsRecordNamesTheCommand() throws {
+        let storectl = try Storectl.empty()
+        for (type, command) in [
+            ("RemoteAdded", "storectl remote add"), ("RemoteRemoved", "storectl remote remove"),
+            ("OutcomeRecorded", "storectl outbox"), ("IntentClaimed", "storectl sync"),
+            ("OriginForked", "storectl sync"),
+        ] {
+            try storectl.checkFails(
+                "append", type, "{}", code: "unknownType", exit: 64, says: command)
+        }
+    }
+
     @Test func lineOverTheLimitIsRefused() throws {
         let storectl = try Storectl.empty()
         let good = Samples.line("WatchLaterToggled", Samples.later)
