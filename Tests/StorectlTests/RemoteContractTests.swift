@@ -42,6 +42,10 @@ struct RemoteContractTests {
         #expect(try remote.effects.isEmpty)
 
         try check("sync", store.run("sync", "home", "--json"), exit: 2, mayBeEmpty: ["$.refused"])
+        let words = try store.run("sync", "home")
+        #expect(words.exit == 2)
+        #expect(words.stdout.contains("waiting \(nowhere): notThere, no broadcast of vimeo:404"))
+        #expect(words.stderr.contains("hint: ") && words.stderr.contains("storectl outbox drop"))
         try check("explain", store.run("explain", liked, "--json"), mayBeEmpty: ["$.servers"])
         try check(
             "status", store.run("status", "--json"), mayBeEmpty: ["$.sync"])

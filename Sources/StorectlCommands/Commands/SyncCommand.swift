@@ -92,6 +92,7 @@ struct SyncCommand: AsyncParsableCommand {
     /// Prints what came of it and ends the command with its code.
     func report(_ done: SyncOutcome, isPreview: Bool) throws {
         try options.print(done.json) { done.write(&$0, isPreview: isPreview) }
+        if let hint = done.hint { StandardOutput.diagnose("hint: \(hint)") }
         if let error = done.error { throw ReportedFailure(error.code.exit, error) }
         if !done.isComplete { throw ReportedFailure(.someRefused) }
     }
@@ -136,7 +137,7 @@ private final class SyncPrinter: Sendable {
                 [
                     "state": "upToDate", "pushed": .init(progress.pushed),
                     "pulled": .init(progress.pulled),
-                ])
+                ], repeatsJSON: true)
         } else if let wait = progress.wait {
             lines.say(
                 waitingFor: wait.reason, wait.message, until: wait.until, repeatsJSON: true)

@@ -75,6 +75,16 @@ struct SyncOutcome {
     /// The most parts of answers that are listed.
     private static let unreadableListedMax = 1_000
 
+    /// What to do about what a remote lacks.
+    var hint: String? {
+        guard waiting.contains(where: { $0.reason == .notThere }) else { return nil }
+        return "what a remote lacks is delivered once a reading shows it there;"
+            + " storectl outbox drop EVENT gives it up"
+    }
+
+    /// The most events that a report in words lists with what is in their way.
+    private static let waitingListedMax = 20
+
     var json: JSON {
         let document: JSON = [
             "pushed": .init(pushed), "pulled": .init(pulled),
@@ -120,6 +130,15 @@ struct SyncOutcome {
         if waitingCount > 0 {
             let reasons = Set(waiting.map(\.reason.rawValue)).sorted().joined(separator: ", ")
             text.line("\(Figures.count(waitingCount, units.pushed)) waiting: \(reasons)")
+            let lacking = waiting.filter { $0.reason == .notThere }
+            for item in lacking.prefix(SyncOutcome.waitingListedMax) {
+                let why = item.message.map { ", \($0)" } ?? ""
+                text.line(
+                    TextTable.printable("waiting \(item.event): \(item.reason.rawValue)\(why)"))
+            }
+            if lacking.count > SyncOutcome.waitingListedMax {
+                text.line("storectl outbox lists the others")
+            }
         }
         for part in unreadable.prefix(SyncOutcome.unreadableListedMax) {
             text.line(TextTable.printable("could not read \(part)"))
