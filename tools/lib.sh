@@ -74,13 +74,39 @@ build_package() {
 # Builds one product in release mode and prints the path of its executable.
 #   release_build DIRECTORY PRODUCT
 release_build() {
-    local log=$build_dir/$2-build.log
+    local log=$build_dir/$2-build.log status=0 watcher
     mkdir -p "$build_dir"
-    if ! build_package "$1" release --product "$2" >"$log" 2>&1; then
+    : >"$log"
+    # The build stays in the foreground, where an interrupt reaches it.
+    show_build "$2" "$log" "$$" >&2 &
+    watcher=$!
+    build_package "$1" release --product "$2" >"$log" 2>&1 || status=$?
+    kill "$watcher" 2>/dev/null || true
+    wait "$watcher" 2>/dev/null || true
+    [[ ! -t 2 ]] || printf '\r\033[K' >&2
+    if [[ $status -ne 0 ]]; then
         cat "$log" >&2
         die "$2 does not build"
     fi
     printf '%s/release/%s\n' "$build_dir" "$2"
+}
+
+# Says that a build which takes its time goes on: on a terminal its last line, else a line a minute.
+#   show_build PRODUCT LOG PID
+show_build() {
+    local begun=$SECONDS passed line is_named=
+    while sleep 1 && kill -0 "$3" 2>/dev/null; do
+        passed=$((SECONDS - begun))
+        [[ $passed -ge 3 ]] || continue
+        if [[ -z $is_named ]]; then say "building $1; what it says goes to $2"; fi
+        is_named=1
+        if [[ -t 2 ]]; then
+            line=$(tail -n 1 "$2")
+            printf '\r\033[K%d s  %s' "$passed" "${line:0:70}" >&2
+        elif [[ $((passed % 60)) -eq 0 ]]; then
+            say "still building $1, for $((passed / 60)) min"
+        fi
+    done
 }
 
 # A duration since a time in seconds with decimals, as "12.3 s".

@@ -1,4 +1,5 @@
 internal import Dispatch
+public import Foundation
 public import TapedeckLog
 public import TapedeckModel
 public import TapedeckProjections
@@ -63,6 +64,25 @@ public final class TapedeckStore: Sendable {
                     try EventLog.create(directory, options: options), projections)
             }
         }
+    }
+
+    /// Opens the store in a directory of this machine.
+    ///
+    /// Throws `StoreError`: `.usage` for a URL that is no file's, and what `open` of a path throws.
+    public static func open(
+        _ directory: URL, creating: Bool = true,
+        projections: [any Projection] = VideoProjections.standard.all,
+        options: EventLog.Options = EventLog.Options()
+    ) throws(StoreError) -> TapedeckStore {
+        guard directory.isFileURL else {
+            throw StoreError(
+                ModelError(
+                    .usage, "a URL of \(directory.scheme ?? "no scheme") names no directory here",
+                    hint: "give a file URL, or a path"))
+        }
+        return try open(
+            directory.path(percentEncoded: false), creating: creating, projections: projections,
+            options: options)
     }
 
     /// Records typed events, all or none, and returns when they are on disk.

@@ -135,7 +135,8 @@ public struct StoreRemotes: Sendable {
     ///
     /// - Returns: the remote's id of the account.
     ///
-    /// Throws `SyncError`: `.notFound`, `.unauthorized`, `.offline` and the other codes of a remote.
+    /// Throws `SyncError`: `.notFound`, `.usage` (the system takes another kind of login),
+    /// `.unauthorized`, `.offline` and the other codes of a remote.
     @discardableResult
     public func logIn(_ name: String, _ credentials: RemoteCredentials) async throws -> String {
         let (remote, connector) = try await offThread { try self.connector(of: name) }
@@ -145,7 +146,8 @@ public struct StoreRemotes: Sendable {
             account = try await logIn(remote, connector, credentials.secrets, transport)
         } catch {
             await transport.close()
-            throw (error as? SyncFailure).map { SyncError($0) } ?? error
+            guard let failure = error as? SyncFailure else { throw error }
+            throw SyncError(failure.code, failure.message, hint: failure.hint(for: remote))
         }
         await transport.close()
         return account.user
@@ -157,7 +159,7 @@ public struct StoreRemotes: Sendable {
     ) async throws -> RemoteAccount {
         var answers: [RemoteResponse] = []
         while true {
-            switch try connector.login(secrets, answers) {
+            switch try step(connector, secrets, answers) {
             case .send(var request, let account):
                 if let account {
                     connector.authorize(
@@ -178,6 +180,20 @@ public struct StoreRemotes: Sendable {
                 }
                 return account
             }
+        }
+    }
+
+    /// What comes next in a login.
+    ///
+    /// Nobody has refused what never was sent: it is of the wrong form.
+    private func step(
+        _ connector: any Connector, _ secrets: RemoteSecrets, _ answers: [RemoteResponse]
+    ) throws(SyncFailure) -> LoginStep {
+        do throws(SyncFailure) {
+            return try connector.login(secrets, answers)
+        } catch {
+            guard answers.isEmpty, error.code == .unauthorized else { throw error }
+            throw SyncFailure(.usage, error.message, hint: error.hint)
         }
     }
 

@@ -157,7 +157,10 @@ extension EventLog {
         do {
             names = try FileManager.default.contentsOfDirectory(atPath: directory)
         } catch {
-            throw LogError(.accessDenied, "\(directory) cannot be read", cause: error)
+            throw LogError(
+                .accessDenied,
+                "\(directory) cannot be read\(SystemReason.of(error))",
+                hint: SystemReason.accessHint, cause: error)
         }
         // The marker goes last: as long as it is there, erasing can be done again.
         let files =
@@ -168,7 +171,8 @@ extension EventLog {
                 try FileManager.default.removeItem(atPath: directory + "/" + folder)
             } catch {
                 throw LogError(
-                    .accessDenied, "\(directory)/\(folder) cannot be deleted",
+                    .accessDenied,
+                    "\(directory)/\(folder) cannot be deleted\(SystemReason.of(error))",
                     hint: "check who owns what is in it", cause: error)
             }
         }

@@ -44,8 +44,8 @@ public struct LogError: CodedError {
                         + " log, show, verify, export and backup read it as it is", cause: error)
         case .accessDenied:
             self.init(
-                .accessDenied, "permission denied on \(error.path)",
-                hint: "check who owns the file", cause: error)
+                .accessDenied, "\(error.path) cannot be opened: \(error.detail)",
+                hint: SystemReason.accessHint, cause: error)
         case .damaged:
             self.init(
                 .damaged, "\(error.path) is damaged: \(error.detail)",

@@ -39,12 +39,16 @@ package struct StoreDirectory: Sendable {
 
     /// Reads the marker; refuses a newer format by name.
     package func readMarker() throws(LogError) -> Marker {
-        guard exists else {
+        guard access(marker, F_OK) == 0 else {
+            // A directory that cannot be looked into may hold a store.
+            guard [ENOENT, ENOTDIR].contains(errno) else { throw LogError.system(errno, marker) }
             throw LogError(
                 .noStore, "there is no store in \(path)", hint: "make one with storectl init")
         }
+        guard access(marker, R_OK) == 0 else { throw LogError.system(errno, marker) }
         guard let data = FileManager.default.contents(atPath: marker) else {
-            throw LogError(.accessDenied, "\(marker) cannot be read", hint: "check who owns it")
+            throw LogError(
+                .inputOutput, "\(marker) cannot be read", hint: "check that it is a file")
         }
         guard let read = try? JSONDecoder().decode(Marker.self, from: data) else {
             throw LogError(
@@ -116,8 +120,9 @@ package struct StoreDirectory: Sendable {
                 attributes: [.posixPermissions: 0o700])
         } catch {
             throw LogError(
-                .accessDenied, "the directory \(path) cannot be made", hint: "check the path",
-                cause: error)
+                .accessDenied,
+                "the directory \(path) cannot be made\(SystemReason.of(error))",
+                hint: "check the path, and who may write above it", cause: error)
         }
     }
 
@@ -133,7 +138,10 @@ package struct StoreDirectory: Sendable {
         } catch let error as LogError {
             throw error
         } catch {
-            throw LogError(.readOnly, "\(marker) cannot be written", cause: error)
+            throw LogError(
+                .readOnly,
+                "\(marker) cannot be written\(SystemReason.of(error))",
+                hint: SystemReason.accessHint, cause: error)
         }
     }
 
@@ -170,7 +178,9 @@ package enum DurableFile {
     package static func synchronize(_ path: String) throws(LogError) {
         let file = open(path, O_RDONLY)
         guard file >= 0 else {
-            throw LogError(.accessDenied, "\(path) cannot be opened: \(systemError())")
+            throw LogError(
+                .accessDenied, "\(path) cannot be opened: \(systemError())",
+                hint: SystemReason.accessHint)
         }
         defer { _ = close(file) }
         guard flush(file) else {

@@ -16,7 +16,7 @@ extension LogError {
                 hint: "make it writable (permissions, mount), or use another directory")
         case EACCES, EPERM:
             return LogError(
-                .accessDenied, "permission denied on \(path)", hint: "check who owns it")
+                .accessDenied, "\(path) cannot be used: \(text)", hint: SystemReason.accessHint)
         case ENOENT, ENOTDIR:
             return LogError(.notFound, "there is no \(path)", hint: "check the path")
         case EISDIR, EEXIST, ENAMETOOLONG, EINVAL:

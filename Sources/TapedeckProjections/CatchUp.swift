@@ -108,7 +108,7 @@ private struct KeyFold {
         }
         let viewKey = ViewKey(tag)
         let before = try views.get(tables.states, viewKey.bytes).map { Array($0) }
-        if !isDirty, before?.first.map({ $0 & 1 == 1 }) == true,
+        if !isDirty, before.map(StoredKey.isFrozen) == true,
             try comeBehindPoison(events, tables, viewKey, records, views)
         {
             return
@@ -222,7 +222,7 @@ private struct KeyFold {
                 projection: driver.name, key: tag.text, event: poison.id.description,
                 position: poison.position, reason: poison.reason)
             try views.put(tables.extra, ExtraKey.frozen(viewKey), frozen.encoded())
-        } else if before?.first.map({ $0 & 1 == 1 }) == true {
+        } else if before.map(StoredKey.isFrozen) == true {
             try views.delete(tables.extra, ExtraKey.frozen(viewKey))
         }
     }

@@ -88,7 +88,7 @@ package struct StoredKey {
     package init(_ bytes: UnsafeRawBufferPointer, law: FoldLaw) throws {
         var reader = ByteReader(bytes)
         guard let flags = reader.littleEndian(UInt8.self) else { throw StoredKey.damaged }
-        isFrozen = flags & 1 == 1
+        isFrozen = flags & StoredKey.frozenFlag != 0
         if law == .canonical {
             guard let count = reader.varint(), let order = reader.slice(FoldOrder.encodedCount)
             else { throw StoredKey.damaged }
@@ -100,6 +100,13 @@ package struct StoredKey {
         }
         guard let state = reader.slice(reader.remaining) else { throw StoredKey.damaged }
         self.state = state
+    }
+
+    static let frozenFlag: UInt8 = 1
+
+    /// Whether a row is that of a frozen key; no more of it is looked at.
+    static func isFrozen(_ bytes: some Collection<UInt8>) -> Bool {
+        bytes.first.map { $0 & frozenFlag != 0 } ?? false
     }
 
     private static let damaged = StoredRowError(
@@ -330,7 +337,7 @@ package final class TypedDriver<P: Projection>: ProjectionDriver, @unchecked Sen
         _ state: P.State, count: UInt64, order: FoldOrder, isFrozen: Bool,
         into writer: inout StateWriter
     ) {
-        writer.bytes.append(isFrozen ? 1 : 0)
+        writer.bytes.append(isFrozen ? StoredKey.frozenFlag : 0)
         if law == .canonical {
             writer.add(count)
             writer.add(order)

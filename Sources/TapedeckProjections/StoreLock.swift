@@ -1,5 +1,6 @@
 internal import Foundation
 internal import TapedeckLog
+internal import TapedeckModel
 
 /// A lock on a store over all processes and within each; the system releases it when its holder dies.
 final class StoreLock {
@@ -32,7 +33,9 @@ final class StoreLock {
     private init?(_ path: String, _ operation: Int32) throws {
         let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard file >= 0 else {
-            throw ProjectionError(.accessDenied, "\(path): \(DurableFile.systemError())")
+            throw ProjectionError(
+                .accessDenied, "\(path) cannot be opened: \(DurableFile.systemError())",
+                hint: SystemReason.accessHint)
         }
         while flock(file, operation) != 0 {
             if errno == EINTR { continue }

@@ -58,9 +58,7 @@ public struct Views: ViewReader {
     ) throws {
         guard let recorder = scope.recorder else { return }
         recorder.add(projection, key: key)
-        if try transaction.get(tables.states, ViewKey(key).bytes)?.first.map({ $0 & 1 == 1 })
-            == true
-        {
+        if try transaction.get(tables.states, ViewKey(key).bytes).map(StoredKey.isFrozen) == true {
             throw Views.isFrozen(projection, key)
         }
     }

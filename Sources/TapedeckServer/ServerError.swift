@@ -55,8 +55,8 @@ public struct ServerError: CodedError {
                 hint: "make it writable, or move it", cause: error)
         case .accessDenied:
             self.init(
-                .accessDenied, "permission denied on \(error.path)",
-                hint: "check who owns the file", cause: error)
+                .accessDenied, "\(error.path) cannot be opened: \(error.detail)",
+                hint: SystemReason.accessHint, cause: error)
         case .damaged:
             self.init(
                 .damaged, "\(error.path) is damaged: \(error.detail)", hint: "restore a backup",

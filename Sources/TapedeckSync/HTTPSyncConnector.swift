@@ -18,15 +18,18 @@ package struct HTTPSyncConnector: SyncConnector {
     private static let answerBytesMax = SyncLimits.pullBytesMax * 2 + (4 << 20)
 
     private let base: String
-    private let token: String
+    private let token: @Sendable () -> String
     private let client: HTTPClient
 
     /// - Parameters:
     ///   - address: such as `http://127.0.0.1:8080`; plain `http` to this machine only, because a token
     ///     goes along.
+    ///   - token: asked for each request, as another one may be given meanwhile.
     ///
     /// Throws `SyncError` with `.usage`.
-    package init(address: String, token: String) throws(SyncError) {
+    package init(
+        address: String, token: @escaping @Sendable () -> String
+    ) throws(SyncError) {
         base = try HTTPAddress(address).base
         self.token = token
         var configuration = HTTPClient.Configuration()
@@ -77,7 +80,7 @@ package struct HTTPSyncConnector: SyncConnector {
 
     private func request(_ path: String) -> HTTPClientRequest {
         var request = HTTPClientRequest(url: base + path)
-        request.headers.add(name: "Authorization", value: "Bearer \(token)")
+        request.headers.add(name: "Authorization", value: "Bearer \(token())")
         return request
     }
 

@@ -98,6 +98,21 @@ public final class SyncEngine: Sendable {
     public convenience init(
         _ log: EventLog, server address: String, token: String, options: Options = Options()
     ) throws {
+        try self.init(log, server: address, options: options) { token }
+    }
+
+    /// Makes an engine for one store and one server whose token may be replaced while it runs.
+    ///
+    /// - Parameters:
+    ///   - address: such as `http://127.0.0.1:8080`; also the name under which the store remembers it.
+    ///   - token: what the server knows the user by; asked before each request, on any thread, and
+    ///     never logged or stored.
+    ///
+    /// Throws `SyncError`: `.usage` for an address that is none.
+    public convenience init(
+        _ log: EventLog, server address: String, options: Options = Options(),
+        token: @escaping @Sendable () -> String
+    ) throws {
         let connector = try HTTPSyncConnector(address: address, token: token)
         try self.init(log, upstream: address, connector, options: options)
     }

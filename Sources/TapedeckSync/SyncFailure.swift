@@ -22,6 +22,11 @@ package struct SyncFailure: Error, Hashable, Sendable {
         self.retryAfter = retryAfter
     }
 
+    /// The hint at one remote: connectors, which do not know what it is called, write `NAME`.
+    package func hint(for remote: Remote) -> String? {
+        hint?.replacing("storectl login NAME", with: "storectl login \(remote.name)")
+    }
+
     /// Whether asking again later can help without anybody doing anything.
     package var isTransient: Bool {
         switch code {

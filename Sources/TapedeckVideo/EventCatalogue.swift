@@ -38,8 +38,8 @@ public struct EventCatalogue: Sendable {
 
     /// Makes a proposal of a type's name and its payload as JSON by protobuf's mapping.
     ///
-    /// Numbers of 64 bits are read as numbers and as texts, fields that the type does not have are
-    /// left aside, and videos may stand as URLs.
+    /// Numbers of 64 bits are read as numbers and as texts, and videos may stand as URLs. A field that
+    /// the type does not have is refused: it would be lost, and is a slip more often than not.
     ///
     /// - Parameter atMilliseconds: when it happened, in Unix milliseconds; nil lets the store say.
     ///
@@ -87,7 +87,7 @@ public struct EventCatalogue: Sendable {
         }
         let message: E
         do {
-            message = try E(jsonUTF8Bytes: json.withoutByteOrderMark, options: .lenient)
+            message = try E(jsonUTF8Bytes: json.withoutByteOrderMark)
         } catch {
             throw EventCatalogue.culprit(E.self, json, members, fields)
         }
@@ -100,13 +100,17 @@ public struct EventCatalogue: Sendable {
         }
     }
 
-    /// Names the member that cannot be read: protobuf's reader does not, so each is read alone.
+    /// Names the member that is unknown or cannot be read: protobuf's reader does not, so the names
+    /// are looked up, and then each member is read alone.
     private static func culprit<E: VideoEvent>(
         _: E.Type, _ json: [UInt8], _ members: [JSONParser.Member], _ fields: [String: JSONValue]
     ) -> ModelError {
+        let refusal = FieldNames.of(E.self).refusal(
+            of: fields, order: members.map(\.name), E.eventType)
+        if let refusal { return refusal }
         for member in members {
             let alone = [UInt8(ascii: "{")] + json[member.range] + [UInt8(ascii: "}")]
-            if (try? E(jsonUTF8Bytes: alone, options: .lenient)) == nil {
+            if (try? E(jsonUTF8Bytes: alone)) == nil {
                 let kind = fields[member.name]?.kind ?? "something"
                 return FieldChecks.invalid(
                     String(member.name.prefix(80)),
@@ -117,42 +121,14 @@ public struct EventCatalogue: Sendable {
     }
 
     private func unknown(_ type: String) -> ModelError {
-        let near = types.map { (distance: editDistance(type, $0.type.name), name: $0.type.name) }
-            .filter { $0.distance <= max(3, type.utf8.count / 2) }
-            .sorted { ($0.distance, $0.name) < ($1.distance, $1.name) }
-            .prefix(3).map(\.name)
+        let near = Spelling.near(
+            type, among: typeNames, distanceMax: max(3, type.utf8.count / 2)
+        ).prefix(3)
         return ModelError(
             .unknownType, "\"\(type.prefix(80))\" is no event type of this program",
             hint: near.isEmpty
                 ? "known are \(typeNames.joined(separator: ", "))"
                 : "did you mean \(near.joined(separator: " or "))?")
-    }
-}
-
-/// How many letters have to be added, dropped or changed, upper and lower case being equal.
-///
-/// Only the first 80 bytes count, as names are shorter and hostile ones may be long.
-private func editDistance(_ left: String, _ right: String) -> Int {
-    let left = Array(left.lowercased().utf8.prefix(80))
-    let right = Array(right.lowercased().utf8.prefix(80))
-    var row = Array(0...right.count)
-    for (i, a) in left.enumerated() {
-        var diagonal = row[0]
-        row[0] = i + 1
-        for (j, b) in right.enumerated() {
-            let changed = diagonal + (a == b ? 0 : 1)
-            diagonal = row[j + 1]
-            row[j + 1] = min(changed, row[j] + 1, row[j + 1] + 1)
-        }
-    }
-    return row[right.count]
-}
-
-extension JSONDecodingOptions {
-    fileprivate static var lenient: JSONDecodingOptions {
-        var options = JSONDecodingOptions()
-        options.ignoreUnknownFields = true
-        return options
     }
 }
 

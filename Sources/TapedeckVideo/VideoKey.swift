@@ -35,7 +35,7 @@ public struct VideoKey: Hashable, Sendable, CustomStringConvertible {
                 .tooLarge,
                 "a video of \(text.utf8.count) bytes; the limit is \(VideoKey.textBytesMax)")
         }
-        let bytes = text.utf8.drop { $0 == 0x20 || $0 == 0x09 || $0 == 0x0A || $0 == 0x0D }
+        let bytes = text.utf8.drop(while: VideoKey.isSpace)
         let trimmed = String(text[bytes.startIndex...]).trimmingTrailingSpace()
         guard !trimmed.isEmpty else { throw VideoKey.unknown("an empty text") }
         guard trimmed.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
@@ -115,19 +115,22 @@ public struct VideoKey: Hashable, Sendable, CustomStringConvertible {
 
     private static func unknown(_ what: String) -> ModelError {
         ModelError(
-            .invalidVideo, "\(what) names no video",
-            hint: "give provider:id, such as youtube:dQw4w9WgXcQ, or the URL of one video")
+            .invalidVideo, "\(what) names no video", hint: formHint)
+    }
+
+    /// What a video is asked for as.
+    static let formHint = "give provider:id, such as youtube:dQw4w9WgXcQ, or the URL of one video"
+
+    /// What may stand around a key.
+    static func isSpace(_ byte: UInt8) -> Bool {
+        byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D
     }
 }
 
 extension String {
     fileprivate func trimmingTrailingSpace() -> String {
         var text = self
-        while let last = text.utf8.last,
-            last == 0x20 || last == 0x09 || last == 0x0A || last == 0x0D
-        {
-            text.removeLast()
-        }
+        while let last = text.utf8.last, VideoKey.isSpace(last) { text.removeLast() }
         return text
     }
 }

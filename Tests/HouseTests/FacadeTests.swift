@@ -73,6 +73,22 @@ import Testing
         store.close()
     }
 
+    @Test func aStoreOpensByItsURL() async throws {
+        let place = FileManager.default.temporaryDirectory
+            .appending(path: "a store \(UUID().uuidString)", directoryHint: .isDirectory)
+        defer { try? FileManager.default.removeItem(at: place) }
+        let store = try TapedeckStore.open(place)
+        try await store.append([later("vimeo:1")])
+        store.close()
+        let again = try TapedeckStore.open(
+            place.appending(path: "").path(percentEncoded: false), creating: false)
+        #expect(again.log.head.rawValue == 1)
+        again.close()
+        let elsewhere = try #require(URL(string: "https://example.org/store"))
+        let error = #expect(throws: StoreError.self) { try TapedeckStore.open(elsewhere) }
+        #expect(error?.code == .usage)
+    }
+
     private func rebuild(_ store: TapedeckStore) async throws {
         try await Task.detached { try FacadeTests.rebuildNow(store) }.value
     }

@@ -57,6 +57,37 @@ struct AppendTests {
         #expect(run.stderr.contains("refused: line 3: column 1"))
     }
 
+    @Test func aFieldThatTheTypeLacksIsRefused() throws {
+        let storectl = try Storectl.empty()
+        let slip = #"{"video":"youtube:a","isOnn":true}"#
+        try storectl.checkFails(
+            "append", "WatchLaterToggled", slip, code: "invalidPayload", exit: 64,
+            says: "isOnn is no field of a WatchLaterToggled")
+        let run = try storectl.run(
+            "append", "--file", "-", "--json",
+            input: Samples.line("WatchLaterToggled", Samples.later)
+                + Samples.line("WatchLaterToggled", slip))
+        #expect(run.exit == 2)
+        let report = try run.document
+        #expect(report["recorded"]?.number == 1)
+        #expect(report["refused"]?[0]?["line"]?.number == 2)
+        #expect(report["refused"]?[0]?["code"]?.text == "invalidPayload")
+        #expect(run.stderr.contains("line 2: isOnn is no field of a WatchLaterToggled"))
+        #expect(run.stderr.contains("did you mean isOn?"))
+    }
+
+    @Test func whatCommandsRecordNamesTheCommand() throws {
+        let storectl = try Storectl.empty()
+        for (type, command) in [
+            ("RemoteAdded", "storectl remote add"), ("RemoteRemoved", "storectl remote remove"),
+            ("OutcomeRecorded", "storectl outbox"), ("IntentClaimed", "storectl sync"),
+            ("OriginForked", "storectl sync"),
+        ] {
+            try storectl.checkFails(
+                "append", type, "{}", code: "unknownType", exit: 64, says: command)
+        }
+    }
+
     @Test func lineOverTheLimitIsRefused() throws {
         let storectl = try Storectl.empty()
         let good = Samples.line("WatchLaterToggled", Samples.later)

@@ -49,6 +49,16 @@ struct QueryTests {
         #expect(try storectl.succeed("query", "watch-later").stdout.contains("youtube:new\t"))
     }
 
+    @Test func ofAShowWhoseEpisodesAreKnownTheseAreTold() throws {
+        let storectl = try Storectl.empty()
+        try storectl.succeed(
+            "append", "EpisodeScheduled", #"{"show":7,"episode":70,"season":1,"name":"Pilot"}"#)
+        let show = try storectl.succeed("query", "show", "7", "--json").document
+        #expect(show["name"] == .null)
+        #expect(show["episodes"]?[0]?["name"]?.text == "Pilot")
+        try storectl.checkFails("query", "show", "8", code: "notFound", exit: 4)
+    }
+
     @Test func textIsTabSeparatedInAPipe() throws {
         let text = try Storectl.demo().succeed("query", "answers").stdout
         let expected =

@@ -42,6 +42,10 @@ struct RemoteContractTests {
         #expect(try remote.effects.isEmpty)
 
         try check("sync", store.run("sync", "home", "--json"), exit: 2, mayBeEmpty: ["$.refused"])
+        let words = try store.run("sync", "home")
+        #expect(words.exit == 2)
+        #expect(words.stdout.contains("waiting \(nowhere): notThere, no broadcast of vimeo:404"))
+        #expect(words.stderr.contains("hint: ") && words.stderr.contains("storectl outbox drop"))
         try check("explain", store.run("explain", liked, "--json"), mayBeEmpty: ["$.servers"])
         try check(
             "status", store.run("status", "--json"), mayBeEmpty: ["$.sync"])
@@ -99,6 +103,39 @@ struct RemoteContractTests {
         let one = try store.file("one", "only\n".utf8)
         try store.checkFails(
             "login", "home", "--token-file", one, code: "usage", exit: 64, says: "1 line")
+    }
+
+    @Test func aLoginThatIsNotTakenSaysWhichAndWhatToDo() throws {
+        let remote = try ShelbyProcess()
+        let store = try Storectl.empty()
+        try store.succeed("remote", "add", "home", "shelby", remote.url)
+        let password = try store.file("password", "secret\n".utf8)
+        let form = try store.run(
+            "login", "home", "--user", "ada", "--password-file", password, "--json")
+        #expect(form.exit == 64)
+        #expect(try form.document["error"]?["code"]?.text == "usage")
+        #expect(form.stderr.contains("hint: storectl login home --token-file FILE"))
+        let wrong = try store.file("wrong", "no-token\nno-secret\n".utf8)
+        let run = try store.run("login", "home", "--token-file", wrong, "--json")
+        #expect(run.exit == 7)
+        #expect(try run.document["error"]?["code"]?.text == "unauthorized")
+        #expect(run.stderr.contains("the token was read from \(wrong)"))
+        #expect(run.stderr.contains("hint: storectl login home"))
+        #expect(!run.stderr.contains("no-secret"))
+    }
+
+    @Test func aLoginThatHasEndedNamesItsFile() throws {
+        let remote = try ShelbyProcess()
+        let store = try remote.connectedStore()
+        let file = store.store + "/logins/home.json"
+        let login = try String(contentsOfFile: file, encoding: .utf8)
+            .replacing(remote.secrets[0], with: "ended")
+        try login.write(toFile: file, atomically: true, encoding: .utf8)
+        let run = try store.run("sync", "home", "--json")
+        #expect(run.exit == 7)
+        #expect(try run.document["error"]?["code"]?.text == "unauthorized")
+        #expect(run.stderr.contains("the login is in \(file)"))
+        #expect(run.stderr.contains("hint: storectl login home"))
     }
 
     @Test func aStoreOfSamplesNeverSyncs() throws {

@@ -69,6 +69,46 @@ import Testing
         try history.check([watching, writing])
     }
 
+    /// The token of a watch was revoked, or never right; somebody writes another one meanwhile.
+    @Test func watchTakesUpATokenThatIsWrittenMeanwhile() throws {
+        let server = try ServeProcess()
+        let store = try Storectl.empty()
+        var history = SyncHistory()
+        try history.append(to: store)
+        let token = try store.file("token", String(try server.token.reversed()).utf8)
+        let watch = try store.start([
+            "sync", server.url, "--token-file", token, "--watch", "--json",
+        ])
+        #expect(try watch.waitForOutput("unauthorized"))
+        _ = try store.file("token", try server.token.utf8)
+        #expect(try watch.waitForOutput("upToDate"))
+        watch.send(SIGTERM)
+        #expect(try watch.wait().exit == 0)
+        try Storectl.settle([store], server)
+        try history.check([store])
+    }
+
+    @Test func watchSaysOnceWhatIsStillSo() throws {
+        let server = try ServeProcess()
+        let (watching, writing) = (try Storectl.empty(), try Storectl.empty())
+        var history = SyncHistory()
+        let watch = try watching.start([
+            "sync", server.url, "--token-file", server.tokenFile, "--watch",
+        ])
+        for count in 1...3 {
+            try history.append(to: watching)
+            #expect(try watch.waitForOutput("up to date: pushed \(count), pulled \(count - 1)\n"))
+            try history.append(to: writing)
+            #expect(try writing.sync(server.url, server).exit == 0)
+            #expect(try watch.waitForOutput("up to date: pushed \(count), pulled \(count)\n"))
+        }
+        watch.send(SIGTERM)
+        let lines = try watch.wait().stdout.split(separator: "\n")
+        #expect(zip(lines, lines.dropFirst()).allSatisfy { $0 != $1 }, "\(lines)")
+        try Storectl.settle([watching, writing], server)
+        try history.check([watching, writing])
+    }
+
     /// Each of them meets events of origins that another has recorded a moment before.
     @Test func manySyncsOfOneStoreAtATimeAgree() throws {
         let server = try ServeProcess()

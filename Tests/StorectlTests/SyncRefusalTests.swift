@@ -9,8 +9,13 @@ import Testing
         var history = SyncHistory()
         try history.append(3, to: store)
         let wrong = try store.file("wrong-token", String(try server.token.reversed()).utf8)
-        try store.checkFails(
-            "sync", server.url, "--token-file", wrong, code: "unauthorized", exit: 7)
+        for arguments in [[], ["--dry-run"]] {
+            let run = try store.run(
+                ["sync", server.url, "--token-file", wrong, "--json"] + arguments)
+            #expect(run.exit == 7)
+            #expect(try run.document["error"]?["code"]?.text == "unauthorized")
+            #expect(run.stderr.contains("the token was read from \(wrong)"))
+        }
         let run = try store.run("sync", server.url, "--token-file", wrong, "--json")
         #expect(try run.document["waitingCount"]?.number == 3)
         try store.checkFails("sync", server.url, code: "unauthorized", exit: 7)

@@ -43,8 +43,7 @@ struct RefusedPayload: CustomTestStringConvertible {
             {"broadcast":"4e71","video":"http://youtu.be/dQw4w9WgXcQ?t=1","title":"T",
              "sharer":"ann",
              "origin":"twitter","comment":"c","createdAt":"2011-09-15T06:06:16.000+02:00",
-             "updatedAt":"2011-09-15T04:06:17.250Z","liked":true,"watchLater":false,"watched":null,
-             "unheardOf":{"a":[1]}}
+             "updatedAt":"2011-09-15T04:06:17.250Z","liked":true,"watchLater":false,"watched":null}
             """
         let proposal = try catalogue.proposal(
             type: "BroadcastReceived", json: json, atMilliseconds: 17)
@@ -152,7 +151,12 @@ struct RefusedPayload: CustomTestStringConvertible {
 
     static let refused: [RefusedPayload] = [
         RefusedPayload("BroadcastReceived", "{}", .invalidPayload, "broadcast"),
-        RefusedPayload("BroadcastReceived", #"{"broadcast":"1"}"#, .invalidVideo, "video"),
+        RefusedPayload(
+            "BroadcastReceived", #"{"broadcast":"1"}"#, .invalidPayload,
+            "video is missing or empty"),
+        RefusedPayload(
+            "WatchLaterToggled", #"{"video":" ","isOn":true}"#, .invalidPayload,
+            "video is missing or empty"),
         RefusedPayload(
             "BroadcastReceived", #"{"broadcast":"","video":"youtube:a"}"#, .invalidPayload,
             "broadcast"),
@@ -268,6 +272,75 @@ struct RefusedPayload: CustomTestStringConvertible {
             try catalogue.proposal(type: String(repeating: "é", count: 100_000), json: "{}")
         }
         #expect(far?.code == .unknownType)
+    }
+
+    // MARK: - Fields that are none
+
+    /// A payload with a field that its type lacks, and what is said of it.
+    struct StrangeField: CustomTestStringConvertible {
+        let type: String
+        let json: String
+        let message: String
+        let hint: String
+
+        var testDescription: String { "\(type) \(json.prefix(60))" }
+    }
+
+    static let strangers = [
+        StrangeField(
+            type: "WatchLaterToggled", json: #"{"video":"youtube:a","isOn":true,"isOnn":false}"#,
+            message: "isOnn is no field of a WatchLaterToggled",
+            hint: "did you mean isOn? Known there are video, isOn"),
+        StrangeField(
+            type: "PlaybackProgressed",
+            json: #"{"video":"youtube:a","viewing":"v","position":1,"durationSeconds":2}"#,
+            message: "position is no field of a PlaybackProgressed",
+            hint: "did you mean positionSeconds? Known there are video, viewing, positionSeconds,"
+                + " durationSeconds"),
+        StrangeField(
+            type: "CommentPosted", json: #"{"nothingLikeIt":null,"video":"youtube:a","text":"t"}"#,
+            message: "nothingLikeIt is no field of a CommentPosted",
+            hint: "known there are video, answer, text, author"),
+        StrangeField(
+            type: "ShowObserved", json: #"{"show":1,"schedule":{"time":"22:00","dayz":["Fri"]}}"#,
+            message: "schedule.dayz is no field of a ShowObserved",
+            hint: "did you mean days? Known there are time, days"),
+        StrangeField(
+            type: "CastObserved",
+            json: #"{"show":1,"cast":[{"person":1,"character":2},{"personImage":{"larg":"x"}}]}"#,
+            message: "cast[1].personImage.larg is no field of a CastObserved",
+            hint: "known there are medium, original"),
+    ]
+
+    @Test(arguments: strangers)
+    func fieldsThatATypeLacksAreRefused(_ field: StrangeField) {
+        let error = #expect(throws: ModelError.self) {
+            try catalogue.proposal(type: field.type, json: field.json)
+        }
+        #expect(error?.code == .invalidPayload)
+        #expect(error?.message == field.message)
+        #expect(error?.hint == field.hint)
+    }
+
+    @Test func theNamesOfTheSchemaAreReadToo() throws {
+        let json = #"{"video":"youtube:a","is_on":true}"#
+        let toggled = try message(WatchLaterToggled.self, json)
+        #expect(toggled.isOn)
+        let error = #expect(throws: ModelError.self) {
+            try catalogue.proposal(
+                type: "WatchLaterToggled", json: #"{"video":"youtube:a","is_on":true,"o_n":1}"#)
+        }
+        #expect(error?.message == "o_n is no field of a WatchLaterToggled")
+    }
+
+    /// What an import or a sync brings of a newer version keeps the fields that this one lacks.
+    @Test func unknownFieldsOfARecordedPayloadStay() throws {
+        let known = try catalogue.proposal(
+            type: "WatchLaterToggled", json: #"{"video":"youtube:a","isOn":true}"#)
+        let newer = known.payload + [0xFA, 0x01, 0x01, 0x78]
+        #expect(try WatchLaterToggled(payload: newer, version: 2).payload() == newer)
+        let json = try catalogue.json(type: known.type, version: 2, payload: newer)
+        #expect(json == #"{"video":"youtube:a","isOn":true}"#)
     }
 
     @Test func timesBeyond9999AreInvalid() {

@@ -72,8 +72,8 @@ struct AppendCommand: ParsableCommand {
 
     private func appendOne() throws -> AppendReport {
         let time = try at.map { UInt64(try TimeArgument.milliseconds($0, "--at")) }
-        let proposal = try EventCatalogue.video.proposal(
-            type: type ?? "", json: payload ?? "", atMilliseconds: time)
+        let proposal = try AppendableEvents.proposal(
+            type: type ?? "", json: Array((payload ?? "").utf8), atMilliseconds: time)
         var report = AppendReport()
         try options.withLog { report.add(try $0.appendBlocking([proposal])) }
         return report

@@ -18,16 +18,12 @@ struct ExplainCommand: ParsableCommand {
               storectl explain 0123456789abcdef0123456789abcdef-7 --json
             """)
 
-    @Argument(
-        help: ArgumentHelp(
-            "The event's id, <32 hex digits>-<sequence>, or its position.", valueName: "event"))
-    var event: String
-
+    @OptionGroup var event: EventArgument
     @OptionGroup var options: StoreOptions
 
     func run() throws {
         let report = try options.withLogAndRemotes { log, remotes in
-            try Explanation(try EventArgument.find(event, in: log), log, remotes)
+            try Explanation(try event.find(in: log), log, remotes)
         }
         try options.print(report.json) { report.write(&$0) }
     }

@@ -53,9 +53,26 @@ struct LoginCommand: AsyncParsableCommand {
         // Before anybody types a password for a remote that is not there.
         try check(remotes)
         let credentials = try credentials()
-        let account = try await remotes.logIn(name, credentials)
+        let account = try await logIn(remotes, credentials)
         let document: JSON = ["name": .text(name), "account": .text(account)]
         try options.print(document) { $0.line("logged in at \(name) as \(user ?? account)") }
+    }
+
+    /// A login that is refused names the file that it was read from.
+    private func logIn(
+        _ remotes: StoreRemotes, _ credentials: RemoteCredentials
+    ) async throws -> String {
+        do {
+            return try await remotes.logIn(name, credentials)
+        } catch let error as SyncError where error.code == .unauthorized {
+            if let tokenFile {
+                throw CommandError(error).adding("the token was read from \(tokenFile)")
+            }
+            if let passwordFile = namedPasswordFile {
+                throw CommandError(error).adding("the password was read from \(passwordFile)")
+            }
+            throw error
+        }
     }
 
     private func check(_ remotes: StoreRemotes) throws { _ = try remotes.named(name) }
@@ -91,9 +108,13 @@ struct LoginCommand: AsyncParsableCommand {
         return try SecretInput.answer("user at \(name)")
     }
 
-    private func password(of user: String) throws -> String {
+    private var namedPasswordFile: String? {
         let named = passwordFile ?? ProcessInfo.processInfo.environment["TAPEDECK_PASSWORD_FILE"]
-        if let named, !named.isEmpty { return try SecretInput.password(inFile: named) }
+        return named?.isEmpty == false ? named : nil
+    }
+
+    private func password(of user: String) throws -> String {
+        if let file = namedPasswordFile { return try SecretInput.password(inFile: file) }
         let password = try SecretInput.secret("password of \(user) at \(name)")
         guard !password.isEmpty else {
             throw CommandError(

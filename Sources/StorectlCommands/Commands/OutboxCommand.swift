@@ -61,11 +61,7 @@ struct OutboxRetryCommand: ParsableCommand {
               storectl outbox retry 0123456789abcdef0123456789abcdef-7 --json
             """)
 
-    @Argument(
-        help: ArgumentHelp(
-            "The event's id, <32 hex digits>-<sequence>, or its position.", valueName: "event"))
-    var event: String
-
+    @OptionGroup var event: EventArgument
     @OptionGroup var options: StoreOptions
 
     func run() throws {
@@ -91,11 +87,7 @@ struct OutboxDropCommand: ParsableCommand {
               storectl outbox drop 0123456789abcdef0123456789abcdef-7 --yes --json
             """)
 
-    @Argument(
-        help: ArgumentHelp(
-            "The event's id, <32 hex digits>-<sequence>, or its position.", valueName: "event"))
-    var event: String
-
+    @OptionGroup var event: EventArgument
     @Flag(help: "Do not ask.")
     var yes = false
 
@@ -121,8 +113,8 @@ struct OutboxDropCommand: ParsableCommand {
 
 extension StoreRemotes {
     /// The intent that a user names by its id or its position.
-    fileprivate func intent(_ text: String) throws -> EventID {
-        try EventArgument.find(text, in: eventLog).id
+    fileprivate func intent(_ argument: EventArgument) throws -> EventID {
+        try argument.find(in: eventLog).id
     }
 }
 

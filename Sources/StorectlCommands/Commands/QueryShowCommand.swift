@@ -22,6 +22,11 @@ struct QueryShowCommand: ParsableCommand {
             try $0.show(id)
         }
         try options.print(JSON(encoding: show)) { text in
+            if show.name == nil {
+                text.remark(
+                    "of show \(show.id) itself nothing is known, only what stands below:"
+                        + " storectl ingest tvmaze/show FILE")
+            }
             text.fields([
                 ("name", show.name ?? "-"), ("network", show.network ?? "-"),
                 ("genres", show.genres.joined(separator: ", ")),

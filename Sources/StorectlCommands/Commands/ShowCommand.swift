@@ -12,16 +12,12 @@ struct ShowCommand: ParsableCommand {
               storectl show 0123456789abcdef0123456789abcdef-7 --json
             """)
 
-    @Argument(
-        help: ArgumentHelp(
-            "The event's id, <32 hex digits>-<sequence>, or its position.", valueName: "event"))
-    var event: String
-
+    @OptionGroup var event: EventArgument
     @OptionGroup var options: StoreOptions
 
     func run() throws {
         let report = try options.withLog(isReading: true) { log in
-            let event = try EventArgument.find(event, in: log)
+            let event = try event.find(in: log)
             return ShownEvent(event: event, receipts: try log.receipts(of: event.id))
         }
         try options.print(report.json) { text in text.fields(report.fields) }

@@ -1,5 +1,4 @@
 internal import Foundation
-internal import Synchronization
 internal import Tapedeck
 internal import TapedeckConnectors
 
@@ -90,15 +89,14 @@ private final class RemotePrinter: Sendable {
     private let remotes: StoreRemotes
     private let name: String
     private let isLive: Bool
-    private let isJSON: Bool
+    private let lines: LiveLines
     private let meter = ProgressMeter("steps")
-    private let last = Mutex("")
 
     init(_ remotes: StoreRemotes, _ name: String, isLive: Bool, isJSON: Bool) {
         self.remotes = remotes
         self.name = name
         self.isLive = isLive
-        self.isJSON = isJSON
+        lines = LiveLines(isJSON: isJSON)
     }
 
     func update(_ report: RemoteReport) {
@@ -106,10 +104,7 @@ private final class RemotePrinter: Sendable {
         meter.update("pulled \(pulled), pushed \(pushed)", done: pulled + pushed, total: nil)
         guard isLive else { return }
         if let wait = report.wait {
-            let until = TimeArgument.text(Int64(clamping: wait.until))
-            say(
-                "waiting until \(until): \(wait.message)",
-                ["state": "waiting", "reason": .text(wait.reason.rawValue), "until": .text(until)])
+            lines.say(waitingFor: wait.reason, wait.message, until: wait.until)
         } else if report.isSettled {
             settled(report)
         }
@@ -129,7 +124,7 @@ private final class RemotePrinter: Sendable {
         }
         let isAllDone = undelivered == 0 && ended == 0
         let counts = "pushed \(report.pushed), pulled \(report.pulled)"
-        say(
+        lines.say(
             isAllDone
                 ? "up to date: \(counts)"
                 : "\(counts); \(undelivered) not delivered, \(ended) refused or unknown",
@@ -138,16 +133,6 @@ private final class RemotePrinter: Sendable {
                 "pulled": .init(report.pulled), "undelivered": .init(undelivered),
                 "ended": .init(ended),
             ])
-    }
-
-    /// Says it once, however often it is so.
-    private func say(_ text: String, _ document: JSON) {
-        let isNews = last.withLock { last in
-            defer { last = text }
-            return last != text
-        }
-        // A reader that has gone away is noticed at the report in the end.
-        if isNews { try? StandardOutput.line(isJSON ? document.line : text) }
     }
 
     func finish() { meter.finish() }

@@ -47,13 +47,15 @@ struct SyncCommand: AsyncParsableCommand {
         let log = try EventLog(opening: try options.directory())
         defer { log.close() }
         try DemoStore.refuse(log)
+        let token = try token()
         let engine = try SyncEngine(
-            log, server: target, token: try token(),
+            log, server: target,
             options: SyncEngine.Options(
                 isLive: watch, failuresMax: watch ? 0 : 3,
                 // Somebody is looking: a server that is back is noticed soon.
-                backoffMax: watch ? 4_000 : 30_000))
-        if dryRun { return try report(SyncOutcome(try await engine.preview()), isPreview: true) }
+                backoffMax: watch ? 4_000 : 30_000)
+        ) { token.current }
+        if dryRun { return try await preview(engine, token) }
         let interruption = Interruption.stopping(engine)
         defer { interruption.cancel() }
         let printer = SyncPrinter(isLive: watch, isJSON: options.json)
@@ -64,10 +66,18 @@ struct SyncCommand: AsyncParsableCommand {
                 message: "pushed \(Figures.count(done.pushed, "event")),"
                     + " pulled \(Figures.count(done.pulled, "event")), and then it was to end")
         }
-        try report(SyncOutcome(done), isPreview: false)
+        try report(SyncOutcome(done, token), isPreview: false)
     }
 
-    private func token() throws -> String {
+    private func preview(_ engine: SyncEngine, _ token: TokenSource) async throws {
+        do {
+            try report(SyncOutcome(try await engine.preview(), token), isPreview: true)
+        } catch let error as SyncError {
+            throw SyncOutcome.naming(token, in: CommandError(error))
+        }
+    }
+
+    private func token() throws -> TokenSource {
         let named = tokenFile ?? ProcessInfo.processInfo.environment["TAPEDECK_TOKEN_FILE"]
         guard let named, !named.isEmpty else {
             throw CommandError(
@@ -76,12 +86,13 @@ struct SyncCommand: AsyncParsableCommand {
                     "--token-file names the file that holds it; storectl serve prints where that is"
             )
         }
-        return try TokenFile.read(named)
+        return try TokenSource(named)
     }
 
     /// Prints what came of it and ends the command with its code.
     func report(_ done: SyncOutcome, isPreview: Bool) throws {
         try options.print(done.json) { done.write(&$0, isPreview: isPreview) }
+        if let hint = done.hint { StandardOutput.diagnose("hint: \(hint)") }
         if let error = done.error { throw ReportedFailure(error.code.exit, error) }
         if !done.isComplete { throw ReportedFailure(.someRefused) }
     }
@@ -103,13 +114,12 @@ extension Interruption {
 /// Says how a sync goes: a bar for a backlog, and in a live one a line each time all is done.
 private final class SyncPrinter: Sendable {
     private let isLive: Bool
-    private let isJSON: Bool
-    private let meter: ProgressMeter
+    private let lines: LiveLines
+    private let meter = ProgressMeter("events")
 
     init(isLive: Bool, isJSON: Bool) {
         self.isLive = isLive
-        self.isJSON = isJSON
-        meter = ProgressMeter("events")
+        lines = LiveLines(isJSON: isJSON)
     }
 
     func update(_ progress: SyncProgress) {
@@ -122,23 +132,16 @@ private final class SyncPrinter: Sendable {
         }
         guard isLive else { return }
         if progress.isSettled {
-            say(
+            lines.say(
                 "up to date: pushed \(progress.pushed), pulled \(progress.pulled)",
                 [
                     "state": "upToDate", "pushed": .init(progress.pushed),
                     "pulled": .init(progress.pulled),
-                ])
+                ], repeatsJSON: true)
         } else if let wait = progress.wait {
-            let until = TimeArgument.text(Int64(wait.until))
-            say(
-                "waiting until \(until): \(wait.message)",
-                ["state": "waiting", "reason": .text(wait.reason.rawValue), "until": .text(until)])
+            lines.say(
+                waitingFor: wait.reason, wait.message, until: wait.until, repeatsJSON: true)
         }
-    }
-
-    private func say(_ text: String, _ document: JSON) {
-        // A reader that has gone away is noticed at the report in the end.
-        try? StandardOutput.line(isJSON ? document.line : text)
     }
 
     func finish() { meter.finish() }

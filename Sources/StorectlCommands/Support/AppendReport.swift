@@ -7,6 +7,8 @@ struct AppendReport {
         let line: Int
         let code: ErrorCode
         let message: String
+        /// What to do about it, of those that stderr has room for.
+        let hint: String?
     }
 
     /// So many refusals are listed; the others are counted.
@@ -29,7 +31,11 @@ struct AppendReport {
     mutating func refuse(line: Int, _ error: some CodedError) {
         refusedCount += 1
         guard refused.count < AppendReport.refusalsListedMax else { return }
-        refused.append(Refusal(line: line, code: error.code, message: error.message))
+        let isDiagnosed = refused.count < AppendReport.refusalsDiagnosedMax
+        refused.append(
+            Refusal(
+                line: line, code: error.code, message: error.message,
+                hint: isDiagnosed ? error.hint : nil))
     }
 
     var json: JSON {
@@ -52,7 +58,8 @@ struct AppendReport {
 
     func diagnose() {
         for refusal in refused.prefix(AppendReport.refusalsDiagnosedMax) {
-            StandardOutput.diagnose("refused: line \(refusal.line): \(refusal.message)")
+            let hint = refusal.hint.map { " (\($0))" } ?? ""
+            StandardOutput.diagnose("refused: line \(refusal.line): \(refusal.message)\(hint)")
         }
         if refusedCount > AppendReport.refusalsDiagnosedMax {
             let more = refusedCount - AppendReport.refusalsDiagnosedMax

@@ -1,9 +1,15 @@
+internal import ArgumentParser
 internal import Tapedeck
 
 /// An event that a user names: by its id, or by its position.
-enum EventArgument {
+struct EventArgument: ParsableArguments {
+    @Argument(
+        help: ArgumentHelp(
+            "The event's id, <32 hex digits>-<sequence>, or its position.", valueName: "event"))
+    var text: String
+
     /// Throws `CommandError`: `.usage` for what is neither, `.notFound`.
-    static func find(_ text: String, in log: EventLog) throws -> EventEnvelope {
+    func find(in log: EventLog) throws -> EventEnvelope {
         let found: EventEnvelope?
         if let id = EventID(text) {
             found = try log.event(id)

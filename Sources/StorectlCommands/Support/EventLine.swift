@@ -28,7 +28,7 @@ enum EventLine {
         guard let payload = members.last(where: { $0.name == "payload" }) else {
             throw ModelError(.invalidPayload, "payload is missing")
         }
-        let proposal = try EventCatalogue.video.proposal(
+        let proposal = try AppendableEvents.proposal(
             type: type, json: Array(line[valueRange(of: payload.range, in: line)]),
             atMilliseconds: try time(object["at"]))
         do throws(LogError) {

@@ -74,7 +74,8 @@ final class FileInput {
             return CommandError(.notFound, "there is no file \(name)", hint: "check the path")
         case EACCES, EPERM:
             return CommandError(
-                .accessDenied, "permission denied on \(name)", hint: "check who owns it")
+                .accessDenied, "\(name) cannot be read: \(text)",
+                hint: SystemReason.accessHint)
         default:
             return CommandError(.inputOutput, "\(name) cannot be read: \(text)")
         }

@@ -19,8 +19,9 @@ struct StoreFiles {
             names = try FileManager.default.contentsOfDirectory(atPath: directory)
         } catch {
             throw CommandError(
-                .accessDenied, "\(directory) cannot be read", hint: "check who owns it",
-                cause: error)
+                .accessDenied,
+                "\(directory) cannot be read\(SystemReason.of(error))",
+                hint: "check who owns it, and what it permits", cause: error)
         }
         files = names.sorted().compactMap { name in
             var facts = stat()

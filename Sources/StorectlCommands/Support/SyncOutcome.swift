@@ -28,7 +28,8 @@ struct SyncOutcome {
     private let units: (pushed: String, pulled: String)
     let error: CommandError?
 
-    init(_ report: SyncReport) {
+    /// What a sync with a server did, with a token.
+    init(_ report: SyncReport, _ token: TokenSource) {
         pushed = report.pushed
         pulled = report.pulled
         refused = report.refused.map { Refusal(event: $0.event, code: $0.code, message: nil) }
@@ -40,7 +41,13 @@ struct SyncOutcome {
         healed = report.healed
         unreadable = []
         units = ("event", "event")
-        error = report.failure.map { CommandError($0) }
+        error = report.failure.map { SyncOutcome.naming(token, in: CommandError($0)) }
+    }
+
+    /// An error that tells where the token stands, where that was refused.
+    static func naming(_ token: TokenSource, in error: CommandError) -> CommandError {
+        guard error.code == .unauthorized else { return error }
+        return error.adding("the token was read from \(token.path)")
     }
 
     init(_ report: RemoteReport) {
@@ -67,6 +74,16 @@ struct SyncOutcome {
 
     /// The most parts of answers that are listed.
     private static let unreadableListedMax = 1_000
+
+    /// What to do about what a remote lacks.
+    var hint: String? {
+        guard waiting.contains(where: { $0.reason == .notThere }) else { return nil }
+        return "what a remote lacks is delivered once a reading shows it there;"
+            + " storectl outbox drop EVENT gives it up"
+    }
+
+    /// The most events that a report in words lists with what is in their way.
+    private static let waitingListedMax = 20
 
     var json: JSON {
         let document: JSON = [
@@ -113,6 +130,15 @@ struct SyncOutcome {
         if waitingCount > 0 {
             let reasons = Set(waiting.map(\.reason.rawValue)).sorted().joined(separator: ", ")
             text.line("\(Figures.count(waitingCount, units.pushed)) waiting: \(reasons)")
+            let lacking = waiting.filter { $0.reason == .notThere }
+            for item in lacking.prefix(SyncOutcome.waitingListedMax) {
+                let why = item.message.map { ", \($0)" } ?? ""
+                text.line(
+                    TextTable.printable("waiting \(item.event): \(item.reason.rawValue)\(why)"))
+            }
+            if lacking.count > SyncOutcome.waitingListedMax {
+                text.line("storectl outbox lists the others")
+            }
         }
         for part in unreadable.prefix(SyncOutcome.unreadableListedMax) {
             text.line(TextTable.printable("could not read \(part)"))

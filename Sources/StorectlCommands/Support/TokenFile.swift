@@ -10,10 +10,13 @@ enum TokenFile {
     static func read(_ path: String) throws -> String {
         let file = open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else {
+            let number = errno
             throw CommandError(
-                errno == EACCES ? .accessDenied : .notFound,
-                "the token file \(path) cannot be read",
-                hint: "storectl serve prints where it is")
+                number == EACCES ? .accessDenied : .notFound,
+                "the token file \(path) cannot be read: \(String(cString: strerror(number)))",
+                hint: number == EACCES
+                    ? "check who owns it; storectl token create makes another"
+                    : "storectl serve prints where it is")
         }
         defer { _ = close(file) }
         var bytes = [UInt8](repeating: 0, count: bytesMax + 1)
@@ -28,6 +31,12 @@ enum TokenFile {
         return text
     }
 
+    /// Whether it can be read once more: what came through a pipe cannot.
+    static func isOrdinary(_ path: String) -> Bool {
+        var facts = stat()
+        return stat(path, &facts) == 0 && facts.st_mode & S_IFMT == S_IFREG
+    }
+
     static func checkIsNew(_ path: String) throws {
         guard !FileManager.default.fileExists(atPath: path) else {
             throw CommandError(.usage, "\(path) is there already", hint: "name a new file")
@@ -39,7 +48,8 @@ enum TokenFile {
         let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard file >= 0 else {
             throw CommandError(
-                .accessDenied, "\(path) cannot be written: \(String(cString: strerror(errno)))")
+                .accessDenied, "\(path) cannot be written: \(String(cString: strerror(errno)))",
+                hint: "check the path, and who may write there")
         }
         defer { _ = close(file) }
         let bytes = Array((token + "\n").utf8)

@@ -272,7 +272,8 @@ package struct ShelbyConnector: Connector {
             .contains { lower.contains($0) }
         if isLogin || response.status == 401 {
             return SyncFailure(
-                .unauthorized, text, hint: "storectl login again, with a token that holds")
+                .unauthorized, text,
+                hint: "storectl login NAME --token-file FILE, with a token that holds")
         }
         if let failure = response.failure, failure.isTransient {
             return SyncFailure(failure.code, text, retryAfter: failure.retryAfter)

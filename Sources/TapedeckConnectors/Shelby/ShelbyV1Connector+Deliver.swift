@@ -153,7 +153,7 @@ extension ShelbyV1Connector {
         // Whoever is not logged in is counted and leaves no trace: that was nobody's like.
         if let upvoters = shown?.upvoters, !upvoters.contains(account.user) {
             throw SyncFailure(
-                .unauthorized, "Shelby took the like as nobody's", hint: "storectl login again")
+                .unauthorized, "Shelby took the like as nobody's", hint: "storectl login NAME")
         }
         let time = observedAt(response, intent)
         guard let shown, shown.upvoters != nil else {

@@ -61,7 +61,7 @@ package struct WhaleConnector: Connector {
             guard !secrets.user.isEmpty, !secrets.password.isEmpty else {
                 throw SyncFailure(
                     .unauthorized, "Whale takes an e-mail address and a password",
-                    hint: "storectl login NAME")
+                    hint: "storectl login NAME --user ADDRESS, with the password on standard input")
             }
             return .send(
                 RemoteRequest(

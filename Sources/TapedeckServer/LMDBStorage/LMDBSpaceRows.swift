@@ -97,7 +97,7 @@ struct LMDBSpaceRows: SpaceRows {
         let cursor = try transaction.cursor(tables.segments)
         guard let row = try cursor.lastBelow(key), row.key.count == RowKey.segmentCount,
             row.key.prefix(RowKey.originCount).elementsEqual(prefix),
-            let value = SealedRow.open(row.value, key: row.key)
+            let value = SealedValue.open(row.value, key: row.key)
         else { throw ServerError.damagedRow("segments", space) }
         var name = ByteReader(row.key)
         var reader = ByteReader(value)
@@ -146,7 +146,7 @@ struct LMDBSpaceRows: SpaceRows {
         var row = try cursor.seek(prefix)
         while let (key, sealed) = row, key.starts(with: prefix) {
             var name = ByteReader(key)
-            guard let value = SealedRow.open(sealed, key: key), name.slice(prefix.count) != nil,
+            guard let value = SealedValue.open(sealed, key: key), name.slice(prefix.count) != nil,
                 let high = name.bigEndian(UInt64.self), let low = name.bigEndian(UInt64.self)
             else { throw ServerError.damagedRow("origins", space) }
             var reader = ByteReader(value)
@@ -185,7 +185,7 @@ struct LMDBSpaceRows: SpaceRows {
         let key = RowKey.entry(space, entry.position)
         var value: [UInt8] = []
         entry.encode(into: &value)
-        SealedRow.seal(&value, key: key)
+        SealedValue.seal(&value, key: key)
         try transaction.put(tables.entries, key, value)
     }
 
@@ -215,7 +215,7 @@ struct LMDBSpaceRows: SpaceRows {
     private func entry(
         at position: UInt64, _ sealed: UnsafeRawBufferPointer, _ key: UnsafeRawBufferPointer
     ) throws -> StoredEntry {
-        guard let value = SealedRow.open(sealed, key: key) else {
+        guard let value = SealedValue.open(sealed, key: key) else {
             throw ServerError.damaged(space, at: position, "its checksum does not fit")
         }
         guard let entry = StoredEntry(at: position, value) else {

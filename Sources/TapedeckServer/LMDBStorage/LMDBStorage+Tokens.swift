@@ -107,7 +107,7 @@ extension LMDBStorage {
         let cursor = try transaction.cursor(tables.tokens)
         var row = try cursor.first()
         while let (key, sealed) = row {
-            guard let value = SealedRow.open(sealed, key: key), let token = TokenRow(value) else {
+            guard let value = SealedValue.open(sealed, key: key), let token = TokenRow(value) else {
                 throw ServerError.damagedRow("tokens")
             }
             let hash = Array(key)

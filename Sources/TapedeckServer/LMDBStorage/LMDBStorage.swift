@@ -178,7 +178,7 @@ package final class LMDBStorage: ServerStorage {
         var row = try cursor.first()
         while let (key, sealed) = row {
             var name = ByteReader(key)
-            guard let value = SealedRow.open(sealed, key: key), let state = SpaceState(value),
+            guard let value = SealedValue.open(sealed, key: key), let state = SpaceState(value),
                 let number = name.bigEndian(UInt32.self)
             else { throw ServerError.damagedRow("spaces") }
             found.append((SpaceID(rawValue: number), state))

@@ -30,8 +30,8 @@ package struct ServerDirectory: Sendable {
                 attributes: [.posixPermissions: 0o700])
         } catch {
             throw ServerError(
-                .accessDenied, "the directory \(path) cannot be made", hint: "check the path",
-                cause: error)
+                .accessDenied, "the directory \(path) cannot be made\(SystemReason.of(error))",
+                hint: "check the path, and who may write above it", cause: error)
         }
     }
 
@@ -116,7 +116,9 @@ extension ServerError {
             self.init(
                 .readOnly, "\(path) cannot be written: \(text)", hint: "use another directory")
         case EACCES, EPERM:
-            self.init(.accessDenied, "permission denied on \(path)", hint: "check who owns it")
+            self.init(
+                .accessDenied, "\(path) cannot be used: \(text)",
+                hint: SystemReason.accessHint)
         case ENOENT, ENOTDIR:
             self.init(.notFound, "there is no \(path)", hint: "check the path")
         default:

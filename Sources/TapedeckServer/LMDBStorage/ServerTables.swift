@@ -16,7 +16,7 @@ internal import TapedeckModel
 /// | `receipts` | space u32, event, lineage | position u64 |
 ///
 /// A segment is a run of an origin's sequences at neighbouring positions; it grows in place. Every
-/// value ends in a CRC-32C of its key and itself (`SealedRow`).
+/// value ends in a CRC-32C of its key and itself (`SealedValue`).
 struct ServerTables: Sendable {
     let meta: Table
     let spaces: Table
@@ -86,29 +86,6 @@ enum RowKey {
     static let segmentCount = 28
 }
 
-/// Rows that end in a CRC-32C of their key and themselves: a flipped bit is an error and never a
-/// wrong answer.
-enum SealedRow {
-    static let checksumCount = 4
-
-    static func seal(_ value: inout [UInt8], key: [UInt8]) {
-        let seed = key.withUnsafeBytes { crc32c($0) }
-        let checksum = value.withUnsafeBytes { crc32c($0, seed: seed) }
-        value.appendLittleEndian(checksum)
-    }
-
-    /// The value without its checksum; nil where that does not fit.
-    static func open(
-        _ sealed: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer
-    ) -> UnsafeRawBufferPointer? {
-        guard sealed.count >= checksumCount else { return nil }
-        let value = UnsafeRawBufferPointer(rebasing: sealed.dropLast(checksumCount))
-        let stored = UInt32(
-            littleEndian: sealed.loadUnaligned(fromByteOffset: value.count, as: UInt32.self))
-        return stored == crc32c(value, seed: crc32c(key)) ? value : nil
-    }
-}
-
 extension Readable where Self: ~Copyable {
     /// A row of a small table; throws `.damaged` where its checksum does not fit.
     func sealed(_ table: Table, _ key: [UInt8], named name: String) throws
@@ -116,7 +93,7 @@ extension Readable where Self: ~Copyable {
     {
         try key.withUnsafeBytes { bytes in
             guard let sealed = try get(table, bytes) else { return nil }
-            guard let value = SealedRow.open(sealed, key: bytes) else {
+            guard let value = SealedValue.open(sealed, key: bytes) else {
                 throw ServerError.damagedRow(name)
             }
             return value
@@ -128,7 +105,7 @@ extension Writable where Self: ~Copyable {
     /// Adds or replaces a row of a small table.
     func seal(_ table: Table, _ key: [UInt8], _ value: [UInt8]) throws(LMDBError) {
         var sealed = value
-        SealedRow.seal(&sealed, key: key)
+        SealedValue.seal(&sealed, key: key)
         try put(table, key, sealed)
     }
 }

@@ -59,6 +59,11 @@ package struct RemoteLogin: Codable, Hashable, Sendable {
         self.secrets = secrets
         self.account = account
     }
+
+    /// Whether another one proves and holds the same; for which address does not count.
+    func isSame(as other: RemoteLogin) -> Bool {
+        secrets == other.secrets && account == other.account
+    }
 }
 
 /// Where logins are kept: beside the log and never in it, each in a file that only its owner can read.
@@ -71,17 +76,20 @@ package struct LoginFiles: Sendable {
 
     package init(store: String) { directory = store + "/" + LoginFiles.directoryName }
 
-    private func path(_ remote: String) -> String { "\(directory)/\(remote).json" }
+    /// The file of a login.
+    func path(_ remote: String) -> String { "\(directory)/\(remote).json" }
 
     /// The login at a remote's address; nil where there is none.
     package func read(_ remote: Remote) throws(SyncError) -> RemoteLogin? {
         let path = path(remote.name)
-        guard let bytes = FileManager.default.contents(atPath: path) else {
-            guard !FileManager.default.fileExists(atPath: path) else {
-                throw SyncError(.accessDenied, "the login in \(path) cannot be read")
-            }
-            return nil
+        guard access(path, R_OK) == 0 else {
+            if [ENOENT, ENOTDIR].contains(errno) { return nil }
+            throw SyncError(
+                .accessDenied,
+                "the login in \(path) cannot be read: \(String(cString: strerror(errno)))",
+                hint: SystemReason.accessHint)
         }
+        guard let bytes = FileManager.default.contents(atPath: path) else { return nil }
         guard bytes.count <= LoginFiles.bytesMax,
             let login = try? JSONDecoder().decode(RemoteLogin.self, from: bytes)
         else {
@@ -119,7 +127,8 @@ package struct LoginFiles: Sendable {
         let file = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard file >= 0 else {
             throw SyncError(
-                .accessDenied, "\(draft) cannot be written: \(String(cString: strerror(errno)))")
+                .accessDenied, "\(draft) cannot be written: \(String(cString: strerror(errno)))",
+                hint: SystemReason.accessHint)
         }
         let count = bytes.withUnsafeBytes { Foundation.write(file, $0.baseAddress, $0.count) }
         let isWritten = count == bytes.count && fsync(file) == 0

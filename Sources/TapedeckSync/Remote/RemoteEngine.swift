@@ -71,7 +71,7 @@ package final class RemoteEngine: Sendable {
                 progress(report)
             }
             if case .end = step {
-            } else if state.withLock(\.isStopped) || Task.isCancelled {
+            } else if isToEnd {
                 step = try await box.perform { try $0.stop() }
             }
             switch step {
@@ -80,7 +80,10 @@ package final class RemoteEngine: Sendable {
                 case .success(let response):
                     step = try await box.perform { try $0.answered(response) }
                 case .failure(let failure):
-                    step = try await box.perform { try $0.failed(failure) }
+                    let isCutOff = isToEnd
+                    step = try await box.perform {
+                        isCutOff ? try $0.stop(cuttingOff: failure) : try $0.failed(failure)
+                    }
                 }
             case .wait(let wait):
                 await pause(until: wait.until, orSignal: false)
@@ -92,6 +95,8 @@ package final class RemoteEngine: Sendable {
             }
         }
     }
+
+    private var isToEnd: Bool { state.withLock(\.isStopped) || Task.isCancelled }
 
     private func answer(
         to request: RemoteRequest
@@ -158,7 +163,8 @@ private final class RemoteLock: Sendable {
         file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard file >= 0 else {
             throw SyncError(
-                .accessDenied, "\(path) cannot be opened: \(String(cString: strerror(errno)))")
+                .accessDenied, "\(path) cannot be opened: \(String(cString: strerror(errno)))",
+                hint: SystemReason.accessHint)
         }
         guard flock(file, LOCK_EX | LOCK_NB) == 0 else {
             _ = close(file)

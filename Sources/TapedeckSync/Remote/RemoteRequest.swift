@@ -130,7 +130,7 @@ package struct RemoteResponse: Hashable, Sendable {
         case 200..<300: nil
         case 401, 403:
             SyncFailure(
-                .unauthorized, "the remote does not take the login", hint: "storectl login again")
+                .unauthorized, "the remote does not take the login", hint: "storectl login NAME")
         case 404, 410: SyncFailure(.notFound, "the remote knows no such thing (\(status))")
         case 413: SyncFailure(.tooLarge, "the remote takes nothing this large")
         case 429:

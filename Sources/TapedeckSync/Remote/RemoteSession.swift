@@ -18,7 +18,8 @@ package import TapedeckProjections
 /// 3. An outcome and what the remote then showed commit together.
 /// 4. An intent counts as done already only by what was read since it came to the log: before, somebody
 ///    else may have changed it.
-/// 5. A 401 ends nothing but the token: one login is tried, then the remote waits for the user.
+/// 5. A 401 ends nothing but the token: one login is tried, then the remote waits for the user. A login
+///    that another process writes meanwhile is taken up with the next request.
 package struct RemoteSession {
     /// How to go about it: whether to go on reading when everything is done, and how patiently.
     package typealias Options = SyncState.Options
@@ -57,6 +58,8 @@ package struct RemoteSession {
     private var isStopped = false
     /// Whether a login has been tried since one held.
     private var hasRenewed = false
+    /// That the login is not taken, while a live session waits for another one.
+    private var refusal: SyncFailure?
     private var random: any RandomNumberGenerator & Sendable
     private var backoff: Backoff
     /// When requests went out, the latest last.
@@ -84,6 +87,8 @@ package struct RemoteSession {
     /// How often a sync by hand waits for a lane, and how long at most, in milliseconds.
     private static let patienceMax = 5
     private static let laneWaitMax: UInt64 = 15_000
+    /// How often a live session looks for another login, in milliseconds.
+    private static let loginPause: UInt64 = 2_000
 
     /// Makes a session of an open store.
     ///
@@ -168,12 +173,29 @@ package struct RemoteSession {
         return try next()
     }
 
+    /// Stops while a request is under way: that is no failure of the remote's.
+    ///
+    /// - Parameter failure: how the request ended; one that never left is noted as that.
+    package mutating func stop(cuttingOff failure: SyncFailure) throws -> Step {
+        if case .delivery(let delivery, let intent) = pending {
+            try failed(failure, delivery, of: intent)
+        }
+        pending = .nothing
+        return try stop()
+    }
+
     // MARK: - What next
 
     var now: UInt64 { log.now() }
 
     private mutating func next() throws -> Step {
         if isStopped { return try end(nil) }
+        takeUpLogin()
+        if let refusal {
+            row.wait = SyncWait(reason: refusal.code, message: refusal.message, until: 0)
+            report.wait = row.wait
+            return .idle(until: now + RemoteSession.loginPause)
+        }
         if let wait = row.wait, wait.until > now { return .wait(wait) }
         if let held {
             self.held = nil
@@ -224,9 +246,24 @@ package struct RemoteSession {
         }
     }
 
+    /// Takes a login that another process has written meanwhile; false where there is none.
+    @discardableResult
+    private mutating func takeUpLogin() -> Bool {
+        // Where it is gone or cannot be read, the one at hand goes on.
+        guard let other = try? logins.read(remote), !other.isSame(as: login) else { return false }
+        login = other
+        (hasRenewed, refusal, report.wait) = (false, nil, nil)
+        if row.wait?.reason == .unauthorized { row.wait = nil }
+        if case .login = held?.pending { held = nil }
+        return true
+    }
+
     private mutating func keep(_ account: RemoteAccount) throws {
-        login.account = account
-        try logins.write(login, for: remote)
+        // A login that was written meanwhile is not to be written over.
+        if !takeUpLogin() {
+            login.account = account
+            try logins.write(login, for: remote)
+        }
         if reading.isEmpty { try beginReading() }
     }
 
@@ -301,12 +338,16 @@ package struct RemoteSession {
         if case .probe(_, let intent) = pending { delivering.again(intent) }
         if case .login = pending, failure.code != .unauthorized { hasRenewed = false }
         if failure.code == .unauthorized {
+            if takeUpLogin() { return try next() }
             if case .login = pending {
             } else if !hasRenewed {
                 return try logIn()
             }
             row.wait = SyncWait(reason: failure.code, message: failure.message, until: 0)
-            return try end(failure)
+            guard options.isLive else { return try end(failure) }
+            refusal = failure
+            try log.setSyncRows([row.row])
+            return try next()
         }
         row.failures += 1
         let pause = backoff.fail(retryAfter: failure.retryAfter, &random)
@@ -361,7 +402,12 @@ package struct RemoteSession {
     private mutating func end(_ failure: SyncFailure?) throws -> Step {
         try log.setSyncRows([row.row])
         try leases.remember(log)
-        report.failure = failure.map { SyncError($0) }
+        report.failure = failure.map { failure in
+            guard failure.code == .unauthorized else { return SyncError(failure) }
+            return SyncError(
+                .unauthorized, "\(failure.message); the login is in \(logins.path(remote.name))",
+                hint: failure.hint(for: remote))
+        }
         try takeStock()
         return .end(failure)
     }

@@ -76,6 +76,10 @@ package enum FieldChecks {
 
     /// A video by its key or by a URL, as its key.
     package static func video(_ value: String, _ field: String) throws(ModelError) -> VideoKey {
+        guard value.utf8.contains(where: { !VideoKey.isSpace($0) }) else {
+            throw ModelError(
+                .invalidPayload, "\(field) is missing or empty", hint: VideoKey.formHint)
+        }
         do {
             return try VideoKey(value)
         } catch {

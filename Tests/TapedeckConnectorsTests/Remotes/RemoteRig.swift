@@ -114,8 +114,7 @@ final class RemoteDevice {
         random = SeededGenerator(seed: seed)
         remote = try StoreRemotes(store.log, store.projections).add(
             "home", system: system, url: "http://127.0.0.1:1\(root)")
-        try LoginFiles(store: place.directory).write(
-            RemoteLogin(secrets: secrets), for: remote)
+        try logIn(secrets)
     }
 
     static var projections: [any Projection] {
@@ -135,16 +134,7 @@ final class RemoteDevice {
     func sync(
         crashing: CrashPoint? = nil, meanwhile: (Int) throws -> Void = { _ in }
     ) throws -> RemoteReport? {
-        guard
-            let connector = Connectors.named(
-                remote.system, url: remote.url, blobs: BlobStore(store: place.directory))
-        else { return nil }
-        let (clock, boot) = (world.clock, boot)
-        var session = try RemoteSession(
-            store.log, remote, connector, store.projections, outboxes: Connectors.outboxes,
-            logins: LoginFiles(store: place.directory),
-            options: RemoteSession.Options(failuresMax: 30, backoffMax: 4_000),
-            clock: SteadyClock { (boot, clock.milliseconds) }, random: random)
+        guard var session = try session() else { return nil }
         var step = try session.begin()
         var sent = 0
         while true {
@@ -167,6 +157,31 @@ final class RemoteDevice {
                 throw SyncFailure(.internalError, "a sync does not come to its end")
             }
         }
+    }
+
+    /// A session as `sync` drives one.
+    func session(isLive: Bool = false, failuresMax: UInt32 = 30) throws -> RemoteSession? {
+        guard
+            let connector = Connectors.named(
+                remote.system, url: remote.url, blobs: BlobStore(store: place.directory))
+        else { return nil }
+        let (clock, boot) = (world.clock, boot)
+        return try RemoteSession(
+            store.log, remote, connector, store.projections, outboxes: Connectors.outboxes,
+            logins: LoginFiles(store: place.directory),
+            options: RemoteSession.Options(
+                isLive: isLive, failuresMax: failuresMax, backoffMax: 4_000),
+            clock: SteadyClock { (boot, clock.milliseconds) }, random: random)
+    }
+
+    /// Writes another login, as `storectl login` of another process does.
+    func logIn(_ secrets: RemoteSecrets) throws {
+        try LoginFiles(store: place.directory).write(RemoteLogin(secrets: secrets), for: remote)
+    }
+
+    /// How it stands with the remote, as `storectl status` tells.
+    func status() throws -> RemoteStatus {
+        try StoreRemotes(store.log, store.projections).status(remote)
     }
 
     private func woken(

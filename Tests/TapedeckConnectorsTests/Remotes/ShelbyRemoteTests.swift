@@ -334,6 +334,64 @@ import Testing
         #expect(world.simulator.effects.map(\.text) == ["liked_by_owner=true"])
     }
 
+    /// A live session whose token has ended waits for a login, and asks the remote nothing meanwhile.
+    @Test func aLiveSessionTakesUpALoginThatIsWrittenMeanwhile() throws {
+        let world = ShelbyRemoteTests.world()
+        let device = try RemoteDevice(
+            world, "shelby", RemoteSecrets(token: "ended", tokenSecret: "ended"))
+        var session = try #require(try device.session(isLive: true))
+        func idle(from first: RemoteSession.Step) throws -> UInt64 {
+            var step = first
+            while true {
+                switch step {
+                case .send(let request): step = try session.answered(try world.send(request))
+                case .wait(let wait):
+                    world.clock.set(milliseconds: wait.until)
+                    step = try session.woken()
+                case .idle(let until): return until
+                case .end: throw SyncFailure(.internalError, "a live session has ended")
+                }
+            }
+        }
+        var until = try idle(from: session.begin())
+        #expect(try device.status().reason == .unauthorized)
+        #expect(session.report.wait?.reason == .unauthorized)
+        let asked = world.requests.count
+        for _ in 0..<5 {
+            world.clock.set(milliseconds: until)
+            until = try idle(from: session.woken())
+        }
+        #expect(world.requests.count == asked)
+
+        try device.logIn(ShelbyRemoteTests.secrets)
+        world.clock.set(milliseconds: until)
+        _ = try idle(from: session.woken())
+        #expect(session.report.pulled > 0)
+        #expect(session.report.wait == nil)
+        #expect(try device.status().reason == nil)
+        guard case .end(nil) = try session.stop() else {
+            Issue.record("a session that was stopped has not ended")
+            return
+        }
+    }
+
+    /// The token is replaced before it ends: the next request has the new one.
+    @Test func theNextRequestHasTheLatestLogin() throws {
+        let world = ShelbyRemoteTests.world()
+        let device = try RemoteDevice(world, "shelby", ShelbyRemoteTests.secrets)
+        try device.sync()
+        try device.sync { number in
+            guard number == 1 else { return }
+            var shelby = try ShelbyRemoteTests.shelby(world)
+            shelby.expireTokens()
+            world.simulator = shelby
+            try device.logIn(RemoteSecrets(token: "newer", tokenSecret: "newer"))
+        }
+        let last = try #require(world.requests.last)
+        let header = last.headers.first { $0.name == "Authorization" }?.value ?? ""
+        #expect(header.contains("newer"))
+    }
+
     /// A sync that dies at any point is taken up by the next one.
     @Test(arguments: 1...14)
     func crashAtAnyPointLosesAndDoublesNothing(number: Int) throws {

@@ -1,45 +1,6 @@
 internal import TapedeckLMDB
 internal import TapedeckModel
 
-/// What every table but `events` keeps: a value that ends in a CRC-32C of its key and itself.
-///
-/// A record carries its own checksum. These small rows decide which events are found and whose they
-/// are, so a flipped bit in one of them must be an error, too, and not a wrong answer.
-enum SealedValue {
-    static let checksumCount = 4
-
-    static func seal(_ value: inout [UInt8], key: UnsafeRawBufferPointer) {
-        let checksum = value.withUnsafeBytes { crc32c($0, seed: crc32c(key)) }
-        value.appendLittleEndian(checksum)
-    }
-
-    static func seal(_ value: inout [UInt8], key: [UInt8]) {
-        key.withUnsafeBytes { seal(&value, key: $0) }
-    }
-
-    static func seal(_ value: inout [UInt8], integerKey: UInt64) {
-        withUnsafeBytes(of: integerKey.littleEndian) { seal(&value, key: $0) }
-    }
-
-    /// The value without its checksum; nil where that does not fit.
-    @inline(__always)
-    static func open(
-        _ sealed: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer
-    ) -> UnsafeRawBufferPointer? {
-        guard sealed.count >= checksumCount else { return nil }
-        let value = UnsafeRawBufferPointer(rebasing: sealed.dropLast(checksumCount))
-        let stored = UInt32(
-            littleEndian: sealed.loadUnaligned(fromByteOffset: value.count, as: UInt32.self))
-        return stored == crc32c(value, seed: crc32c(key)) ? value : nil
-    }
-
-    static func open(
-        _ sealed: UnsafeRawBufferPointer, integerKey: UInt64
-    ) -> UnsafeRawBufferPointer? {
-        withUnsafeBytes(of: integerKey.littleEndian) { open(sealed, key: $0) }
-    }
-}
-
 extension Readable where Self: ~Copyable {
     /// A row of `meta`; throws `.damaged` where its checksum does not fit, or where it stands under
     /// another key.

@@ -1,0 +1,35 @@
+/// Finds what somebody may have meant who wrote a name that is none.
+package enum Spelling {
+    /// The name that is most like another, where one is.
+    package static func nearest(to name: String, among names: [String]) -> String? {
+        near(name, among: names, distanceMax: max(1, name.utf8.count / 3)).first
+            ?? names.first { name.utf8.count >= 3 && $0.lowercased().hasPrefix(name.lowercased()) }
+    }
+
+    /// The names within a distance, the nearest first.
+    static func near(_ name: String, among names: [String], distanceMax: Int) -> [String] {
+        names.map { (distance: distance(name, $0), name: $0) }
+            .filter { $0.distance <= distanceMax }
+            .sorted { ($0.distance, $0.name) < ($1.distance, $1.name) }
+            .map(\.name)
+    }
+
+    /// How many letters have to be added, dropped or changed, upper and lower case being equal.
+    ///
+    /// Only the first 80 bytes count, as names are shorter and hostile ones may be long.
+    private static func distance(_ left: String, _ right: String) -> Int {
+        let left = Array(left.lowercased().utf8.prefix(80))
+        let right = Array(right.lowercased().utf8.prefix(80))
+        var row = Array(0...right.count)
+        for (i, a) in left.enumerated() {
+            var diagonal = row[0]
+            row[0] = i + 1
+            for (j, b) in right.enumerated() {
+                let changed = diagonal + (a == b ? 0 : 1)
+                diagonal = row[j + 1]
+                row[j + 1] = min(changed, row[j] + 1, row[j + 1] + 1)
+            }
+        }
+        return row[right.count]
+    }
+}

@@ -1,0 +1,114 @@
+import Foundation
+@_spi(Core) import TapedeckModel
+import Testing
+
+@testable import TapedeckLog
+
+/// Subscriptions of a log that was put back and went on with other events.
+@Suite struct SubscriptionRewindTests: SubscriptionSuite {
+    /// The log's file is replaced by a copy of an earlier state, then goes on with other events.
+    @Test(
+        .timeLimit(.minutes(5)), arguments: [SubscriptionStart.beginning, .now], [0, 5, 40, 400])
+    func aLogThatWasPutBackIsDeliveredFromWhereItIsStillTheSame(
+        start: SubscriptionStart, lost: Int
+    ) async throws {
+        let directory = try TemporaryDirectory()
+        var log = try directory.store()
+        try appended(300, in: log)
+        log.close()
+        let copy = try Data(contentsOf: URL(fileURLWithPath: directory.file("store/log.mdb")))
+        log = try EventLog(opening: directory.file("store"))
+        try appended(lost, orNone: log)
+        var mails = try subscribe(log, from: start)
+        try appended(20, in: log)
+        let head = log.head.rawValue
+        let first = start == .now ? UInt64(300 + lost + 1) : 1
+        var place: LogSubscription.Place?
+        for position in first...head {
+            if place == nil || position % 256 == 0 {
+                place = try await mails.next(after: place)?.place
+            }
+            try await acknowledge(position, mails)
+        }
+        log.close()
+        try copy.write(to: URL(fileURLWithPath: directory.file("store/log.mdb")))
+
+        log = try EventLog(opening: directory.file("store"))
+        try appended(200, in: log, type: "After")
+        mails = try subscribe(log, from: start)
+        var found: [UInt64] = []
+        while found.last != 500, let delivery = try await mails.next(after: nil) {
+            found += delivery.events.map(\.position.rawValue)
+            if let last = delivery.events.last { try await mails.acknowledge(through: last) }
+        }
+        let from = try #require(found.first)
+        // Nothing new is left out, and not very much comes again.
+        #expect(from <= 301)
+        #expect(found == Array(from...500))
+        #expect(301 - from <= UInt64(2 * (lost + 20)), "\(lost): began at \(from)")
+        log.close()
+    }
+
+    /// As above, with the store open and a loop waiting: the copy is written over the file.
+    ///
+    /// LMDB may take it for a commit earlier than it was, so the head is asked.
+    @Test(.timeLimit(.minutes(5))) func aLogThatIsPutBackUnderAnOpenStoreIsNoticed() async throws {
+        let directory = try TemporaryDirectory()
+        let log = try directory.store()
+        try appended(300, in: log)
+        let path = directory.file("store/log.mdb")
+        let copy = try Data(contentsOf: URL(fileURLWithPath: path))
+        try appended(20, in: log)
+        let mails = try subscribe(log)
+        let (_, last) = try await read(mails, 320)
+        let gone = try #require(try event(320, in: log))
+        try await acknowledge(310, mails)
+        let waiting = Task { try await read(mails, 1, after: last) }
+        try await Task.sleep(for: .milliseconds(20))
+
+        let file = try #require(FileHandle(forWritingAtPath: path))
+        try file.truncate(atOffset: 0)
+        try file.write(contentsOf: copy)
+        try file.close()
+        try appended(9, in: log, type: "After")
+        var (found, place) = try await waiting.value
+        let head = log.head.rawValue
+        #expect(head < 320)
+        let error = await #expect(throws: LogError.self) {
+            try await mails.acknowledge(through: gone)
+        }
+        #expect(error?.code == .notFound)
+        while found.last != head {
+            let more = try await read(mails, 1, after: place)
+            found += more.positions
+            place = more.place
+        }
+        #expect(found == Array(1...head))
+        log.close()
+    }
+
+    private func appended(_ count: Int, orNone log: EventLog) throws {
+        if count > 0 { try appended(count, in: log) }
+    }
+
+    @Test func marksThinOutTheLongerAgoTheyAre() {
+        var random = SeededRandom(Seed.fresh())
+        var marks = SubscriptionMarks([.start])
+        var position: UInt64 = 0
+        var passed: Set<UInt64> = [0]
+        for _ in 0..<3_000 {
+            position += random.chance(2) ? .random(in: 1...100_000, using: &random) : 1
+            passed.insert(position)
+            marks.add(SubscriptionMark(position: position, checksum: 1, history: .start))
+            let held = marks.all.map(\.position)
+            #expect(held.first == position && held.last == 0)
+            #expect(held == held.sorted(by: >) && held.count <= SubscriptionMarks.countMax)
+        }
+        // However far the log is put back, the mark before that is at most twice as far away.
+        for lost in passed where lost < position {
+            let held = marks.all.map(\.position).first { $0 <= lost } ?? .max
+            let nearest = passed.filter { $0 <= lost }.max() ?? 0
+            #expect(position - held <= 4 * (position - nearest), "\(lost)")
+        }
+    }
+}

@@ -1,0 +1,87 @@
+import Foundation
+@_spi(Core) import TapedeckModel
+import Testing
+
+@testable import TapedeckLog
+
+/// Waiting for events that are not there yet, and the ends of that.
+@Suite struct SubscriptionWaitTests: SubscriptionSuite {
+    @Test(.timeLimit(.minutes(5))) func itWakesForThisProcessAndForOthers() async throws {
+        let directory = try TemporaryDirectory()
+        let log = try directory.store()
+        let mails = try subscribe(log)
+        let waiting = Task { try await positions(mails, 1) }
+        try await Task.sleep(for: .milliseconds(20))
+        try appended(1, in: log)
+        #expect(try await waiting.value == [1])
+        try await acknowledge(1, mails)
+        let other = Task { try await positions(mails, 30) }
+        let child = try ChildProcess(directory.file("store"), seed: 3, "30")
+        #expect(try await other.value == Array(2...31))
+        #expect(try child.finish().isDone)
+        log.close()
+    }
+
+    @Test(.timeLimit(.minutes(5))) func closingAndCancellingEndALoop() async throws {
+        let log = try TemporaryDirectory().store()
+        try appended(1, in: log)
+        let mails = try subscribe(log)
+        let cancelled = Task { try await positions(mails, 2) }
+        try await Task.sleep(for: .milliseconds(20))
+        cancelled.cancel()
+        #expect(try await cancelled.value == [1])
+        let closed = Task { try await positions(mails, 2) }
+        try await Task.sleep(for: .milliseconds(20))
+        mails.close()
+        mails.close()
+        #expect(try await closed.value == [1])
+        let first = try #require(try event(1, in: log))
+        let error = await #expect(throws: LogError.self) {
+            try await mails.acknowledge(through: first)
+        }
+        #expect(error?.code == .closed)
+        let again = try subscribe(log)
+        let ended = Task { try await positions(again, 2) }
+        try await Task.sleep(for: .milliseconds(20))
+        log.close()
+        #expect(try await ended.value == [1])
+        #expect(try await positions(again, 2).isEmpty)
+    }
+
+    @Test(.timeLimit(.minutes(5))) func nothingIsLeftOfOneThatWasLetGoOf() async throws {
+        let log = try TemporaryDirectory().store()
+        try appended(3, in: log)
+        weak var left: LogSubscription?
+        do {
+            let mails = try subscribe(log)
+            left = mails
+            #expect(try await positions(mails, 3) == [1, 2, 3])
+            try await acknowledge(3, mails)
+        }
+        try await eventually { left == nil }
+        #expect(log.observers.withLock { $0.isEmpty })
+        // Its name is free, too.
+        let again = try subscribe(log)
+        #expect(try statuses(log) == ["mails": 3])
+        again.close()
+        log.close()
+    }
+
+    @Test(.timeLimit(.minutes(5))) func aSuspendedStoreKeepsLoopsWaiting() async throws {
+        let directory = try TemporaryDirectory()
+        let log = try directory.store()
+        try appended(3, in: log)
+        let mails = try subscribe(log)
+        let (_, place) = try await read(mails, 3)
+        let waiting = Task { try await positions(mails, 1, after: place) }
+        log.suspend()
+        // Kept in memory until it may be written.
+        try await acknowledge(2, mails)
+        #expect(try statuses(log)["mails"] == 0)
+        log.resume()
+        #expect(try statuses(log)["mails"] == 2)
+        try appended(1, in: log)
+        #expect(try await waiting.value == [4])
+        log.close()
+    }
+}
