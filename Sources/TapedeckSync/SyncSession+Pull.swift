@@ -126,7 +126,7 @@ extension SyncSession {
                     guard let id = CanonicalView.id(of: entry.body) else { return nil }
                     digest(.event, entry.body)
                     compare(id)
-                    page.foreign.add(entry.body, id, receipt(id))
+                    page.foreign.add(entry.body, receipt(id))
                     page.reached[id.origin] = max(page.reached[id.origin] ?? 0, id.sequence)
                 case .receipt:
                     var body = ByteReader(entry.body)
@@ -170,16 +170,5 @@ extension SyncSession {
             return id.sequence < last
         }
         return found
-    }
-}
-
-extension ForeignEvents {
-    /// Adds a receipt of an event that is recorded already, or stands before it.
-    fileprivate mutating func add(_ receipt: Receipt) {
-        if receipts[receipt.event] != nil {
-            receipts[receipt.event]?.append(receipt)
-        } else {
-            otherReceipts.append(receipt)
-        }
     }
 }
