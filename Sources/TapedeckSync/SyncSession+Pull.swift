@@ -1,9 +1,9 @@
-internal import TapedeckLog
+package import TapedeckLog
 internal import TapedeckModel
-internal import TapedeckSyncProtocol
+package import TapedeckSyncProtocol
 
 /// A page of a server's log, read and checked, ready to be recorded.
-private struct PulledPage {
+struct PulledPage: Sendable {
     var foreign = ForeignEvents()
     var cursor: SyncCursor
     /// Whether something else stands where a push was told that its last event stands.
@@ -15,6 +15,41 @@ private struct PulledPage {
 }
 
 extension SyncSession {
+    func pullRequest(behind cursor: SyncCursor, bytesMax: Int) -> WirePullRequest {
+        var request = WirePullRequest()
+        request.cursor = cursor.wire
+        request.bytesMax = UInt64(bytesMax)
+        request.origin = log.origin.data
+        return request
+    }
+
+    /// What will be asked once a pulled page is recorded, so that the server can see to it meanwhile;
+    /// nil where that is another thing than the page behind it.
+    ///
+    /// It reads the page and keeps it for `answered`, which is to be called next. Whoever gets another
+    /// request from that has to drop the answer to this one: it may tell of a head that has moved.
+    package mutating func requestAhead(
+        _ response: SyncResponse
+    ) throws(LogError) -> SyncRequest? {
+        guard state.phase == .pulling, case .pull(let answer) = response,
+            let cursor = upstream.cursor, LineageID(answer.lineage) == cursor.lineage,
+            answer.firstPosition == cursor.position + 1, !answer.receivedAt.isEmpty,
+            try lacking().isEmpty,
+            let page = try read(answer, from: cursor)
+        else { return nil }
+        pageAhead = (answer, page)
+        guard page.cursor.position < answer.head else { return nil }
+        return .pull(pullRequest(behind: page.cursor, bytesMax: SyncLimits.pullBytesUsual))
+    }
+
+    /// The page that `requestAhead` has read, or else what is read of the answer.
+    private func page(
+        of answer: WirePullResponse, from cursor: SyncCursor
+    ) throws(LogError) -> PulledPage? {
+        if let (known, page) = pageAhead, known == answer { return page }
+        return try read(answer, from: cursor)
+    }
+
     /// Records a page, the receipts in it and the cursor behind it, all or none.
     mutating func apply(_ answer: WirePullResponse) throws(LogError) -> SyncState.Input {
         guard let cursor = upstream.cursor, let lineage = LineageID(answer.lineage),
@@ -31,7 +66,7 @@ extension SyncSession {
             return .pulled(head: min(answer.head, cursor.position), [:])
         }
         guard answer.firstPosition == cursor.position + 1,
-            let page = try read(answer, from: cursor)
+            let page = try page(of: answer, from: cursor)
         else { return .failed(.malformed("a pull")) }
 
         if page.contradictsLastReceipt {
