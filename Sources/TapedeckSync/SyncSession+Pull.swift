@@ -15,6 +15,7 @@ struct PulledPage: Sendable {
 }
 
 extension SyncSession {
+    /// Asks for what stands behind a cursor.
     func pullRequest(behind cursor: SyncCursor, bytesMax: Int) -> WirePullRequest {
         var request = WirePullRequest()
         request.cursor = cursor.wire
@@ -28,6 +29,7 @@ extension SyncSession {
     ///
     /// It reads the page and keeps it for `answered`, which is to be called next. Whoever gets another
     /// request from that has to drop the answer to this one: it may tell of a head that has moved.
+    /// Costs what reading the page costs, which `answered` then saves. Throws what a read of the log does.
     package mutating func requestAhead(
         _ response: SyncResponse
     ) throws(LogError) -> SyncRequest? {

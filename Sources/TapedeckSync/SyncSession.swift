@@ -79,13 +79,14 @@ package struct SyncSession {
         case .push(let answer): input = try took(answer)
         case .pull(let answer): input = try apply(answer)
         }
-        pageAhead = nil
         return try handle(input)
     }
 
     // MARK: - Actions
 
     private mutating func handle(_ first: SyncState.Input) throws(LogError) -> Step {
+        // What it was read against may be another now.
+        pageAhead = nil
         var input = first
         while true {
             let action = state.handle(input, try local(), now: now(), &random)
