@@ -168,6 +168,9 @@ package struct WriteTransaction: ~Copyable, Writable {
     /// Whoever takes it must let go of it before the transaction ends.
     package var alias: TransactionAlias { TransactionAlias(handle: handle, path: path) }
 
+    /// Its number: one above that of the last commit, by whichever process.
+    package var number: Int { mdb_txn_id(handle) }
+
     /// Empties a table.
     package func clear(_ table: Table) throws(LMDBError) {
         let code = mdb_drop(handle, table.handle, 0)

@@ -156,7 +156,7 @@ extension EventLog {
 
     func notifyObservers() {
         let head = head
-        for body in observers.withLock({ Array($0.values) }) { body(head) }
+        for body in observers.withLock({ $0.isEmpty ? [] : Array($0.values) }) { body(head) }
     }
 
     /// Takes over the state after a commit, unless a later commit has been quicker.
@@ -203,7 +203,12 @@ extension EventLog {
                             origin: ownRow.id, sequence: ownRow.lastSequence + recorded + 1),
                         firstPosition: LogPosition(rawValue: state.head + recorded + 1),
                         count: request.events.count)))
-            accepted.append(contentsOf: request.events)
+            // Mostly there is one request, whose events are not copied.
+            if accepted.isEmpty {
+                accepted = request.events
+            } else {
+                accepted.append(contentsOf: request.events)
+            }
         }
         guard !accepted.isEmpty else { return results }
 
@@ -381,10 +386,11 @@ final class AppendQueue: @unchecked Sendable {
             if count > 0, events > eventsMax || bytes > bytesMax { break }
             count += 1
         }
-        let taken = Array(waiting.prefix(count))
-        waiting.removeFirst(count)
         inFlight += count
-        return taken
+        defer {
+            if count == waiting.count { waiting = [] } else { waiting.removeFirst(count) }
+        }
+        return count == waiting.count ? waiting : Array(waiting.prefix(count))
     }
 
     func finished(_ count: Int, buffered: Int = 0) {

@@ -5,22 +5,37 @@ internal import TapedeckLMDB
 package struct ForeignEvents: Sendable {
     /// Canonical bytes, each behind its length (4 bytes, little-endian).
     package var events: [UInt8] = []
-    package var eventCount = 0
-    /// What a server said of these events.
-    package var receipts: [EventID: [Receipt]] = [:]
-    /// What a server said of events that are recorded already, or of those here.
+    package var eventCount: Int { receipts.count }
+    /// What the server said of these events, in their order.
+    package private(set) var receipts: [Receipt] = []
+    /// What was said besides of these events.
+    package private(set) var furtherReceipts: [EventID: [Receipt]] = [:]
+    /// What a server said of events that are recorded already.
     package var otherReceipts: [Receipt] = []
+    /// The names of the first `namedCount` events; all of them once a further receipt was added.
+    private var names: Set<EventID> = []
+    private var namedCount = 0
 
     package init() {}
 
     /// Adds an event, with what the server said of it.
     package mutating func add(
-        _ canonical: UnsafeRawBufferPointer, _ id: EventID, _ receipt: Receipt
+        _ canonical: UnsafeRawBufferPointer, _ receipt: Receipt
     ) {
         events.appendLittleEndian(UInt32(canonical.count))
         events.append(contentsOf: canonical)
-        eventCount += 1
-        receipts[id, default: []].append(receipt)
+        receipts.append(receipt)
+    }
+
+    /// Adds a receipt of an event that stands here, or is recorded already.
+    package mutating func add(_ receipt: Receipt) {
+        for other in receipts[namedCount...] { names.insert(other.event) }
+        namedCount = receipts.count
+        if names.contains(receipt.event) {
+            furtherReceipts[receipt.event, default: []].append(receipt)
+        } else {
+            otherReceipts.append(receipt)
+        }
     }
 }
 
@@ -50,7 +65,7 @@ extension EventLog {
         try EventLog.check(foreign.otherReceipts)
         try refreshState()
         let block = ExportBlock(
-            foreign.events, count: foreign.eventCount, receipts: foreign.receipts)
+            foreign.events, said: foreign.receipts, receipts: foreign.furtherReceipts)
         let group = ImportGroup(log: self, blocks: [block], compared: [:])
         let outcome = try write { transaction in
             var outcome = try group.record(transaction)

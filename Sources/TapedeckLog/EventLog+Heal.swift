@@ -69,7 +69,7 @@ extension EventLog {
 
         // The cut origin no longer reaches to the head, which the tables' own check would not know.
         var draft = try LogState(reading: transaction, tables, head: before.head)
-        draft.chains.removeAll()
+        draft.forgetChains()
         var writer = RecordWriter(tables, draft)
         let cursor = try transaction.cursor(tables.events)
         let heir = try writer.ordinal(of: EventLog.heir(of: first), transaction)

@@ -96,8 +96,10 @@ extension EventLog {
     /// What is in memory if it is as of the transaction, else what the tables say.
     func state(in transaction: borrowing WriteTransaction) throws -> LogState {
         let held = state.withLock { $0 }
+        // The next transaction but one may follow on another process's, which adds an origin and no event.
         if try lastPosition(transaction) == held.head,
-            try transaction.meta(tables, MetaKey.origin(UInt32(held.origins.count))) == nil
+            try held.transaction + 1 == transaction.number
+                || transaction.meta(tables, MetaKey.origin(UInt32(held.origins.count))) == nil
         {
             return held
         }

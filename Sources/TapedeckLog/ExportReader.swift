@@ -74,7 +74,9 @@ struct ExportBlock {
     let offset: Int
     let path: String
     let marks: [ChainMark]
-    /// The receipts of the block's events.
+    /// A receipt of each event, in their order; none where the block came by a file.
+    let said: [Receipt]
+    /// The receipts of the block's events, besides these.
     let receipts: [EventID: [Receipt]]
     let receiptCount: Int
     let eventCount: Int
@@ -86,20 +88,22 @@ struct ExportBlock {
             throw ExportFormat.damaged(path, offset, "the block that begins there makes no sense")
         }
         (marks, receipts, receiptCount, eventCount, eventsStart) = parsed
+        said = []
         self.body = body
         self.offset = offset
         self.path = path
     }
 
-    /// Events that came in another way than by a file.
-    init(_ events: [UInt8], count: Int, receipts: [EventID: [Receipt]]) {
+    /// Events that came in another way than by a file, with a receipt each.
+    init(_ events: [UInt8], said: [Receipt], receipts: [EventID: [Receipt]]) {
         body = events
         offset = 0
         path = "what was received"
         marks = []
+        self.said = said
         self.receipts = receipts
-        receiptCount = receipts.count
-        eventCount = count
+        receiptCount = said.count + receipts.count
+        eventCount = said.count
         eventsStart = 0
     }
 
@@ -123,6 +127,12 @@ struct ExportBlock {
             receipts[receipt.event, default: []].append(receipt)
         }
         return (marks, receipts, Int(receiptCount), Int(eventCount), reader.offset)
+    }
+
+    /// What is known to be said of the event that stands at a place in the block, from 0.
+    func receipts(of event: EventID, at index: Int) -> [Receipt] {
+        let further = receipts.isEmpty ? [] : receipts[event] ?? []
+        return said.isEmpty ? further : further.isEmpty ? [said[index]] : [said[index]] + further
     }
 
     /// Calls `body` with the canonical bytes of each event.

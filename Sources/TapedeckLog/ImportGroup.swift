@@ -42,6 +42,7 @@ struct ImportGroup {
         let ends = try lastSequences()
         // By alias, since closures cannot hold a borrow; it ends with this call.
         let cursor = try transaction.alias.cursor(log.tables.events)
+        let receiptCursor = try transaction.alias.cursor(log.tables.receipts)
         for block in blocks {
             let marks = Dictionary(
                 block.marks.map { ($0.event.origin, $0) }, uniquingKeysWith: { $1 })
@@ -50,6 +51,7 @@ struct ImportGroup {
             var ordinal: UInt32 = 0
             var end: UInt64 = 0
             var mark: ChainMark?
+            var index = 0
             try block.forEachEvent { bytes in
                 guard let id = CanonicalView.id(of: bytes) else {
                     throw block.damaged("it changed")
@@ -65,41 +67,43 @@ struct ImportGroup {
                 guard id.sequence <= last + 1 else {
                     throw LogError(.gap, "event \(id) follows on \(last) of its origin")
                 }
-                let isNew = id.sequence == last + 1
-                let said = block.receipts.isEmpty ? [] : block.receipts[id] ?? []
-                if isNew {
+                let said = block.receipts(of: id, at: index)
+                index += 1
+                guard id.sequence == last + 1 else {
+                    // Where it is above what was compared, it was recorded since by somebody else.
+                    guard !said.isEmpty || id.sequence > compared[id.origin] ?? 0 else { return }
+                    let position = try known.check(
+                        bytes, id, ordinal: ordinal, started, transaction)
+                    guard !said.isEmpty else { return }
                     let event = try view(bytes, in: block)
-                    try writer.add(
-                        event, origin: ordinal, endsCommit: id.sequence == end, transaction, cursor)
-                    outcome.recorded += 1
-                    if mark?.event.sequence == id.sequence,
-                        mark?.chain != writer.state.chains[ordinal]
+                    if let source = event.source { reissued.insert(source) }
+                    for receipt in said
+                    where try receipts.add(
+                        receipt, ordinal: ordinal, position: position, stamp: event.stamp,
+                        transaction)
                     {
-                        throw block.damaged("the hash chain does not fit at event \(id)")
+                        outcome.receipts += 1
                     }
-                    // A stamp that was given says nothing of any clock.
-                    if !event.isStampGiven {
-                        let stamp = Standing(of: event.stamp, said).effectiveStamp
-                        // What a server received, it received by its clock, which all follow.
-                        if stamp <= clockEnd || !said.isEmpty { clock.merge(stamp) }
-                    }
-                } else if id.sequence > compared[id.origin] ?? 0 {
-                    // Recorded by somebody else since the first reading.
-                    _ = try known.check(bytes, id, ordinal: ordinal, started, transaction)
+                    return
                 }
-                guard !said.isEmpty else { return }
                 let event = try view(bytes, in: block)
-                if let source = event.source { reissued.insert(source) }
-                let position =
-                    isNew
-                    ? writer.state.head
-                    : try known.check(bytes, id, ordinal: ordinal, started, transaction)
-                for receipt in said
-                where try receipts.add(
-                    receipt, ordinal: ordinal, position: position, stamp: event.stamp, transaction)
+                try writer.add(
+                    event, origin: ordinal, endsCommit: id.sequence == end, transaction, cursor)
+                outcome.recorded += 1
+                if mark?.event.sequence == id.sequence,
+                    mark?.chain != writer.state.knownChain(of: ordinal)
                 {
-                    outcome.receipts += 1
+                    throw block.damaged("the hash chain does not fit at event \(id)")
                 }
+                let standing = Standing(of: event.stamp, said)
+                // A stamp that was given says nothing of any clock; what a server received, it received
+                // by its clock, which all follow.
+                if !event.isStampGiven, standing.effectiveStamp <= clockEnd || !said.isEmpty {
+                    clock.merge(standing.effectiveStamp)
+                }
+                outcome.receipts += try receipts.addFirst(
+                    said, ordinal: ordinal, position: writer.state.head, stamp: event.stamp,
+                    transaction, receiptCursor)
             }
         }
         if outcome.recorded > 0 { writer.setClock(clock.last) }

@@ -6,13 +6,16 @@ struct LogState {
     var head: UInt64 = 0
     var origins: [OriginRow] = []
     var ordinals: [OriginID: UInt32] = [:]
-    var chains: [UInt32: HashChain] = [:]
+    /// The hash chains that are known, by their origins' small numbers.
+    private var chains: [HashChain?] = []
     var types: [EventType] = []
     var typeOrdinals: [EventType: UInt16] = [:]
     /// Histories of origins that lost to others; mostly none.
     var forks: [Fork] = []
     /// Origins of which events were written anew; mostly none.
     var reissuedOrigins: Set<OriginID> = []
+    /// The number of the write transaction that left it so; 0 where it was read.
+    var transaction = 0
     /// Which origin is this store's own.
     var own: UInt32 = 0
 
@@ -59,13 +62,25 @@ struct LogState {
     mutating func chain(
         of origin: UInt32, _ transaction: borrowing some Readable & ~Copyable, _ tables: LogTables
     ) throws -> HashChain {
-        if let known = chains[origin] { return known }
+        if let known = knownChain(of: origin) { return known }
         let row = origins[Int(origin)]
         guard row.lastSequence > 0 else { return HashChain() }
         let chain = try readChain(of: origin, row, transaction, tables)
-        chains[origin] = chain
+        setChain(chain, of: origin)
         return chain
     }
+
+    /// The chain of an origin as of its last event; nil where it was neither read nor set.
+    func knownChain(of origin: UInt32) -> HashChain? {
+        Int(origin) < chains.count ? chains[Int(origin)] : nil
+    }
+
+    mutating func setChain(_ chain: HashChain, of origin: UInt32) {
+        while chains.count <= Int(origin) { chains.append(nil) }
+        chains[Int(origin)] = chain
+    }
+
+    mutating func forgetChains() { chains.removeAll() }
 
     private func readChain(
         of origin: UInt32, _ row: OriginRow, _ transaction: borrowing some Readable & ~Copyable,

@@ -33,6 +33,7 @@ enum ReceiptRow {
 
     static func value(_ receipt: Receipt, key: [UInt8]) -> [UInt8] {
         var value: [UInt8] = []
+        value.reserveCapacity(24)
         value.appendLittleEndian(receipt.serverPosition)
         value.appendLittleEndian(receipt.receivedAt.rawValue)
         switch receipt.outcome {

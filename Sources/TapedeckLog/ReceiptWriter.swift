@@ -36,6 +36,33 @@ struct ReceiptWriter: ~Copyable {
         return true
     }
 
+    /// Records receipts of an event that this transaction has recorded, so that there are none of it
+    /// yet; says how many changed anything.
+    ///
+    /// - Parameter cursor: walks the table of receipts in `transaction`.
+    mutating func addFirst(
+        _ receipts: [Receipt], ordinal: UInt32, position: UInt64, stamp: Stamp,
+        _ transaction: borrowing WriteTransaction, _ cursor: borrowing Cursor
+    ) throws -> UInt64 {
+        guard receipts.count == 1, let receipt = receipts.first else {
+            var changed: UInt64 = 0
+            for receipt in receipts
+            where try add(receipt, ordinal: ordinal, position: position, stamp: stamp, transaction)
+            {
+                changed += 1
+            }
+            return changed
+        }
+        let key = ReceiptRow.key(ordinal, receipt.event.sequence, receipt.lineage)
+        try cursor.put(key, ReceiptRow.value(receipt, key: key))
+        let standing = Standing(of: stamp, receipts)
+        // Nor is there an override of it.
+        if standing != Standing(of: stamp) {
+            try settle(standing, of: stamp, at: position, transaction)
+        }
+        return 1
+    }
+
     /// Makes the event at a position count nowhere, for good: it has lost its name.
     mutating func void(
         at position: UInt64, stamp: Stamp, _ transaction: borrowing WriteTransaction

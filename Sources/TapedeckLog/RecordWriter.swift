@@ -8,6 +8,8 @@ struct RecordWriter: ~Copyable {
     private let tables: LogTables
     private var buffer: [UInt8] = []
     private var canonical = CanonicalEvent()
+    /// The origin whose row is to be written, and those before it: mostly it is the only one.
+    private var lastTouched: UInt32?
     private var touched: Set<UInt32> = []
     /// The types that came as bytes: hash → name and small number.
     private var types: [UInt64: (name: [UInt8], ordinal: UInt16)] = [:]
@@ -45,7 +47,7 @@ struct RecordWriter: ~Copyable {
             chain.add(bytes)
             return reissuedFrom == nil ? nil : try? CanonicalView(bytes).content
         }
-        state.chains[origin] = chain
+        state.setChain(chain, of: origin)
         if let reissuedFrom, let content {
             try noteReissue(
                 Reissue(of: reissuedFrom, at: position, content: content), transaction)
@@ -71,7 +73,7 @@ struct RecordWriter: ~Copyable {
         let position = state.head + 1
         var chain = try state.chain(of: origin, transaction, tables)
         chain.add(event.bytes)
-        state.chains[origin] = chain
+        state.setChain(chain, of: origin)
         if let source = event.source {
             try noteReissue(
                 Reissue(of: source, at: position, content: event.content), transaction)
@@ -116,7 +118,7 @@ struct RecordWriter: ~Copyable {
         state.origins[Int(origin)].lastSequence = sequence
         state.origins[Int(origin)].lastPosition = position
         state.head = position
-        touched.insert(origin)
+        touch(origin)
     }
 
     /// The store's small number for an origin, given on first sight.
@@ -135,16 +137,30 @@ struct RecordWriter: ~Copyable {
     /// Sets the store's own clock, to be written with its origin's row.
     mutating func setClock(_ stamp: Stamp) {
         state.origins[Int(state.own)].clock = max(stamp, state.ownRow.clock)
-        touched.insert(state.own)
+        touch(state.own)
+    }
+
+    private mutating func touch(_ origin: UInt32) {
+        guard origin != lastTouched else { return }
+        if let lastTouched { touched.insert(lastTouched) }
+        lastTouched = origin
     }
 
     /// Writes the rows of the origins that were touched; the state is then as of this transaction.
     consuming func finish(_ transaction: borrowing WriteTransaction) throws -> LogState {
-        for origin in touched {
-            try transaction.setMeta(
-                tables, MetaKey.origin(origin), state.origins[Int(origin)].encoded())
-        }
+        // Where nothing was written, LMDB does not count the transaction.
+        guard let lastTouched else { return state }
+        for origin in touched where origin != lastTouched { try write(origin, transaction) }
+        try write(lastTouched, transaction)
+        state.transaction = transaction.number
         return state
+    }
+
+    private func write(
+        _ origin: UInt32, _ transaction: borrowing WriteTransaction
+    ) throws(LMDBError) {
+        try transaction.setMeta(
+            tables, MetaKey.origin(origin), state.origins[Int(origin)].encoded())
     }
 
     private mutating func typeOrdinal(

@@ -1,13 +1,23 @@
 internal import Foundation
 
+// Other rooms do not see the bodies of these functions, and what is generic there looks up types at
+// every call. So the generic ones are compiled for each width that formats have.
+
 extension [UInt8] {
+    @_specialize(where Value == UInt16)
+    @_specialize(where Value == UInt32)
+    @_specialize(where Value == UInt64)
     @inlinable
-    package mutating func appendBigEndian(_ value: some FixedWidthInteger) {
+    package mutating func appendBigEndian<Value: FixedWidthInteger>(_ value: Value) {
         Swift.withUnsafeBytes(of: value.bigEndian) { append(contentsOf: $0) }
     }
 
+    @_specialize(where Value == UInt16)
+    @_specialize(where Value == UInt32)
+    @_specialize(where Value == UInt64)
+    @_specialize(where Value == Int64)
     @inlinable
-    package mutating func appendLittleEndian(_ value: some FixedWidthInteger) {
+    package mutating func appendLittleEndian<Value: FixedWidthInteger>(_ value: Value) {
         Swift.withUnsafeBytes(of: value.littleEndian) { append(contentsOf: $0) }
     }
 
@@ -82,6 +92,9 @@ package struct ByteReader {
     @inlinable
     package var remaining: Int { bytes.count - offset }
 
+    @_specialize(where Value == UInt16)
+    @_specialize(where Value == UInt32)
+    @_specialize(where Value == UInt64)
     @inlinable
     package mutating func bigEndian<Value: FixedWidthInteger>(_: Value.Type) -> Value? {
         guard remaining >= MemoryLayout<Value>.size else { return nil }
@@ -89,6 +102,11 @@ package struct ByteReader {
         return Value(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: Value.self))
     }
 
+    @_specialize(where Value == UInt8)
+    @_specialize(where Value == UInt16)
+    @_specialize(where Value == UInt32)
+    @_specialize(where Value == UInt64)
+    @_specialize(where Value == Int64)
     @inlinable
     package mutating func littleEndian<Value: FixedWidthInteger>(_: Value.Type) -> Value? {
         guard remaining >= MemoryLayout<Value>.size else { return nil }

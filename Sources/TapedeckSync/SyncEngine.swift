@@ -194,6 +194,8 @@ public final class SyncEngine: Sendable {
         }
         var hasStream = false
         var timer: UInt64 = 0
+        var ahead: RequestAhead?
+        defer { ahead?.task.cancel() }
         var iterator = signals.makeAsyncIterator()
         var step = try await box.perform { try $0.begin() }
         while true {
@@ -204,8 +206,11 @@ public final class SyncEngine: Sendable {
             }
             switch step {
             case .send(let request):
-                switch await answer(to: request) {
+                switch await answer(to: request, &ahead) {
                 case .success(let response):
+                    // While it is recorded here, the server sees to the next.
+                    let next = try await box.perform { try $0.requestAhead(response) }
+                    ahead = next.map { RequestAhead(request: $0, task: begin($0)) }
                     step = try await box.perform { try $0.answered(response) }
                 case .failure(let failure):
                     // A request that `stop` has cut off is no failure.
@@ -280,22 +285,43 @@ public final class SyncEngine: Sendable {
         }
     }
 
-    /// Sends a request, in a task that `stop` cancels.
-    private func answer(to request: SyncRequest) async -> Result<SyncResponse, SyncFailure> {
-        let connector = connector
-        let task = Task { () -> Result<SyncResponse, SyncFailure> in
-            do throws(SyncFailure) {
-                return .success(try await connector.send(request))
-            } catch {
-                return .failure(error)
-            }
+    /// A request that was sent before the session has asked for it.
+    private struct RequestAhead {
+        let request: SyncRequest
+        let task: Task<Result<SyncResponse, SyncFailure>, Never>
+    }
+
+    /// Sends a request, unless that was done ahead, and waits for its answer; `stop` cuts that off.
+    private func answer(
+        to request: SyncRequest, _ ahead: inout RequestAhead?
+    ) async -> Result<SyncResponse, SyncFailure> {
+        let task: Task<Result<SyncResponse, SyncFailure>, Never>
+        if let ahead, ahead.request == request {
+            task = ahead.task
+        } else {
+            ahead?.task.cancel()
+            task = begin(request)
         }
+        ahead = nil
         stopping.withLock { $0.request = task }
         defer { stopping.withLock { $0.request = nil } }
         return await withTaskCancellationHandler {
             await task.value
         } onCancel: {
             task.cancel()
+        }
+    }
+
+    private func begin(
+        _ request: SyncRequest
+    ) -> Task<Result<SyncResponse, SyncFailure>, Never> {
+        let connector = connector
+        return Task { () -> Result<SyncResponse, SyncFailure> in
+            do throws(SyncFailure) {
+                return .success(try await connector.send(request))
+            } catch {
+                return .failure(error)
+            }
         }
     }
 

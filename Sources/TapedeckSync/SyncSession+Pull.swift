@@ -1,9 +1,9 @@
-internal import TapedeckLog
+package import TapedeckLog
 internal import TapedeckModel
 internal import TapedeckSyncProtocol
 
 /// A page of a server's log, read and checked, ready to be recorded.
-private struct PulledPage {
+struct PulledPage: Sendable {
     var foreign = ForeignEvents()
     var cursor: SyncCursor
     /// Whether something else stands where a push was told that its last event stands.
@@ -15,6 +15,43 @@ private struct PulledPage {
 }
 
 extension SyncSession {
+    /// Asks for what stands behind a cursor.
+    func pullRequest(behind cursor: SyncCursor, bytesMax: Int) -> WirePullRequest {
+        var request = WirePullRequest()
+        request.cursor = cursor.wire
+        request.bytesMax = UInt64(bytesMax)
+        request.origin = log.origin.data
+        return request
+    }
+
+    /// What will be asked once a pulled page is recorded, so that the server can see to it meanwhile;
+    /// nil where that is another thing than the page behind it.
+    ///
+    /// It reads the page and keeps it for `answered`, which is to be called next. Whoever gets another
+    /// request from that has to drop the answer to this one: it may tell of a head that has moved.
+    /// Costs what reading the page costs, which `answered` then saves. Throws what a read of the log does.
+    package mutating func requestAhead(
+        _ response: SyncResponse
+    ) throws(LogError) -> SyncRequest? {
+        guard state.phase == .pulling, case .pull(let answer) = response,
+            let cursor = upstream.cursor, LineageID(answer.lineage) == cursor.lineage,
+            answer.firstPosition == cursor.position + 1, !answer.receivedAt.isEmpty,
+            try lacking().isEmpty,
+            let page = try read(answer, from: cursor)
+        else { return nil }
+        pageAhead = (answer, page)
+        guard page.cursor.position < answer.head else { return nil }
+        return .pull(pullRequest(behind: page.cursor, bytesMax: SyncLimits.pullBytesUsual))
+    }
+
+    /// The page that `requestAhead` has read, or else what is read of the answer.
+    private func page(
+        of answer: WirePullResponse, from cursor: SyncCursor
+    ) throws(LogError) -> PulledPage? {
+        if let (known, page) = pageAhead, known == answer { return page }
+        return try read(answer, from: cursor)
+    }
+
     /// Records a page, the receipts in it and the cursor behind it, all or none.
     mutating func apply(_ answer: WirePullResponse) throws(LogError) -> SyncState.Input {
         guard let cursor = upstream.cursor, let lineage = LineageID(answer.lineage),
@@ -31,7 +68,7 @@ extension SyncSession {
             return .pulled(head: min(answer.head, cursor.position), [:])
         }
         guard answer.firstPosition == cursor.position + 1,
-            let page = try read(answer, from: cursor)
+            let page = try page(of: answer, from: cursor)
         else { return .failed(.malformed("a pull")) }
 
         if page.contradictsLastReceipt {
@@ -126,7 +163,7 @@ extension SyncSession {
                     guard let id = CanonicalView.id(of: entry.body) else { return nil }
                     digest(.event, entry.body)
                     compare(id)
-                    page.foreign.add(entry.body, id, receipt(id))
+                    page.foreign.add(entry.body, receipt(id))
                     page.reached[id.origin] = max(page.reached[id.origin] ?? 0, id.sequence)
                 case .receipt:
                     var body = ByteReader(entry.body)
@@ -170,16 +207,5 @@ extension SyncSession {
             return id.sequence < last
         }
         return found
-    }
-}
-
-extension ForeignEvents {
-    /// Adds a receipt of an event that is recorded already, or stands before it.
-    fileprivate mutating func add(_ receipt: Receipt) {
-        if receipts[receipt.event] != nil {
-            receipts[receipt.event]?.append(receipt)
-        } else {
-            otherReceipts.append(receipt)
-        }
     }
 }

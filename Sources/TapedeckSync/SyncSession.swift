@@ -29,6 +29,8 @@ package struct SyncSession {
     /// What the last push holds, in its order.
     private var pushed = PushedBatch()
     private var forked: [OriginID] = []
+    /// A page that was read before it is recorded, and the answer that it is of.
+    var pageAhead: (WirePullResponse, PulledPage)?
     /// A receipt of which the server is to say whether it still holds the event.
     var unconfirmed: Receipt?
     /// Whether the server is back in a lineage that it had left: it was put back, whatever it holds.
@@ -83,6 +85,8 @@ package struct SyncSession {
     // MARK: - Actions
 
     private mutating func handle(_ first: SyncState.Input) throws(LogError) -> Step {
+        // What it was read against may be another now.
+        pageAhead = nil
         var input = first
         while true {
             let action = state.handle(input, try local(), now: now(), &random)
@@ -128,11 +132,9 @@ package struct SyncSession {
                 }
                 return .send(.push(request))
             case .pull(let bytesMax):
-                var request = WirePullRequest()
-                request.cursor = (upstream.cursor ?? cursorAtStart).wire
-                request.bytesMax = UInt64(bytesMax)
-                request.origin = log.origin.data
-                return .send(.pull(request))
+                return .send(
+                    .pull(pullRequest(behind: upstream.cursor ?? cursorAtStart, bytesMax: bytesMax))
+                )
             case .wait(let wait):
                 upstream.wait = wait
                 try log.setSyncRows([upstream.row])

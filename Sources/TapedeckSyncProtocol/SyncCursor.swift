@@ -26,7 +26,9 @@ package struct SyncCursor: Hashable, Sendable {
     }
 
     package init?(_ wire: WireCursor) {
-        guard let lineage = LineageID(wire.lineage), let digest = SyncDigest(wire.digest) else {
+        guard let lineage = LineageID(wire.lineage),
+            let digest = wire.digest.withUnsafeBytes({ SyncDigest($0) })
+        else {
             return nil
         }
         self.init(lineage, position: wire.position, digest: digest)
@@ -49,10 +51,11 @@ package struct SyncDigest: Hashable, Sendable, CustomStringConvertible {
     /// Before the first entry: zeros.
     package init() {}
 
-    package init?(_ bytes: some Collection<UInt8>) {
+    /// Reads 16 bytes; anything else gives nil.
+    package init?(_ bytes: UnsafeRawBufferPointer) {
         guard bytes.count == SyncDigest.count else { return nil }
-        for byte in bytes.prefix(8) { high = high << 8 | UInt64(byte) }
-        for byte in bytes.dropFirst(8) { low = low << 8 | UInt64(byte) }
+        high = UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self))
+        low = UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
     }
 
     package static let count = 16

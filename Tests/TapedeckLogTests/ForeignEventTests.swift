@@ -24,7 +24,7 @@ struct ForeignEventTests {
         try source.forEachCanonical(of: source.origin, after: first - 1) { id, canonical in
             guard id.sequence <= last else { return false }
             page.add(
-                canonical, id,
+                canonical,
                 Receipt(
                     event: id, lineage: lineage, serverPosition: id.sequence,
                     receivedAt: Stamp(milliseconds: receivedAt)))
@@ -51,6 +51,30 @@ struct ForeignEventTests {
         #expect(target.head.rawValue == 10)
     }
 
+    /// Of one server the events themselves tell, of others their receipts, which stand behind them.
+    @Test func whatOtherServersSaidOfEventsInAPageIsRecorded() throws {
+        _ = try target.record(try page(through: 4))
+        var page = try page(from: 5)
+        let other = LineageID(high: 9, low: 9)
+        for sequence: UInt64 in [2, 5, 7, 10] {
+            page.add(
+                Receipt(
+                    event: EventID(origin: source.origin, sequence: sequence), lineage: other,
+                    serverPosition: 50 + sequence, receivedAt: Stamp(milliseconds: 900)))
+        }
+        #expect(page.otherReceipts.count == 1 && page.furtherReceipts.count == 3)
+        let outcome = try target.record(page)
+        #expect(outcome.recorded == 6 && outcome.receipts == 10)
+        for sequence: UInt64 in [2, 5, 7, 10] {
+            let event = EventID(origin: source.origin, sequence: sequence)
+            #expect(
+                try target.receipts(of: event).map(\.serverPosition) == [sequence, 50 + sequence])
+            let found = try #require(try target.event(event))
+            #expect(try target.standing(of: found).effectiveStamp == Stamp(milliseconds: 900))
+        }
+        #expect(try target.verify().problems.isEmpty)
+    }
+
     @Test func aGapLeavesNothingBehind() throws {
         let error = #expect(throws: LogError.self) {
             try target.record(try page(from: 4), rows: [SyncRow("cursor", [7])])
@@ -67,7 +91,7 @@ struct ForeignEventTests {
         var canonical = CanonicalEvent()
         canonical.withBytes(of: .sample(77), id: id, stamp: Stamp(milliseconds: 1)) {
             page.add(
-                $0, id,
+                $0,
                 Receipt(
                     event: id, lineage: lineage, serverPosition: 5,
                     receivedAt: Stamp(milliseconds: 1)))
@@ -92,7 +116,7 @@ struct ForeignEventTests {
         var page = ForeignEvents()
         try fast.forEachCanonical(of: fast.origin, after: 0) { id, canonical in
             page.add(
-                canonical, id,
+                canonical,
                 Receipt(
                     event: id, lineage: lineage, serverPosition: 1,
                     receivedAt: Stamp(milliseconds: 1_700_000_000_000)))

@@ -274,7 +274,7 @@ struct HealTests {
                 pages.append(ForeignEvents())
             }
             pages[pages.count - 1].add(
-                canonical, id,
+                canonical,
                 Receipt(
                     event: id, lineage: lineage, serverPosition: id.sequence,
                     receivedAt: Stamp(milliseconds: 1_900_000_000_000 + id.sequence)))

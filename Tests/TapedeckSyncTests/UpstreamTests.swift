@@ -8,7 +8,7 @@ struct UpstreamTests {
     private var full: Upstream {
         var upstream = Upstream(name: "http://127.0.0.1:1")
         let lineage = LineageID(high: 3, low: 4)
-        let digest = SyncDigest([UInt8](1...16)) ?? SyncDigest()
+        let digest = [UInt8](1...16).withUnsafeBytes { SyncDigest($0) } ?? SyncDigest()
         upstream.cursor = SyncCursor(lineage, position: 77, digest: digest)
         upstream.acknowledged = [OriginID(high: 1, low: 2): 5, OriginID(high: 3, low: 2): 9]
         upstream.lastReceipt = Receipt(

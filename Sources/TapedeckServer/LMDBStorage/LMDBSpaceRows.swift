@@ -204,7 +204,7 @@ struct LMDBSpaceRows: SpaceRows {
         let cursor = try transaction.cursor(tables.entries)
         var row = try cursor.seek(RowKey.entry(space, position))
         for next in position...state.head {
-            guard let (key, sealed) = row, key.elementsEqual(RowKey.entry(space, next)) else {
+            guard let (key, sealed) = row, RowKey.isEntry(key, space, next) else {
                 throw ServerError.damaged(space, at: next, "it is missing")
             }
             guard try body(try entry(at: next, sealed, key)) else { return }

@@ -61,6 +61,15 @@ enum RowKey {
         return key
     }
 
+    /// Whether a key is `entry(space, position)`; asked at every entry of an answer.
+    static func isEntry(
+        _ key: UnsafeRawBufferPointer, _ space: SpaceID, _ position: UInt64
+    ) -> Bool {
+        key.count == entryCount
+            && key.loadUnaligned(as: UInt32.self) == space.rawValue.bigEndian
+            && key.loadUnaligned(fromByteOffset: 4, as: UInt64.self) == position.bigEndian
+    }
+
     static func origin(_ space: SpaceID, _ origin: OriginID) -> [UInt8] {
         var key = self.space(space)
         key.appendBigEndian(origin.high)

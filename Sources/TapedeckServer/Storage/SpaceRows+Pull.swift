@@ -42,26 +42,28 @@ extension SpaceRows {
 
         let most = max(1, min(bytesMax, SyncLimits.pullBytesMax))
         var entries: [UInt8] = []
+        var times: [UInt64] = []
         try walk(from: cursor.position + 1) { stored in
             let reference = reference(stored, to: origin)
             let count = SyncEntryReader.headCount + (reference?.count ?? stored.body.count)
             guard
                 entries.isEmpty
                     || entries.count + count <= most
-                        && answer.receivedAt.count < SyncLimits.pullEntriesMax
+                        && times.count < SyncLimits.pullEntriesMax
             else { return false }
             if let reference {
                 reference.withUnsafeBytes { entries.appendEntry(.reference, $0) }
             } else {
                 entries.appendEntry(stored.kind, stored.body)
             }
-            answer.receivedAt.append(stored.receivedAt.rawValue)
+            times.append(stored.receivedAt.rawValue)
             if let refusal = stored.refusal {
                 answer.refusals.append(WireRefusal(position: stored.position, code: refusal))
             }
             return true
         }
         answer.entries = Data(entries)
+        answer.receivedAt = times
         return answer
     }
 

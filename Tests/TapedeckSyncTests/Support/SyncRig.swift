@@ -11,6 +11,8 @@ final class SyncRig {
     let server: InMemoryStorage
     let space: SpaceID
     let clock = ManualClock()
+    /// The longest page that the server gives.
+    var pageBytesMax = Int.max
     private let directory: String
 
     /// - Parameter refuses: which events the server refuses.
@@ -46,6 +48,14 @@ final class SyncRig {
         var report: SyncReport
         var requests: [SyncRequest] = []
         var waits: [SyncWait] = []
+        /// Requests that were answered before the session asked.
+        var answeredAhead = 0
+    }
+
+    /// A request that was sent before the session has asked for it, as the engine does it.
+    private struct Ahead {
+        var request: SyncRequest
+        var answer: Result<SyncResponse, SyncFailure>
     }
 
     /// Syncs a store until all is done; waits pass at once.
@@ -62,6 +72,7 @@ final class SyncRig {
             log, upstream: name, options: .init(failuresMax: 20, backoffMax: 1_000),
             random: SeededGenerator(seed: 1))
         var outcome = Outcome(report: SyncReport())
+        var ahead: Ahead?
         var step = try session.begin()
         while true {
             switch step {
@@ -73,7 +84,17 @@ final class SyncRig {
                 let number = outcome.requests.count
                 outcome.requests.append(request)
                 switch fate(number, request) {
-                case .arrives: step = try give(answer(request), to: &session)
+                case .arrives:
+                    let isAhead = ahead?.request == request
+                    if isAhead { outcome.answeredAhead += 1 }
+                    let answer = (isAhead ? ahead?.answer : nil) ?? answer(request)
+                    ahead = nil
+                    if case .success(let response) = answer {
+                        ahead = try session.requestAhead(response).map {
+                            Ahead(request: $0, answer: self.answer($0))
+                        }
+                    }
+                    step = try give(answer, to: &session)
                 case .isLost: step = try session.failed(SyncFailure(.offline, "lost"))
                 case .answerIsLost:
                     _ = answer(request)
@@ -126,7 +147,8 @@ final class SyncRig {
                 return .success(
                     .pull(
                         try server.pull(
-                            space, after: cursor, bytesMax: Int(message.bytesMax),
+                            space, after: cursor,
+                            bytesMax: min(Int(message.bytesMax), pageBytesMax),
                             origin: OriginID(message.origin))))
             }
         } catch {

@@ -1,0 +1,60 @@
+import TapedeckLog
+import TapedeckModel
+@testable import TapedeckSync
+import Testing
+
+/// A page is asked for while the one before it is recorded.
+struct ReadAheadTests {
+    private let rig = SyncRig()
+    private let source: EventLog
+    private let reader: EventLog
+
+    init() throws {
+        source = try rig.store("source")
+        reader = try rig.store("reader")
+        for number in 0..<20 { try source.note("\(number)") }
+        try rig.sync(source)
+        rig.pageBytesMax = 300
+    }
+
+    @Test func everyPageButTheFirstIsAskedForAhead() throws {
+        let outcome = try rig.sync(reader)
+        let pulls = outcome.requests.count(where: \.isPull)
+        #expect(pulls > 3 && outcome.answeredAhead == pulls - 1)
+        #expect(try reader.notes() == source.notes())
+        #expect(try reader.verify().problems.isEmpty)
+    }
+
+    @Test func nothingIsAskedForAheadBeforeOwnEventsAreDelivered() throws {
+        try reader.note("mine")
+        let outcome = try rig.sync(reader)
+        let first = outcome.requests.first(where: \.isPushOrPull)
+        #expect(first?.isPull == false)
+        #expect(try reader.notes().count == 21)
+    }
+
+    @Test func anEventThatIsAppendedMeanwhileIsPushedFirst() throws {
+        var session = try SyncSession(reader, upstream: "server")
+        var step = try session.begin()
+        while true {
+            guard case .send(let request) = step else {
+                return #expect(Bool(false), "there is a page to ask for")
+            }
+            let response = try rig.answer(request).get()
+            guard let ahead = try session.requestAhead(response) else {
+                step = try session.answered(response)
+                continue
+            }
+            try reader.note("mine")
+            step = try session.answered(response)
+            #expect(step != .send(ahead))
+            return
+        }
+    }
+}
+
+extension SyncRequest {
+    fileprivate var isPull: Bool { if case .pull = self { true } else { false } }
+
+    fileprivate var isPushOrPull: Bool { if case .push = self { true } else { isPull } }
+}
