@@ -233,7 +233,7 @@ extension EventLog {
                 transaction, cursor)
         }
         writer.setClock(clock.last)
-        return try writer.finish(transaction)
+        return try finish(writer, transaction)
     }
 }
 

@@ -88,10 +88,8 @@ extension EventLog {
             try ProposedEvent(note), origin: draft.own, stamp: clock.tick(milliseconds: now),
             endsCommit: true, transaction, cursor)
         writer.setClock(clock.last)
-        let after = try writer.finish(transaction)
-        try settle(
-            reissuesOf: Set(losers.map { $0.reissuedFrom ?? $0.id }), after, transaction)
-        return (UInt64(losers.count), after)
+        let sources = Set(losers.map { $0.reissuedFrom ?? $0.id })
+        return (UInt64(losers.count), try finish(writer, settling: sources, transaction))
     }
 
     /// The origin under which a history is written anew: it follows from its first event, so that

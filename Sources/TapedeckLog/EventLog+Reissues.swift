@@ -10,6 +10,20 @@ internal import TapedeckLMDB
 /// name is least. The other reissues count nowhere, which follows from the events alone, so that all
 /// devices that hold them agree.
 extension EventLog {
+    /// Ends a writing of events: writes the rows of their origins, and makes right what counts of those
+    /// that were written anew.
+    ///
+    /// - Parameter others: further events whose reissues something has changed for.
+    func finish(
+        _ writer: consuming RecordWriter, settling others: Set<EventID> = [],
+        _ transaction: borrowing WriteTransaction
+    ) throws -> LogState {
+        let reissued = others.isEmpty ? writer.reissued : writer.reissued.union(others)
+        let after = try writer.finish(transaction)
+        try settle(reissuesOf: reissued, after, transaction)
+        return after
+    }
+
     /// Makes what counts of the reissues of events what it should be.
     ///
     /// - Parameters:

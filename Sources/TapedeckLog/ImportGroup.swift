@@ -108,9 +108,7 @@ struct ImportGroup {
         }
         if outcome.recorded > 0 { writer.setClock(clock.last) }
         try receipts.finish(transaction)
-        reissued.formUnion(writer.reissued)
-        outcome.state = try writer.finish(transaction)
-        try log.settle(reissuesOf: reissued, outcome.state, transaction)
+        outcome.state = try log.finish(writer, settling: reissued, transaction)
         return outcome
     }
 

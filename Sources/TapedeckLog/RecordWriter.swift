@@ -48,10 +48,9 @@ struct RecordWriter: ~Copyable {
             return reissuedFrom == nil ? nil : try? CanonicalView(bytes).content
         }
         state.setChain(chain, of: origin)
-        if let reissuedFrom, let content {
-            try noteReissue(
-                Reissue(of: reissuedFrom, at: position, content: content), transaction)
-        }
+        try note(
+            EventID(origin: row.id, sequence: sequence), at: position, of: reissuedFrom,
+            content: content, transaction)
 
         buffer.removeAll(keepingCapacity: true)
         buffer.appendRecord(
@@ -74,12 +73,10 @@ struct RecordWriter: ~Copyable {
         var chain = try state.chain(of: origin, transaction, tables)
         chain.add(event.bytes)
         state.setChain(chain, of: origin)
-        if let source = event.source {
-            try noteReissue(
-                Reissue(of: source, at: position, content: event.content), transaction)
-        } else if !state.reissuedOrigins.isEmpty, state.reissuedOrigins.contains(event.id.origin) {
-            reissued.insert(event.id)
-        }
+        let source = event.source
+        try note(
+            event.id, at: position, of: source, content: source == nil ? nil : event.content,
+            transaction)
 
         buffer.removeAll(keepingCapacity: true)
         buffer.appendRecord(
@@ -92,12 +89,19 @@ struct RecordWriter: ~Copyable {
         try advance(origin, sequence: event.id.sequence, position: position, transaction)
     }
 
-    private mutating func noteReissue(
-        _ reissue: Reissue, _ transaction: borrowing WriteTransaction
+    /// Notes an event that was written anew, or that may have been.
+    private mutating func note(
+        _ event: EventID, at position: UInt64, of source: EventID?, content: Digest16?,
+        _ transaction: borrowing WriteTransaction
     ) throws {
-        try transaction.setMeta(tables, reissue.key, reissue.value)
-        state.reissuedOrigins.insert(reissue.source.origin)
-        reissued.insert(reissue.source)
+        if let source, let content {
+            let reissue = Reissue(of: source, at: position, content: content)
+            try transaction.setMeta(tables, reissue.key, reissue.value)
+            state.reissuedOrigins.insert(source.origin)
+            reissued.insert(source)
+        } else if !state.reissuedOrigins.isEmpty, state.reissuedOrigins.contains(event.origin) {
+            reissued.insert(event)
+        }
     }
 
     /// Takes the event just written into the row of its origin.

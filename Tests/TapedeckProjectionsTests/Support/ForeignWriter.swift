@@ -20,7 +20,7 @@ extension EventLog {
                     origin: try writer.ordinal(of: event.origin, transaction), stamp: event.stamp,
                     endsCommit: last[event.origin] == place, transaction, cursor)
             }
-            return try writer.finish(transaction)
+            return try self.finish(writer, transaction)
         }
         adopt(after)
         announce()

@@ -17,6 +17,14 @@ struct History {
 
     var count: Int { origins.reduce(0) { $0 + $1.count } }
 
+    /// Makes ordinary events of those that were written anew: whether they count depends on others,
+    /// wherever these stand and whenever they happened.
+    mutating func dropReissues() {
+        for place in origins.indices {
+            for index in origins[place].indices { origins[place][index].reissuedFrom = nil }
+        }
+    }
+
     /// An order of arrival: any, as long as each origin's own order is kept.
     ///
     /// Devices come online for a while each, so whole stretches of an origin arrive late.
