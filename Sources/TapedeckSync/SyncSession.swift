@@ -209,21 +209,26 @@ extension SyncSession {
                 forked.append(origin)
             }
         }
-        let isFirst = upstream.cursor?.lineage != lineage
-        hasReturned = isFirst && upstream.formerLineages.contains(lineage)
-        if isFirst {
-            // A new server, or a new life of it: its log is read from the beginning, and it is given
-            // what it lacks.
-            upstream.adopt(lineage)
-            unconfirmed = try lastReceipt(of: lineage)
-        } else if state.phase != .renewing, let last = upstream.lastReceipt,
-            last.serverPosition > upstream.cursor?.position ?? 0
-        {
-            // What has been read is told by the digest; what was only pushed is not.
-            unconfirmed = last
+        unconfirmed = nil
+        if state.phase == .renewing, upstream.cursor?.lineage == lineage {
+            // It was asked, and stands by its lineage.
+            upstream.formerLineages.removeAll { $0 == lineage }
         } else {
-            unconfirmed = nil
+            if upstream.cursor?.lineage != lineage {
+                // A new server, or a new life of it: its log is read from the beginning, and it is given
+                // what it lacks.
+                upstream.adopt(lineage)
+                upstream.lastReceipt = try lastReceipt(of: lineage)
+            }
+            // What has been read is told by the digest; what was only pushed is not.
+            if let last = upstream.lastReceipt,
+                last.serverPosition > upstream.cursor?.position ?? 0
+            {
+                unconfirmed = last
+            }
         }
+        // Both stand in the row until the server was asked: an answer may be lost, and this process.
+        hasReturned = upstream.formerLineages.contains(lineage)
         for (origin, sequence) in known where upstream.acknowledged[origin] ?? 0 < sequence {
             // What others have pushed of an origin is of no interest until this device pushes, too.
             if upstream.acknowledged[origin] != nil || origin == log.origin {

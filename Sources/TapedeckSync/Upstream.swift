@@ -12,7 +12,8 @@ package struct Upstream: Hashable, Sendable {
     package var cursor: SyncCursor?
     /// The last sequence of each origin that it has, of those that this device has pushed.
     package var acknowledged: [OriginID: UInt64] = [:]
-    /// The receipt with the greatest position, of the cursor's lineage, that a push has brought.
+    /// The receipt with the greatest position, of the cursor's lineage, that this device has of pushing or
+    /// had when the lineage was met.
     package var lastReceipt: Receipt?
     /// Lineages that the server has left, the latest last; see `SyncSession.shaken`.
     package var formerLineages: [LineageID] = []
@@ -42,9 +43,11 @@ package struct Upstream: Hashable, Sendable {
     private static let formerLineagesMax = 64
 
     /// Begins to read a lineage from its beginning.
+    ///
+    /// One that the server had left stays among these until the server was asked to leave it again.
     mutating func adopt(_ lineage: LineageID) {
         if let former = cursor?.lineage {
-            formerLineages.removeAll { $0 == former || $0 == lineage }
+            formerLineages.removeAll { $0 == former }
             formerLineages = formerLineages.suffix(Upstream.formerLineagesMax - 1) + [former]
         }
         cursor = SyncCursor(lineage)

@@ -44,7 +44,7 @@ struct UpstreamTests {
         #expect(upstream.cursor == SyncCursor(second) && upstream.seedPlace == [])
         #expect(upstream.acknowledged.isEmpty && upstream.lastReceipt == nil)
         upstream.adopt(first)
-        #expect(upstream.formerLineages == [LineageID(high: 8, low: 8), second])
+        #expect(upstream.formerLineages == [LineageID(high: 8, low: 8), first, second])
         for number in 0..<200 { upstream.adopt(LineageID(high: 100, low: UInt64(number))) }
         #expect(upstream.formerLineages.count == 64)
     }
