@@ -18,7 +18,8 @@ struct StorectlCommand: ParsableCommand {
             """,
         version: "storectl \(version)",
         subcommands: [
-            InitCommand.self, IngestCommand.self, AppendCommand.self, LogCommand.self,
+            InitCommand.self, IngestCommand.self, AppendCommand.self, BlobCommand.self,
+            LogCommand.self,
             ShowCommand.self, QueryCommand.self, ReplayCommand.self, StatusCommand.self,
             VerifyCommand.self, DoctorCommand.self, ExportCommand.self, ImportCommand.self,
             BackupCommand.self, RestoreCommand.self, EraseCommand.self, RemoteCommand.self,

@@ -19,6 +19,7 @@ struct ContractTests {
             command: "ingest",
             arguments: ["ingest", "tvmaze/schedule", "SCHEDULE", "BAD"], exit: 2),
         Case(command: "append", arguments: ["append", "--file", "LINES"], exit: 2),
+        Case(command: "blob add", arguments: ["blob", "add", "LINES"]),
         Case(command: "log", arguments: ["log", "--limit", "1"]),
         Case(
             command: "show", arguments: ["show", "1"], mayBeEmpty: ["$.receipts"]),

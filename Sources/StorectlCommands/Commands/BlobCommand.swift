@@ -1,0 +1,63 @@
+internal import ArgumentParser
+internal import Foundation
+internal import Tapedeck
+
+/// `storectl blob`.
+struct BlobCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "blob",
+        abstract: "Keep files that events speak of.",
+        discussion: """
+            EXAMPLE:
+              storectl blob add answer.mov still.jpg
+            """,
+        subcommands: [BlobAddCommand.self])
+}
+
+/// `storectl blob add`.
+struct BlobAddCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "add",
+        abstract: "Copy files into the store, and print the names that events give them.",
+        discussion: """
+            A file's name is the SHA-256 of its bytes; equal files are kept once. An AnswerRecorded that \
+            is appended with the names of a video and a picture is handed in by the next sync.
+
+            EXAMPLE:
+              storectl blob add answer.mov still.jpg
+              storectl blob add answer.mov --json
+            """)
+
+    @Argument(help: "The files.", completion: .file())
+    var files: [String]
+
+    @OptionGroup var options: StoreOptions
+
+    func run() throws {
+        // The log says that this is a store at all.
+        let directory = try options.withLog(isReading: true) { $0.directory.path }
+        let blobs = BlobStore(store: directory)
+        let kept = try files.map { file in
+            let blob = try blobs.add(contentsOf: file)
+            let size = try blobs.path(of: blob).map {
+                try FileManager.default.attributesOfItem(atPath: $0)[.size] as? UInt64 ?? 0
+            }
+            return (file: file, blob: blob, bytes: size ?? 0)
+        }
+        try options.print(
+            [
+                "blobs": .list(
+                    kept.map {
+                        [
+                            "file": .text($0.file), "blob": .text($0.blob),
+                            "bytes": .init($0.bytes),
+                        ]
+                    })
+            ]
+        ) { text in
+            var table = TextTable([.text("blob"), .number("bytes"), .long("file")])
+            for blob in kept { table.add([blob.blob, String(blob.bytes), blob.file]) }
+            text.table(table)
+        }
+    }
+}
