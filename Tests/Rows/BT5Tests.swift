@@ -150,6 +150,37 @@ import Testing
         #expect(try await chat(store).messages.map(\.id) == ["2", "3", "4", "5"])
     }
 
+    @Test(.timeLimit(.minutes(2))) func whoObservesAChatHearsOfEveryChange() async throws {
+        let place = try TemporaryStore()
+        let store = try await open(place)
+        var changes = store.observe(VideoChat()).makeAsyncIterator()
+        #expect(await changes.next() == .reset)
+        #expect(try await chat(store).messages.isEmpty)
+        let posted = ChatMessagePosted.with { ($0.video, $0.text) = (Self.video, "own") }
+        let id = try ProposedEvent(posted)
+        let intent = try #require(try await store.log.append([id])?.firstID)
+        func hears(_ events: [ProposedEvent]) async throws {
+            if !events.isEmpty { try await store.log.append(events) }
+            guard case .changes(let found)? = await changes.next() else {
+                Issue.record("no change came")
+                return
+            }
+            #expect(found.count == 1)
+        }
+        try await hears([])
+        try await hears([Self.message(1, at: 1)])
+        // A text that is corrected leaves all counts as they are, and so does a refusal.
+        try await hears([Self.message(1, at: 1, text: "corrected", seen: 1)])
+        let outcome = OutcomeRecorded.with {
+            ($0.system, $0.intent, $0.kind) = (BirdTube.system, intent.description, .refused)
+        }
+        var refusal = try ProposedEvent(outcome)
+        refusal.tags = [try Tag("video", Self.video)]
+        try await hears([refusal])
+        try await hears([Self.message(2, at: 2) { $0.postedAs = intent.description }])
+        #expect(try await chat(store).messages.map(\.text) == ["corrected", "m2"])
+    }
+
     @Test func aLongChatCostsWhatAPageTouches() async throws {
         let place = try TemporaryStore()
         let store = try await open(place)

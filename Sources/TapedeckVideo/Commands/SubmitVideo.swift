@@ -25,7 +25,8 @@ public struct SubmitVideo: Sendable {
         var event = VideoSubmitted()
         let key = try VideoKey(video)
         event.video = key.text
-        if video != key.text { event.url = video }
+        // A key of YouTube has no slash, an address has.
+        if video.contains("/") { event.url = video }
         if let title { event.title = title }
         if let thumbnail { event.thumbnail = thumbnail }
         submission = try event.normalized()

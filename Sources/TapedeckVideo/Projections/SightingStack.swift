@@ -33,11 +33,6 @@ struct SightingStack<Message: PartialSighting>: Equatable, Sendable {
 
     init() {}
 
-    var isEmpty: Bool { entries.isEmpty }
-
-    /// When the newest sighting that tells a time was made, in Unix milliseconds; nil while there is none.
-    var version: UInt64? { entries.first?.order.observedVersion }
-
     /// Adds a sighting; false where it tells nothing that newer ones do not.
     @discardableResult
     mutating func add(_ message: Message, payload: RawSpan, order: FoldOrder) -> Bool {

@@ -38,13 +38,6 @@ public struct SubmissionList: Projection {
         /// Nothing.
         public init() {}
 
-        /// Whether a remote lists the video.
-        public var isRegistered: Bool { !sightings.isEmpty }
-        /// Whether the user has handed it in and nobody has refused that yet.
-        public var isSubmitted: Bool {
-            !isRegistered && own != nil && outcome?.kind != .refused
-        }
-
         /// Reads a state's bytes.
         public init(decoding bytes: inout StateReader) throws { try self.init(reading: &bytes) }
 

@@ -14,7 +14,8 @@ public import TapedeckProjections
 /// | `n` number | the item's name |
 ///
 /// Times and numbers lie in falling order, so that the newest messages are read from the front. A fold looks
-/// up a few items, however long the chat is.
+/// up a few items, however long the chat is. Table 0 holds one row a video, which is another whenever anything in
+/// its chat is: who observes it reads the newest page again.
 public struct VideoChat: Projection {
     /// Makes the projection.
     public init() {}
@@ -31,15 +32,20 @@ public struct VideoChat: Projection {
     }
     /// Any: a message's sightings merge by their order, and own messages wait by themselves.
     public var law: FoldLaw { .any }
+    /// One: the videos with a chat.
+    public var tables: [String] { ["by-video"] }
 
     /// How much was said.
     public struct State: ProjectionState, Equatable {
         /// Messages that remotes show, without those that are blocked.
-        var shown: UInt64 = 0
+        public internal(set) var shown: UInt64 = 0
         /// Messages that are blocked.
-        var blocked: UInt64 = 0
+        public internal(set) var blocked: UInt64 = 0
         /// Messages of the user that no remote shows.
-        var waiting: UInt64 = 0
+        public internal(set) var waiting: UInt64 = 0
+        /// The sum of a checksum of each message that remotes show and of each refusal: it tells that one
+        /// of them is another, in whatever order they came.
+        var content: UInt64 = 0
 
         /// Nothing.
         public init() {}
@@ -49,6 +55,7 @@ public struct VideoChat: Projection {
             shown = try bytes.uint64()
             blocked = try bytes.uint64()
             waiting = try bytes.uint64()
+            content = try bytes.uint64()
         }
 
         /// Writes the state's bytes.
@@ -56,6 +63,7 @@ public struct VideoChat: Projection {
             bytes.add(shown)
             bytes.add(blocked)
             bytes.add(waiting)
+            bytes.add(content)
         }
     }
 
@@ -65,9 +73,32 @@ public struct VideoChat: Projection {
             switch event.typeIndex {
             case 0: try key.addIntent(event)
             case 1: try foldSighting(event, into: &key)
-            default: try key.addOutcome(event)
+            default: try foldOutcome(event, into: &key)
             }
         key.state.waiting = key.state.waiting.advanced(by: more)
+    }
+
+    /// One row where anything was said.
+    public func rows(of state: State, key: Tag, into rows: inout RowSink) {
+        // Outcomes of other intents have this key, too.
+        guard state != State() else { return }
+        var value = StateWriter()
+        state.encode(into: &value)
+        rows.add(table: 0, key: RowKey().text(key.name), value: value.bytes)
+    }
+
+    /// Says by how many more messages of the user wait.
+    private func foldOutcome(
+        _ event: borrowing FoldEvent, into key: inout KeyedState<State>
+    ) throws -> Int {
+        guard let (intent, _) = try IntentOutcome.read(event.payload, order: event.order) else {
+            return 0
+        }
+        let name = OwnIntents.outcome(intent)
+        let held = key.item(name)
+        let more = try key.addOutcome(event)
+        note(name, from: held, to: key.item(name), &key.state)
+        return more
     }
 
     /// Says by how many more messages of the user wait.
@@ -78,11 +109,12 @@ public struct VideoChat: Projection {
         let pointer = ChatItems.pointer(sighting.message)
         let held = key.item(pointer)
         var stack = SightingStack<ChatMessageObserved>()
-        if let held {
-            guard let bytes = key.item(RowKey(held)) else {
+        let before = held.flatMap { key.item(RowKey($0)) }
+        if held != nil {
+            guard let before else {
                 throw ModelError(.damaged, "a message's item is missing")
             }
-            stack = try ChatItems.stack(bytes)
+            stack = try ChatItems.stack(before)
         }
         let isNews = stack.add(sighting, payload: event.payload, order: event.order)
         if isNews, let merged = stack.merged {
@@ -95,10 +127,23 @@ public struct VideoChat: Projection {
                 count(name.bytes, &key.state) { $0 += 1 }
                 key.setItem(pointer, name.bytes)
             }
-            key.setItem(name, ChatItems.bytes(stack))
+            let bytes = ChatItems.bytes(stack)
+            key.setItem(name, bytes)
+            note(pointer, from: before, to: bytes, &key.state)
         }
         return try sighting.posted.map { event throws(ModelError) in try key.showIntent(event) }
             ?? 0
+    }
+
+    /// Takes what one of the parts was out of the sum and what it is into it.
+    private func note(
+        _ name: RowKey, from old: [UInt8]?, to new: [UInt8]?, _ state: inout State
+    ) {
+        func checksum(_ bytes: [UInt8]) -> UInt64 {
+            UInt64((name.bytes + bytes).withUnsafeBytes { crc32c($0) })
+        }
+        if let old { state.content &-= checksum(old) }
+        if let new { state.content &+= checksum(new) }
     }
 
     private func count(_ name: [UInt8], _ state: inout State, _ change: (inout UInt64) -> Void) {
@@ -107,52 +152,6 @@ public struct VideoChat: Projection {
         } else {
             change(&state.shown)
         }
-    }
-}
-
-/// The names of a chat's items; see `VideoChat`.
-enum ChatItems {
-    static let shown: [UInt8] = [UInt8(ascii: "m")]
-    static let blocked: [UInt8] = [UInt8(ascii: "h")]
-    private static let pointers: [UInt8] = [UInt8(ascii: "n")]
-
-    static func pointer(_ number: Int64) -> RowKey {
-        var bytes = pointers
-        bytes.appendBigEndian(UInt64(bitPattern: number))
-        return RowKey(bytes)
-    }
-
-    static func name(_ message: ChatMessageObserved) -> RowKey {
-        var bytes = message.isBlocked ? blocked : shown
-        bytes += place(time: message.at.milliseconds, number: message.message)
-        return RowKey(bytes)
-    }
-
-    /// Where a message lies in its list: the newest in front.
-    static func place(time: Int64, number: Int64) -> [UInt8] {
-        var bytes: [UInt8] = []
-        bytes.appendBigEndian(~UInt64(bitPattern: time))
-        bytes.appendBigEndian(~UInt64(bitPattern: number))
-        return bytes
-    }
-
-    /// Behind all messages of a time and later, and in front of all earlier ones.
-    static func end(of time: Int64) -> [UInt8] {
-        var bytes: [UInt8] = []
-        bytes.appendBigEndian(~UInt64(bitPattern: time))
-        return bytes + [UInt8](repeating: 0xFF, count: 8)
-    }
-
-    static func stack(_ bytes: [UInt8]) throws(ModelError) -> SightingStack<ChatMessageObserved> {
-        try StateReader.read(bytes) { (reader) throws(ModelError) in
-            try SightingStack(decoding: &reader)
-        }
-    }
-
-    static func bytes(_ stack: SightingStack<ChatMessageObserved>) -> [UInt8] {
-        var writer = StateWriter()
-        stack.encode(into: &writer)
-        return writer.bytes
     }
 }
 

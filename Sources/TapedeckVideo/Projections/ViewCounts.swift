@@ -8,7 +8,7 @@ public import TapedeckProjections
 /// not, and the first behind it begins the next one. A viewing counts by its first report alone, whatever
 /// device reports it and however late. An opening that counts is the user's own until a remote was read
 /// behind the confirmation that it took it; one that was refused or dropped counts no more. What a remote
-/// shows without a time says nothing about what is in it.
+/// shows without a time says nothing about what is in it. Table 0 holds one row a video, with its state.
 ///
 /// | item | value |
 /// |---|---|
@@ -49,6 +49,8 @@ public struct ViewCounts: Projection {
     }
     /// Any: reports that come out of their order ask for a refold where that makes a difference.
     public var law: FoldLaw { .any }
+    /// One: the videos that were opened.
+    public var tables: [String] { ["by-video"] }
 
     /// How often a video was opened.
     public struct State: ProjectionState, Equatable {
@@ -112,6 +114,15 @@ public struct ViewCounts: Projection {
         }
     }
 
+    /// One row where there is a count, so that who shows it hears of it.
+    public func rows(of state: State, key: Tag, into rows: inout RowSink) {
+        // Outcomes of other intents have this key, too.
+        guard state != State() else { return }
+        var value = StateWriter()
+        state.encode(into: &value)
+        rows.add(table: 0, key: RowKey().text(key.name), value: value.bytes)
+    }
+
     private func foldOpening(
         _ event: borrowing FoldEvent, into key: inout KeyedState<State>
     ) throws {
@@ -172,71 +183,6 @@ extension KeyedState<ViewCounts.State> {
             ViewItems.time(first.name) <= state.countedUntil
         {
             try judge(Array(first.name.dropFirst(9)))
-        }
-    }
-}
-
-/// The names and values of items; see `ViewCounts`.
-enum ViewItems {
-    static let confirmed: [UInt8] = [UInt8(ascii: "c")]
-
-    static func viewing(_ opening: VideoOpened) -> RowKey { viewing(opening.viewing) }
-    static func viewing(_ viewing: String) -> RowKey { RowKey([UInt8(ascii: "v")] + viewing.utf8) }
-    static func window(_ opening: VideoOpened) -> RowKey {
-        RowKey([UInt8(ascii: "w")] + opening.viewer.utf8)
-    }
-    static func opening(_ id: [UInt8]) -> RowKey { RowKey([UInt8(ascii: "a")] + id) }
-    static func outcome(_ id: [UInt8]) -> RowKey { RowKey([UInt8(ascii: "o")] + id) }
-    static func confirmed(_ time: UInt64, _ id: [UInt8]) -> RowKey {
-        var bytes = confirmed
-        bytes.appendBigEndian(time)
-        return RowKey(bytes + id)
-    }
-
-    static func time(_ name: [UInt8]) -> UInt64 {
-        name[1..<9].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-    }
-
-    /// How an opening stands that counts.
-    enum Standing: Equatable {
-        /// A remote has not said that it took it.
-        case waiting
-        /// A remote said so then, in Unix milliseconds, and was not read since.
-        case confirmed(UInt64)
-        /// It is in what a remote counts.
-        case counted
-        /// A remote will never count it.
-        case void
-
-        var isUncounted: Bool {
-            switch self {
-            case .waiting, .confirmed: true
-            case .counted, .void: false
-            }
-        }
-
-        init(decoding bytes: [UInt8]) throws(ModelError) {
-            self = try StateReader.read(bytes) { (reader) throws(ModelError) in
-                switch try reader.uint64() {
-                case 0: .waiting
-                case 1: .confirmed(try reader.uint64())
-                case 2: .counted
-                default: .void
-                }
-            }
-        }
-
-        var encoded: [UInt8] {
-            var writer = StateWriter()
-            switch self {
-            case .waiting: writer.add(UInt64(0))
-            case .confirmed(let at):
-                writer.add(UInt64(1))
-                writer.add(at)
-            case .counted: writer.add(UInt64(2))
-            case .void: writer.add(UInt64(3))
-            }
-            return writer.bytes
         }
     }
 }

@@ -72,7 +72,8 @@ extension VideoQueries {
     /// by `.new` no page repeats what one before it had, and none is left out but those that are newer than
     /// the first page. By `.popular` a video moves while its views grow: it is never given twice, but one
     /// that overtakes the page's end between two pages is in neither; only where the remote takes views back
-    /// can one come again. Costs what the page holds.
+    /// can one come again. In both, one of the user's own that a remote comes to list between two pages may
+    /// be in them twice: once waiting, once listed. Costs what the page holds.
     ///
     /// - Parameters:
     ///   - order: the order of the list.
