@@ -36,6 +36,7 @@ import Testing
         let found = try await accounts(store)
         #expect(found.map(\.nickname) == ["ada", "grace", "Tux"])
         #expect(found.map(\.isSignedIn) == [true, false, false])
+        try #require(found.count == 3)
         #expect(found[1].email == "grace@example.org" && found[0].email == nil)
     }
 

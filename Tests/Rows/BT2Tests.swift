@@ -59,7 +59,7 @@ import Testing
 
         try await store.log.append([Self.sighting()])
         let list = try await store.query { try VideoQueries($0).submissions().videos }
-        #expect(list.count == 1)
+        try #require(list.count == 1)
         #expect(list[0].state == .registered && list[0].title == "As the server says")
         #expect(list[0].submission == id.description && list[0].views == 3)
     }
