@@ -56,6 +56,9 @@ let package = Package(
         .systemLibrary(
             name: "CZstd", pkgConfig: "libzstd",
             providers: [.apt(["libzstd-dev"]), .brew(["zstd"])]),
+        .systemLibrary(
+            name: "CLibXML2", pkgConfig: "libxml-2.0",
+            providers: [.apt(["libxml2-dev"]), .brew(["libxml2"])]),
 
         .target(name: "TapedeckLMDB", dependencies: ["CLMDB"], swiftSettings: settings),
         .target(name: "TapedeckModel", dependencies: ["CISAL", crypto], swiftSettings: settings),
@@ -90,7 +93,7 @@ let package = Package(
         .target(
             name: "TapedeckConnectors",
             dependencies: [
-                "TapedeckModel", "TapedeckLog", "TapedeckProjections", "TapedeckVideo",
+                "CLibXML2", "TapedeckModel", "TapedeckLog", "TapedeckProjections", "TapedeckVideo",
                 "TapedeckSync", crypto, protobuf,
             ],
             swiftSettings: settings),

@@ -50,10 +50,11 @@ prepare() {
     [[ $(printf '%s\n' 6.3 "${version:-0}" | sort --version-sort | head -n 1) == 6.3 ]] \
         || die "Swift 6.3 or newer is needed, here is ${version:-an unknown version}"
     if command -v apt-get >/dev/null; then
-        install_packages git ca-certificates pkg-config liblmdb-dev libisal-dev libzstd-dev "$@"
+        install_packages git ca-certificates pkg-config liblmdb-dev libisal-dev libzstd-dev \
+            libxml2-dev "$@"
     else
-        pkg-config --exists lmdb libisal libzstd 2>/dev/null \
-            || die "install LMDB, ISA-L and Zstandard with their headers, and pkg-config, first"
+        pkg-config --exists lmdb libisal libzstd libxml-2.0 2>/dev/null \
+            || die "install LMDB, ISA-L, Zstandard and libxml2 with their headers, and pkg-config, first"
     fi
 }
 

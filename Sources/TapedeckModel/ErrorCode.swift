@@ -107,6 +107,10 @@ extension ErrorCode {
     ///
     /// Get a fresh one; nothing that waits is lost.
     public static let unauthorized = ErrorCode(rawValue: "unauthorized")
+    /// An account is needed, and nobody is signed in.
+    ///
+    /// Sign in; what was to be done can then be tried again.
+    public static let signInRequired = ErrorCode(rawValue: "signInRequired")
     /// The other side cannot be reached, or went away in the middle.
     ///
     /// It is tried again by itself.
@@ -165,7 +169,8 @@ extension ErrorCode {
         (.diskFull, .unavailable), (.readOnly, .unavailable), (.accessDenied, .unavailable),
         (.inputOutput, .damaged), (.mustReopen, .unavailable), (.damaged, .damaged),
         (.newerFormat, .damaged), (.fork, .checkFailed), (.gap, .checkFailed),
-        (.unauthorized, .remote), (.offline, .remote), (.throttled, .remote),
+        (.unauthorized, .remote), (.signInRequired, .remote), (.offline, .remote),
+        (.throttled, .remote),
         (.unavailable, .remote), (.malformedRequest, .remote), (.protocolMismatch, .remote),
         (.lineageChanged, .remote), (.cursorMismatch, .remote),
         (.notThere, .remote), (.leased, .remote), (.unclaimed, .remote),

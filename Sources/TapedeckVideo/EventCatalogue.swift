@@ -13,11 +13,13 @@ public struct EventCatalogue: Sendable {
 
     /// Every type that this program knows.
     public static let video = EventCatalogue(types: [
-        AnswerObserved.self, AnswerRecorded.self, AnswerUploaded.self, BroadcastReceived.self,
-        CastObserved.self, CommentObserved.self, CommentPosted.self, EpisodeScheduled.self,
-        FrameObserved.self, LikeObserved.self, LikeToggled.self, PlaybackProgressed.self,
-        QuestionAsked.self, QuestionObserved.self, ShowObserved.self, UserObserved.self,
-        VideoExtracted.self, VideoShared.self, VideoWatched.self, WatchLaterToggled.self,
+        AccountObserved.self, AnswerObserved.self, AnswerRecorded.self, AnswerUploaded.self,
+        BroadcastReceived.self, CastObserved.self, ChatMessageObserved.self, ChatMessagePosted.self,
+        CommentObserved.self, CommentPosted.self, EpisodeScheduled.self, FrameObserved.self,
+        LikeObserved.self, LikeToggled.self, PlaybackProgressed.self, QuestionAsked.self,
+        QuestionObserved.self, ShowObserved.self, SignedIn.self, SignedOut.self,
+        SubmissionObserved.self, UserObserved.self, VideoExtracted.self, VideoOpened.self,
+        VideoShared.self, VideoSubmitted.self, VideoWatched.self, WatchLaterToggled.self,
     ])
 
     private init(types: [any VideoEvent.Type]) {

@@ -76,7 +76,52 @@ import Testing
                         type: type, json: json, atMilliseconds: start + UInt64(number * 97 % 60)))
             }
         }
+        for number in 0..<60 {
+            for (type, json) in birdTube(number) {
+                events.append(
+                    try EventCatalogue.video.proposal(
+                        type: type, json: json,
+                        atMilliseconds: start + UInt64(number * 97 % 60) * 3_600_000))
+            }
+        }
         return events
+    }
+
+    /// Videos that are handed in, opened and talked about; what the user does, and what remotes tell of it.
+    private static func birdTube(_ number: Int) -> [(type: String, json: String)] {
+        let (video, user) = ("youtube:t\(number % 9)", "u\(number % 4)@example.org")
+        let account = #"{"account":"\#(user)","system":"birdtube"}"#
+        return [
+            ("VideoSubmitted", #"{"video":"youtube:t\#(number % 14)","title":"T \#(number)"}"#),
+            (
+                "SubmissionObserved",
+                """
+                {"video":"\(video)","title":"Seen \(number)","views":"\(number * 7 % 20)",
+                 "owner":"\(user)","createdAt":"2015-01-\(two(1 + number % 9))T00:00:00Z"}
+                """
+            ),
+            (
+                "VideoOpened",
+                #"{"video":"\#(video)","viewer":"\#(user)","viewing":"w\#(number % 50)"}"#
+            ),
+            ("ChatMessagePosted", #"{"video":"\#(video)","text":"said \#(number)"}"#),
+            (
+                "ChatMessageObserved",
+                """
+                {"message":\(number % 40 + 1),"video":"\(video)","text":"seen \(number)",
+                 "sender":"\(user)","isBlocked":\(number % 5 == 0),
+                 "at":"2015-02-01T00:00:\(two(number % 40))Z"}
+                """
+            ),
+            (
+                "AccountObserved",
+                """
+                {"account":"\(user)","system":"birdtube","services":["s\(number % 3)"]
+                 \(number % 3 == 0 ? #","nickname":"n\#(number)""# : "")}
+                """
+            ),
+            (number % 3 == 0 ? "SignedOut" : "SignedIn", account),
+        ]
     }
 
     /// People who ask and answer; what was asked offline, and what the remote tells of it.

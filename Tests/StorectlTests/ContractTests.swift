@@ -34,6 +34,10 @@ struct ContractTests {
         Case(command: "query show", arguments: ["query", "show", "7"]),
         Case(
             command: "query schedule", arguments: ["query", "schedule", "--week", "2019-07-09"]),
+        Case(command: "query submissions", arguments: ["query", "submissions"]),
+        Case(
+            command: "query chat", arguments: ["query", "chat", "youtube:aqz-KE-bpKQ", "--guest"]),
+        Case(command: "query accounts", arguments: ["query", "accounts"]),
         Case(
             command: "replay", arguments: ["replay", "--verify"],
             mayBeEmpty: ["$.frozen", "$.differences"]),
@@ -55,6 +59,7 @@ struct ContractTests {
             "ingest", "tvmaze/schedule", "-", input: Samples.schedule())
         try storectl.succeed(
             "ingest", "tvmaze/cast", "-", "--show", "7", input: Samples.cast)
+        try storectl.succeed("append", "--file", "-", input: Samples.birdTube)
         return storectl
     }
 

@@ -66,6 +66,35 @@ struct QueryTests {
         #expect(text == expected)
     }
 
+    @Test func aChatAsksToSignInButForGuests() throws {
+        let storectl = try Storectl.empty()
+        try storectl.succeed("append", "--file", "-", input: Samples.birdTube)
+        let chat = ["query", "chat", "youtube:aqz-KE-bpKQ"]
+        let refused = try storectl.run(chat + ["--json"])
+        #expect(refused.exit == 7)
+        #expect(try refused.document["error"]?["code"]?.text == "signInRequired")
+        let guest = try storectl.run(chat + ["--guest"])
+        #expect(guest.exit == 0)
+        try storectl.succeed("append", "SignedIn", #"{"account":"8","system":"birdtube"}"#)
+        let shown = try storectl.run(chat)
+        #expect(shown.stdout == guest.stdout)
+        #expect(shown.stdout.hasPrefix("2016-03-01T12:00:00.000Z\tAda\tshown\ttext\thello\t1\n"))
+        let older = try storectl.run(chat + ["--before", "2016-03-01T12:00:01Z"])
+        #expect(older.stdout.filter { $0 == "\n" }.count == 1)
+    }
+
+    @Test func ownSubmissionsStandInFront() throws {
+        let storectl = try Storectl.empty()
+        try storectl.succeed("append", "--file", "-", input: Samples.birdTube)
+        for order in ["popular", "new"] {
+            let run = try storectl.succeed("query", "submissions", "--order", order, "--json")
+            let videos = try #require(try run.document["videos"]?.list)
+            #expect(videos.compactMap { $0["state"]?.text } == ["submitted", "registered"])
+            #expect(videos[1]["views"]?.number == 8 && videos[1]["ownViews"]?.number == 1)
+            #expect(videos[1]["nickname"]?.text == "ada")
+        }
+    }
+
     @Test func hostileTextCannotSteerATerminal() throws {
         let storectl = try Storectl.empty()
         let payload = #"{"video":"youtube:x","text":"\u001b[2J\u202Eevil\nline","author":"a\tb"}"#

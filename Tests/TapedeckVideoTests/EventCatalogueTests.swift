@@ -30,11 +30,13 @@ struct RefusedPayload: CustomTestStringConvertible {
     @Test func everyTypeIsKnownByItsName() {
         #expect(
             catalogue.typeNames == [
-                "AnswerObserved", "AnswerRecorded", "AnswerUploaded", "BroadcastReceived",
-                "CastObserved", "CommentObserved", "CommentPosted", "EpisodeScheduled",
-                "FrameObserved", "LikeObserved", "LikeToggled", "PlaybackProgressed",
-                "QuestionAsked", "QuestionObserved", "ShowObserved", "UserObserved",
-                "VideoExtracted", "VideoShared", "VideoWatched", "WatchLaterToggled",
+                "AccountObserved", "AnswerObserved", "AnswerRecorded", "AnswerUploaded",
+                "BroadcastReceived", "CastObserved", "ChatMessageObserved", "ChatMessagePosted",
+                "CommentObserved", "CommentPosted", "EpisodeScheduled", "FrameObserved",
+                "LikeObserved", "LikeToggled", "PlaybackProgressed", "QuestionAsked",
+                "QuestionObserved", "ShowObserved", "SignedIn", "SignedOut", "SubmissionObserved",
+                "UserObserved", "VideoExtracted", "VideoOpened", "VideoShared", "VideoSubmitted",
+                "VideoWatched", "WatchLaterToggled",
             ])
     }
 

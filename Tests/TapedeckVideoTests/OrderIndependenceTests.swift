@@ -8,7 +8,7 @@ import Testing
     static let projections: [any Projection] =
         VideoProjections.standard.all + [
             VideoList(winner: .newest), DuplicateIndex(winner: .newest),
-            WatchLater(rule: .rule2012),
+            WatchLater(rule: .rule2012), ViewCounts(window: .seconds(7_200)),
         ]
 
     /// A history over few keys, so that everything meets everything.
@@ -22,6 +22,10 @@ import Testing
             let origin = UInt64(number(3) + 1)
             let second = Double(number(200))
             let video = "youtube:v\(number(4))"
+            if number(3) == 0 {
+                try script.birdTube(&generator)
+                continue
+            }
             switch number(14) {
             case 0, 1, 2:
                 try script.broadcast(

@@ -4,7 +4,7 @@ internal import ArgumentParser
 struct QueryCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "query",
-        abstract: "Print lists: videos, watch-later, comments, answers, a show, a week's schedule.",
+        abstract: "Print lists: videos, watch-later, comments, answers, shows, submissions, chats.",
         discussion: """
             Each list sees every event that was recorded before.
 
@@ -16,5 +16,6 @@ struct QueryCommand: ParsableCommand {
             QueryVideosCommand.self, QueryDuplicatesCommand.self, QueryWatchLaterCommand.self,
             QueryCommentsCommand.self, QueryAnswersCommand.self, QueryShowCommand.self,
             QueryScheduleCommand.self, QueryNewsCommand.self,
+            QuerySubmissionsCommand.self, QueryChatCommand.self, QueryAccountsCommand.self,
         ])
 }

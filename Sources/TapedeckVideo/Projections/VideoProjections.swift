@@ -18,13 +18,25 @@ public struct VideoProjections: Sendable {
     public var shows: ShowCatalogue
     /// The episodes.
     public var schedule: EpisodeSchedule
+    /// The videos that were handed in.
+    public var submissions: SubmissionList
+    /// What is said in the chats of videos.
+    public var chat: VideoChat
+    /// How often videos were opened.
+    public var viewCounts: ViewCounts
+    /// The user's accounts.
+    public var accounts: AccountList
 
     /// Makes the projections.
     ///
     /// - Parameters:
     ///   - winner: which broadcast stands for a video.
     ///   - watchLaterRule: when a viewing takes a video off the list.
-    public init(winner: WinnerRule = .oldest, watchLaterRule: WatchLaterRule = .crossing) {
+    ///   - viewWindow: how long a viewer of a video counts once.
+    public init(
+        winner: WinnerRule = .oldest, watchLaterRule: WatchLaterRule = .crossing,
+        viewWindow: Duration = ViewCounts.windowDefault
+    ) {
         videos = VideoList(winner: winner)
         duplicates = DuplicateIndex(winner: winner)
         watchLater = WatchLater(rule: watchLaterRule)
@@ -33,6 +45,10 @@ public struct VideoProjections: Sendable {
         users = UserList()
         shows = ShowCatalogue()
         schedule = EpisodeSchedule()
+        submissions = SubmissionList()
+        chat = VideoChat()
+        viewCounts = ViewCounts(window: viewWindow)
+        accounts = AccountList()
     }
 
     /// The defaults.
@@ -40,6 +56,9 @@ public struct VideoProjections: Sendable {
 
     /// Every projection, in the order in which reports list them.
     public var all: [any Projection] {
-        [videos, duplicates, watchLater, answers, questions, users, shows, schedule]
+        [
+            videos, duplicates, watchLater, answers, questions, users, shows, schedule, submissions,
+            chat, viewCounts, accounts,
+        ]
     }
 }

@@ -19,6 +19,11 @@ struct PageCursor {
         case askedQuestions = 0x6B
         case likes = 0x6C
         case users = 0x75
+        case popular = 0x50
+        case new = 0x4E
+        case waitingSubmissions = 0x57
+        case chat = 0x48
+        case accounts = 0x41
     }
 
     /// Behind every row of a list.

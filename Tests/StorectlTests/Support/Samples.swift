@@ -32,6 +32,31 @@ enum Samples {
         return #"{"type":"\#(type)","payload":\#(payload)\#(time)}"# + "\n"
     }
 
+    /// A video that was handed in, with its chat and the account behind it.
+    static let birdTube =
+        line("VideoSubmitted", #"{"video":"youtube:eRsGyueVLvQ","title":"Sintel"}"#)
+        + line("SubmissionObserved", #"{"video":"youtube:aqz-KE-bpKQ","views":"7","owner":"8"}"#)
+        + line("VideoOpened", #"{"video":"youtube:aqz-KE-bpKQ","viewer":"me","viewing":"v-1"}"#)
+        + line(
+            "ChatMessageObserved",
+            """
+            {"message":1,"video":"youtube:aqz-KE-bpKQ","text":"hello","sender":"8",\
+            "senderName":"Ada","at":"2016-03-01T12:00:00Z"}
+            """)
+        + line(
+            "ChatMessageObserved",
+            """
+            {"message":2,"video":"youtube:aqz-KE-bpKQ","kind":"file","at":"2016-03-01T12:00:01Z",\
+            "file":{"url":"https://example.org/a.png","name":"a.png","type":"image/png","bytes":9}}
+            """)
+        + line("ChatMessagePosted", #"{"video":"youtube:aqz-KE-bpKQ","text":"hi"}"#)
+        + line(
+            "AccountObserved",
+            """
+            {"account":"8","system":"birdtube","email":"ada@example.org",\
+            "services":["twitter"],"channels":["c-1"]}
+            """)
+
     /// So many toggles of different videos.
     static func toggles(_ count: Int) -> String {
         (0..<count).map {

@@ -1,0 +1,38 @@
+internal import ArgumentParser
+internal import Tapedeck
+
+/// `storectl query accounts`.
+struct QueryAccountsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "accounts",
+        abstract: "Your accounts at remote systems, and with which you are signed in.",
+        discussion: """
+            EXAMPLE:
+              storectl query accounts --json
+            """)
+
+    @OptionGroup var page: PageOptions
+    @OptionGroup var options: StoreOptions
+
+    func run() throws {
+        let projections = VideoProjections.standard
+        let found = try options.query(projections, [projections.accounts]) {
+            try $0.accounts(limit: page.limit, cursor: page.cursor)
+        }
+        try options.print(JSON(encoding: found)) { text in
+            var table = TextTable([
+                .text("system"), .text("account"), .text("nickname"), .text("signed in"),
+                .long("services"), .long("channels"),
+            ])
+            for account in found.accounts {
+                table.add([
+                    account.system, account.account, account.nickname,
+                    account.isSignedIn ? "yes" : "no", account.services.joined(separator: ", "),
+                    account.channels.joined(separator: ", "),
+                ])
+            }
+            text.table(table)
+            page.remark(next: found.next, &text)
+        }
+    }
+}

@@ -1,0 +1,64 @@
+internal import ArgumentParser
+internal import Tapedeck
+
+/// `storectl query chat`.
+struct QueryChatCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "chat",
+        abstract: "What is said in the chat of a video, the newest page, oldest first.",
+        discussion: """
+            Messages of yours that no remote shows yet come last.
+
+            EXAMPLE:
+              storectl query chat youtube:aqz-KE-bpKQ
+              storectl query chat youtube:aqz-KE-bpKQ --before 2016-03-01T12:00:00Z --json
+              storectl query chat youtube:aqz-KE-bpKQ --guest
+            """)
+
+    @Argument(help: "The video's key, provider:id, or any URL of it.")
+    var video: String
+
+    @Option(help: ArgumentHelp("Only what was said before this time.", valueName: "time"))
+    var before: String?
+
+    @Flag(help: "With messages that are blocked.")
+    var blocked = false
+
+    @Flag(help: "Read as a guest, with nobody signed in.")
+    var guest = false
+
+    @OptionGroup var page: PageOptions
+    @OptionGroup var options: StoreOptions
+
+    func validate() throws {
+        guard before == nil || page.cursor == nil else {
+            throw ValidationError("give --before or --cursor, not both")
+        }
+    }
+
+    func run() throws {
+        // Says what is wrong with the arguments before the store is opened.
+        _ = try VideoKey(video)
+        let time = try before.map { try TimeArgument.milliseconds($0, "--before") }
+        let projections = VideoProjections.standard
+        let found = try options.query(projections, [projections.chat, projections.accounts]) {
+            try $0.chat(
+                video: video, before: time, isWithBlocked: blocked, isGuestAllowed: guest,
+                limit: page.limit, cursor: page.cursor)
+        }
+        try options.print(JSON(encoding: found)) { text in
+            var table = TextTable([
+                .text("at"), .text("by"), .text("state"), .text("kind"), .long("text"), .text("id"),
+            ])
+            for message in found.messages {
+                table.add([
+                    message.at.description, message.sender?.name ?? message.sender?.id,
+                    message.state.rawValue, message.kind, message.text ?? message.file?.name,
+                    message.id,
+                ])
+            }
+            text.table(table)
+            if let next = found.next { text.remark("there are older ones: --cursor \(next)") }
+        }
+    }
+}

@@ -1,0 +1,60 @@
+internal import ArgumentParser
+internal import Tapedeck
+
+/// `storectl query submissions`.
+struct QuerySubmissionsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "submissions",
+        abstract: "The videos that users have handed in, by views or by age.",
+        discussion: """
+            Those of yours that no remote lists yet come first.
+
+            EXAMPLE:
+              storectl query submissions
+              storectl query submissions --order new --limit 5 --json
+            """)
+
+    @Option(help: "By views, the most first, or by age, the last first.")
+    var order = OrderArgument.popular
+
+    @Option(help: ArgumentHelp("How many entries at the most, 1 to 500.", valueName: "n"))
+    var limit = QueryLimits.submissionsCountDefault
+
+    @Option(
+        help: ArgumentHelp(
+            "The \"next\" of the page before, for the page behind it.", valueName: "next"))
+    var cursor: String?
+
+    @OptionGroup var options: StoreOptions
+
+    func run() throws {
+        let projections = VideoProjections.standard
+        let wanted: [any Projection] = [
+            projections.submissions, projections.viewCounts, projections.accounts,
+        ]
+        let found = try options.query(projections, wanted) {
+            try $0.submissions(order: order.order, limit: limit, cursor: cursor)
+        }
+        try options.print(JSON(encoding: found)) { text in
+            var table = TextTable([
+                .text("video"), .text("state"), .number("views"), .text("created"), .text("by"),
+                .long("title"),
+            ])
+            for video in found.videos {
+                table.add([
+                    video.key, video.state.rawValue, video.views.map(String.init),
+                    video.createdAt?.description, video.nickname, video.title ?? video.message,
+                ])
+            }
+            text.table(table)
+            if let next = found.next { text.remark("there is more: --cursor \(next)") }
+        }
+    }
+}
+
+/// `popular` or `new`.
+enum OrderArgument: String, ExpressibleByArgument, CaseIterable {
+    case popular, new
+
+    var order: SubmissionOrder { self == .popular ? .popular : .new }
+}

@@ -1,0 +1,120 @@
+internal import SwiftProtobuf
+public import TapedeckModel
+public import TapedeckProjections
+
+/// The user's accounts at remote systems, each the sum of its sightings, and with which the user is signed in.
+///
+/// Nothing that signs in is in it: the events have no place for that.
+public struct AccountList: Projection {
+    /// Makes the projection.
+    public init() {}
+
+    /// `accounts`.
+    public var name: String { "accounts" }
+    /// 1.
+    public var version: Int { 1 }
+    /// `account`.
+    public var tagKind: String { "account" }
+    /// Sightings, signing in and signing out.
+    public var eventTypes: [EventType] {
+        [AccountObserved.eventType, SignedIn.eventType, SignedOut.eventType]
+    }
+    /// Any: sightings merge field by field, and the last of the others counts.
+    public var law: FoldLaw { .any }
+    /// Two: all by their names, and those with which the user is signed in.
+    public var tables: [String] { ["by-name", "signed-in"] }
+
+    /// What is known of an account.
+    public struct State: ProjectionState, Equatable {
+        /// All that its system has shown.
+        var sightings = SightingStack<AccountObserved>()
+        /// The last signing in or out.
+        private(set) var change: FoldOrder?
+        /// Whether that was a signing in.
+        public private(set) var isSignedIn = false
+
+        /// Nothing.
+        public init() {}
+
+        /// When the user signed in or out last, in Unix milliseconds.
+        var changedAt: Int64? { change.map { Int64(clamping: $0.activityMilliseconds) } }
+
+        fileprivate mutating func take(isIn: Bool, _ order: FoldOrder) {
+            guard change.map({ $0 < order }) ?? true else { return }
+            (change, isSignedIn) = (order, isIn)
+        }
+
+        /// Reads a state's bytes.
+        public init(decoding bytes: inout StateReader) throws { try self.init(reading: &bytes) }
+
+        init(reading bytes: inout StateReader) throws(ModelError) {
+            sightings = try SightingStack(decoding: &bytes)
+            change = try bytes.optional { (reader) throws(ModelError) in try reader.foldOrder() }
+            isSignedIn = try bytes.bool()
+        }
+
+        /// Writes the state's bytes.
+        public func encode(into bytes: inout StateWriter) {
+            sightings.encode(into: &bytes)
+            bytes.add(change) { $0.add($1) }
+            bytes.add(isSignedIn)
+        }
+    }
+
+    /// Folds a sighting, a signing in or a signing out.
+    public func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
+        guard event.typeIndex == 0 else {
+            key.state.take(isIn: event.typeIndex == 1, event.order)
+            return
+        }
+        let sighting = try event.decode(AccountObserved.self).normalized()
+        key.state.sightings.add(sighting, payload: event.payload, order: event.order)
+    }
+
+    /// One row for an account, and one more while the user is signed in.
+    public func rows(of state: State, key: Tag, into rows: inout RowSink) {
+        let (system, account) = AccountNames.parts(of: key)
+        var value = StateWriter()
+        value.add(system)
+        value.add(account)
+        state.encode(into: &value)
+        let nickname = AccountList.nickname(of: state.sightings.merged, account)
+        let name = RowKey().text(system).text(nickname.lowercased()).text(account)
+        rows.add(table: Table.byName, key: name, value: value.bytes)
+        if state.isSignedIn {
+            rows.add(table: Table.signedIn, key: name, value: value.bytes)
+        }
+    }
+
+    /// What an account is called: what its system says, else what stands before the "@" of its address.
+    static func nickname(of shown: AccountObserved?, _ account: String) -> String {
+        if let shown, !shown.nickname.isEmpty { return shown.nickname }
+        if let shown, !shown.email.isEmpty { return Nickname.standing(for: shown.email) }
+        return Nickname.standing(for: account)
+    }
+
+    enum Table {
+        static let byName = 0
+        static let signedIn = 1
+    }
+}
+
+extension AccountObserved: PartialSighting {
+    static let clearable = [
+        "nickname": 3, "email": 4, "image": 5, "services": 6, "channels": 7,
+    ]
+
+    static let sightingFields: [SightingField<AccountObserved>] = [
+        SightingField(\.account),
+        SightingField(\.system),
+        SightingField("nickname", \.hasNickname, \.nickname) { $0.clearNickname() },
+        SightingField("email", \.hasEmail, \.email) { $0.clearEmail() },
+        SightingField("image", \.hasImage, \.image) { $0.clearImage() },
+        SightingField("services", \.hasServices, \.services) { $0.services = [] },
+        SightingField("channels", \.hasChannels, \.channels) { $0.channels = [] },
+    ]
+
+    // A list without members is not written, so it cannot be told from one that was left out.
+    private var hasServices: Bool { !services.isEmpty }
+    private var hasChannels: Bool { !channels.isEmpty }
+}

@@ -1,0 +1,84 @@
+internal import TapedeckModel
+internal import TapedeckProjections
+
+/// What became of an intent, as far as lists show it: a remote took or refused it, the user wants it again, or
+/// no longer.
+///
+/// Only those of `BirdTube` count. What else outcomes tell (that it is on its way, that nobody knows) is the outbox's affair.
+struct IntentOutcome: Equatable {
+    /// What tells of it; `schema/tapedeck/remote/v1/remote.proto` has its payload.
+    static let eventType: EventType = "OutcomeRecorded"
+
+    /// The numbers of `OutcomeRecorded.Kind`.
+    enum Kind: UInt64 {
+        case confirmed = 2
+        case refused = 3
+        case retried = 6
+        case dropped = 7
+    }
+
+    var order: FoldOrder
+    var kind: Kind
+    /// Why, for programs.
+    var code: String
+    /// Why, for people.
+    var message: String
+
+    /// Reads an outcome; nil where it is of another kind, or of another system: intents of other types have
+    /// the same tags, and what became of those is nothing to keep.
+    static func read(
+        _ payload: RawSpan, order: FoldOrder
+    ) throws(ModelError) -> (intent: [UInt8], IntentOutcome)? {
+        var (intent, code, message): (WireField?, WireField?, WireField?)
+        var isOfSystem = false
+        var kind: UInt64 = 0
+        var fields = WireFields(payload)
+        while let field = fields.next() {
+            // Numbers as in schema/tapedeck/remote/v1/remote.proto.
+            switch field.number {
+            case 1: isOfSystem = payload.bytes(field) == Array(BirdTube.system.utf8)
+            case 2: intent = field
+            case 4: kind = field.uint64
+            case 6: code = field
+            case 7: message = field
+            default: break
+            }
+        }
+        guard !fields.isMalformed else {
+            throw ModelError(.invalidPayload, "a payload is not an OutcomeRecorded")
+        }
+        guard isOfSystem, let kind = Kind(rawValue: kind), let intent else { return nil }
+        func text(_ field: WireField?) -> String { field.map { payload.bytes($0).utf8Text } ?? "" }
+        return (
+            payload.bytes(intent),
+            IntentOutcome(order: order, kind: kind, code: text(code), message: text(message))
+        )
+    }
+
+    private init(order: FoldOrder, kind: Kind, code: String, message: String) {
+        self.order = order
+        self.kind = kind
+        self.code = code
+        self.message = message
+    }
+
+    init(decoding bytes: [UInt8]) throws(ModelError) {
+        self = try StateReader.read(bytes) { (reader) throws(ModelError) in
+            let order = try reader.foldOrder()
+            guard let kind = Kind(rawValue: try reader.uint64()) else {
+                throw ModelError(.damaged, "an outcome is of no known kind")
+            }
+            return IntentOutcome(
+                order: order, kind: kind, code: try reader.string(), message: try reader.string())
+        }
+    }
+
+    var encoded: [UInt8] {
+        var writer = StateWriter()
+        writer.add(order)
+        writer.add(kind.rawValue)
+        writer.add(code)
+        writer.add(message)
+        return writer.bytes
+    }
+}

@@ -1,0 +1,87 @@
+internal import SwiftProtobuf
+internal import TapedeckModel
+internal import TapedeckProjections
+
+/// A sighting that may leave fields out, and that is merged with others of its thing in any order.
+protocol PartialSighting: Sighting, SwiftProtobuf.Message, Equatable {
+    /// The numbers of the fields that `cleared` can name.
+    static var clearable: [String: Int] { get }
+}
+
+extension PartialSighting {
+    /// No field can be null.
+    static var clearable: [String: Int] { [:] }
+    /// Nothing was null.
+    var cleared: [String] { [] }
+}
+
+/// What is known of a remote thing by all of its sightings, in whatever order they come.
+///
+/// Each field is as the newest sighting has it that has it. Kept are the sightings that give some field:
+/// mostly the newest alone, as remotes that tell all of it tell all of it each time. So a sighting that comes
+/// late needs no refold, and a thing costs what is known of it and not how often it was seen.
+struct SightingStack<Message: PartialSighting>: Equatable, Sendable {
+    private struct Entry: Equatable {
+        var order: FoldOrder
+        /// A bit for each number of a field that the sighting has or clears.
+        var said: UInt64
+        var message: Message
+    }
+
+    /// The newest first.
+    private var entries: [Entry] = []
+
+    init() {}
+
+    /// Adds a sighting; false where it tells nothing that newer ones do not.
+    @discardableResult
+    mutating func add(_ message: Message, payload: RawSpan, order: FoldOrder) -> Bool {
+        let place = entries.firstIndex { $0.order <= order } ?? entries.endIndex
+        if place < entries.endIndex, entries[place].order == order { return false }
+        let said = SightingStack.said(payload, message.cleared)
+        let known = entries[..<place].reduce(UInt64(0)) { $0 | $1.said }
+        guard said & ~known != 0 else { return false }
+        entries.insert(Entry(order: order, said: said, message: message), at: place)
+        var covered = known | said
+        var kept = Array(entries[...place])
+        for entry in entries[(place + 1)...] where entry.said & ~covered != 0 {
+            covered |= entry.said
+            kept.append(entry)
+        }
+        entries = kept
+        return true
+    }
+
+    /// All that is known; nil before the first sighting.
+    var merged: Message? {
+        guard var message = entries.last?.message else { return nil }
+        for entry in entries.dropLast().reversed() { message.merge(newer: entry.message) }
+        return message
+    }
+
+    private static func said(_ payload: RawSpan, _ cleared: [String]) -> UInt64 {
+        var said: UInt64 = 0
+        var fields = WireFields(payload)
+        while let field = fields.next() { said |= 1 << UInt64(min(field.number, 63)) }
+        for name in cleared { if let number = Message.clearable[name] { said |= 1 << number } }
+        return said
+    }
+
+    // MARK: - Bytes
+
+    init(decoding reader: inout StateReader) throws(ModelError) {
+        entries = try reader.array { (reader) throws(ModelError) in
+            Entry(
+                order: try reader.foldOrder(), said: try reader.uint64(),
+                message: try reader.message())
+        }
+    }
+
+    func encode(into writer: inout StateWriter) {
+        writer.add(entries) { writer, entry in
+            writer.add(entry.order)
+            writer.add(entry.said)
+            writer.add(message: entry.message)
+        }
+    }
+}

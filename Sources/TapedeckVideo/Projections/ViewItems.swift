@@ -1,0 +1,67 @@
+internal import TapedeckModel
+internal import TapedeckProjections
+
+/// The names and values of items; see `ViewCounts`.
+enum ViewItems {
+    static let confirmed: [UInt8] = [UInt8(ascii: "c")]
+
+    static func viewing(_ opening: VideoOpened) -> RowKey { viewing(opening.viewing) }
+    static func viewing(_ viewing: String) -> RowKey { RowKey([UInt8(ascii: "v")] + viewing.utf8) }
+    static func window(_ opening: VideoOpened) -> RowKey {
+        RowKey([UInt8(ascii: "w")] + opening.viewer.utf8)
+    }
+    static func opening(_ id: [UInt8]) -> RowKey { RowKey([UInt8(ascii: "a")] + id) }
+    static func outcome(_ id: [UInt8]) -> RowKey { RowKey([UInt8(ascii: "o")] + id) }
+    static func confirmed(_ time: UInt64, _ id: [UInt8]) -> RowKey {
+        var bytes = confirmed
+        bytes.appendBigEndian(time)
+        return RowKey(bytes + id)
+    }
+
+    static func time(_ name: [UInt8]) -> UInt64 {
+        name[1..<9].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+    }
+
+    /// How an opening stands that counts.
+    enum Standing: Equatable {
+        /// A remote has not said that it took it.
+        case waiting
+        /// A remote said so then, in Unix milliseconds, and was not read since.
+        case confirmed(UInt64)
+        /// It is in what a remote counts.
+        case counted
+        /// A remote will never count it.
+        case void
+
+        var isUncounted: Bool {
+            switch self {
+            case .waiting, .confirmed: true
+            case .counted, .void: false
+            }
+        }
+
+        init(decoding bytes: [UInt8]) throws(ModelError) {
+            self = try StateReader.read(bytes) { (reader) throws(ModelError) in
+                switch try reader.uint64() {
+                case 0: .waiting
+                case 1: .confirmed(try reader.uint64())
+                case 2: .counted
+                default: .void
+                }
+            }
+        }
+
+        var encoded: [UInt8] {
+            var writer = StateWriter()
+            switch self {
+            case .waiting: writer.add(UInt64(0))
+            case .confirmed(let at):
+                writer.add(UInt64(1))
+                writer.add(at)
+            case .counted: writer.add(UInt64(2))
+            case .void: writer.add(UInt64(3))
+            }
+            return writer.bytes
+        }
+    }
+}

@@ -1,0 +1,115 @@
+import Tapedeck
+import TapedeckModel
+import TapedeckTesting
+import Testing
+
+/// BT3: videos that users have handed in, by views and by age, a page at a time while they move.
+@Suite struct BT3Tests {
+    private static let second: Int64 = 1_000
+    private static let start: Int64 = 1_500_000_000_000
+
+    private static func sighting(
+        _ number: Int, views: Int, seen: Int64 = 0, owner: String = "ada@example.org"
+    ) throws -> ProposedEvent {
+        var event = SubmissionObserved()
+        event.video = "youtube:video\(number)"
+        event.url = "https://www.youtube.com/watch?v=video\(number)"
+        event.title = "Video \(number)"
+        event.owner = owner
+        event.createdAt = .init(milliseconds: start + Int64(number) * second)
+        event.views = UInt64(views)
+        return try ProposedEvent(sighting: event, observedAt: start + seen)
+    }
+
+    private func pages(
+        _ store: TapedeckStore, _ order: SubmissionOrder, limit: Int = 20,
+        between: () async throws -> Void = {}
+    ) async throws -> [[SubmissionEntry]] {
+        var pages: [[SubmissionEntry]] = []
+        var cursor: String?
+        repeat {
+            let at = cursor
+            let page = try await store.query {
+                try VideoQueries($0).submissions(order: order, limit: limit, cursor: at)
+            }
+            pages.append(page.videos)
+            cursor = page.next
+            try await between()
+        } while cursor != nil
+        return pages
+    }
+
+    @Test func popularIsByViewsAndNewByAgeTwentyAPage() async throws {
+        let place = try TemporaryStore()
+        let store = try place.open()
+        for number in 0..<45 {
+            try await store.log.append([Self.sighting(number, views: number % 5)])
+        }
+        let popular = try await pages(store, .popular)
+        try #require(popular.map(\.count) == [20, 20, 5])
+        let views = popular.joined().map { $0.views ?? -1 }
+        #expect(views == views.sorted(by: >))
+        // Of equal views the newest stands first.
+        #expect(
+            popular[0].prefix(3).map(\.key) == [
+                "youtube:video44", "youtube:video39", "youtube:video34",
+            ])
+        #expect(popular[0][0].nickname == "ada")
+        #expect(popular[0][0].title == "Video 44")
+        let new = try await pages(store, .new)
+        #expect(new.map(\.count) == [20, 20, 5])
+        #expect(new.joined().map(\.key) == (0..<45).reversed().map { "youtube:video\($0)" })
+    }
+
+    @Test func newNeverRepeatsWhileVideosComeAndMove() async throws {
+        let place = try TemporaryStore()
+        let store = try place.open()
+        for number in 0..<60 { try await store.log.append([Self.sighting(number, views: 1)]) }
+        var round = 0
+        let found = try await pages(store, .new, limit: 7) {
+            round += 1
+            // What moves the other order, and a video that is new.
+            try await store.log.append([
+                Self.sighting(round * 5, views: 100 + round, seen: Int64(round) * 1_000),
+                Self.sighting(100 + round, views: 0),
+            ])
+        }
+        #expect(found.joined().map(\.key) == (0..<60).reversed().map { "youtube:video\($0)" })
+    }
+
+    @Test func popularNeverRepeatsWhileViewsGrow() async throws {
+        let place = try TemporaryStore()
+        let store = try place.open()
+        for number in 0..<40 { try await store.log.append([Self.sighting(number, views: number)]) }
+        var round = 0
+        let found = try await pages(store, .popular, limit: 10) {
+            round += 1
+            // One that was given, and one that was not and now overtakes all.
+            try await store.log.append([
+                Self.sighting(39, views: 100 + round, seen: Int64(round) * 1_000),
+                Self.sighting(3 + round, views: 200 + round, seen: Int64(round) * 1_000),
+            ])
+        }
+        let keys = found.joined().map(\.key)
+        #expect(Set(keys).count == keys.count)
+        let missed = Set((0..<40).map { "youtube:video\($0)" }).subtracting(keys)
+        #expect(missed == ["youtube:video4", "youtube:video5", "youtube:video6"])
+    }
+
+    @Test func whatASightingLeavesOutStays() async throws {
+        let place = try TemporaryStore()
+        let store = try place.open()
+        var partial = SubmissionObserved()
+        (partial.video, partial.views) = ("youtube:video1", 9)
+        let late = try ProposedEvent(sighting: partial, observedAt: Self.start + 5_000)
+        // The newer one comes first.
+        try await store.log.append([late])
+        try await store.log.append([Self.sighting(1, views: 2)])
+        let entry = try await store.query {
+            try VideoQueries($0).submission(video: "youtube:video1")
+        }
+        #expect(entry?.views == 9)
+        #expect(entry?.title == "Video 1")
+        #expect(entry?.owner == "ada@example.org")
+    }
+}

@@ -1,0 +1,135 @@
+import Tapedeck
+import TapedeckModel
+import TapedeckTesting
+import Testing
+
+/// BT4: opening a video counts a view: once a viewer and window, also when retried, and until the server does.
+@Suite struct BT4Tests {
+    private static let video = "youtube:dQw4w9WgXcQ"
+    private static let start: UInt64 = 1_500_000_000_000
+    private static let hour: UInt64 = 3_600_000
+
+    private static func at(_ hours: Double) -> UInt64 { start + UInt64(hours * Double(hour)) }
+
+    private static func opening(_ viewer: String, _ viewing: String) -> VideoOpened {
+        VideoOpened.with { ($0.video, $0.viewer, $0.viewing) = (video, viewer, viewing) }
+    }
+
+    private func views(_ store: TapedeckStore) async throws -> ViewsReport {
+        try await store.query { try VideoQueries($0).views(video: Self.video) }
+    }
+
+    /// What is shown, what the remote counts, and what is one's own.
+    private func figures(_ store: TapedeckStore) async throws -> [Int?] {
+        let found = try await views(store)
+        return [found.views, found.observed, found.own]
+    }
+
+    @discardableResult
+    private func open(
+        _ store: TapedeckStore, _ viewer: String, _ viewing: String, at hours: Double
+    ) async throws -> EventID {
+        try await store.append(
+            [Self.opening(viewer, viewing)], atMilliseconds: Self.at(hours)
+        ).firstID
+    }
+
+    private func sight(_ store: TapedeckStore, _ views: UInt64, at hours: Double?) async throws {
+        let event = SubmissionObserved.with { ($0.video, $0.views) = (Self.video, views) }
+        try await store.log.append([
+            ProposedEvent(sighting: event, observedAt: hours.map { Int64(Self.at($0)) })
+        ])
+    }
+
+    private func tell(
+        _ store: TapedeckStore, _ intent: EventID, _ kind: OutcomeRecorded.Kind, at hours: Double
+    ) async throws {
+        let outcome = OutcomeRecorded.with {
+            ($0.system, $0.intent, $0.kind) = (BirdTube.system, intent.description, kind)
+        }
+        var proposal = try ProposedEvent(outcome, atMilliseconds: Self.at(hours))
+        proposal.tags = [try Tag("video", Self.video)]
+        try await store.log.append([proposal])
+    }
+
+    @Test func aViewerCountsOnceADay() async throws {
+        let place = try TemporaryStore()
+        let store = try place.open()
+        try await open(store, "ada", "1", at: 0)
+        try await open(store, "ada", "2", at: 23.9)
+        #expect(try await views(store).own == 1)
+        try await open(store, "grace", "3", at: 1)
+        #expect(try await views(store).own == 2)
+        try await open(store, "ada", "4", at: 24)
+        try await open(store, "ada", "5", at: 47)
+        #expect(try await views(store).own == 3)
+        // A window is counted from its beginning, not from the last opening in it.
+        try await open(store, "ada", "6", at: 48)
+        #expect(try await views(store).own == 4)
+    }
+
+    @Test func aViewingCountsOnceHoweverLateItIsReportedAgain() async throws {
+        let place = try TemporaryStore()
+        let store = try place.open()
+        let open = try OpenVideo(Self.video, viewer: "ada", viewing: "1")
+        #expect(try await store.decide { try open.decide(VideoQueries($0)) } != nil)
+        #expect(try await store.decide { try open.decide(VideoQueries($0)) } == nil)
+        // Another device that has not heard of it reports it days later.
+        let later = place.clock.milliseconds + 72 * Self.hour
+        try await store.append([Self.opening("ada", "1")], atMilliseconds: later)
+        #expect(try await views(store).own == 1)
+    }
+
+    @Test func aReportThatComesLateMovesTheWindow() async throws {
+        let place = try TemporaryStore()
+        let store = try place.open()
+        try await open(store, "ada", "2", at: 20)
+        try await open(store, "ada", "3", at: 40)
+        #expect(try await views(store).own == 1)
+        // The first window began earlier than was known: 40 is behind its end.
+        try await open(store, "ada", "1", at: 0)
+        #expect(try await views(store).own == 2)
+    }
+
+    @Test func theWindowIsAParameter() async throws {
+        let place = try TemporaryStore()
+        let projections = VideoProjections(viewWindow: .seconds(3_600))
+        let store = try place.open(projections: projections.all)
+        for hours in [0, 0.5, 1, 1.5, 2] { try await open(store, "ada", "\(hours)", at: hours) }
+        let found = try await store.query {
+            try VideoQueries($0, projections: projections).views(video: Self.video)
+        }
+        #expect(found.own == 3)
+    }
+
+    @Test func ownViewsAreShownUntilTheServerCountsThem() async throws {
+        let place = try TemporaryStore()
+        let store = try place.open()
+        try await sight(store, 10, at: 0)
+        let first = try await open(store, "ada", "1", at: 1)
+        let second = try await open(store, "grace", "2", at: 1)
+        let third = try await open(store, "linus", "3", at: 1)
+        #expect(try await figures(store) == [13, 10, 3])
+        // Others have watched; ours is on its way.
+        try await sight(store, 15, at: 2)
+        #expect(try await views(store).views == 18)
+        try await tell(store, first, .confirmed, at: 3)
+        #expect(try await views(store).views == 18)
+        try await sight(store, 16, at: 4)
+        #expect(try await figures(store) == [18, 16, 2])
+        // Told late: the count of hour 4 has it already.
+        try await tell(store, second, .confirmed, at: 3.5)
+        #expect(try await views(store).views == 17)
+        try await tell(store, third, .dropped, at: 5)
+        #expect(try await figures(store) == [16, 16, 0])
+    }
+
+    @Test func listsOfSubmissionsShowThem() async throws {
+        let place = try TemporaryStore()
+        let store = try place.open()
+        try await sight(store, 10, at: 0)
+        try await open(store, "ada", "1", at: 1)
+        let entry = try await store.query { try VideoQueries($0).submissions().videos.first }
+        #expect(entry?.views == 11 && entry?.ownViews == 1)
+    }
+}

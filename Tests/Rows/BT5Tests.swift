@@ -1,0 +1,219 @@
+import Tapedeck
+import TapedeckModel
+import TapedeckTesting
+import Testing
+
+/// BT5: the chat of a video: by time and number, each message once, one's own at the end until they are seen.
+@Suite struct BT5Tests {
+    private static let video = "youtube:dQw4w9WgXcQ"
+    private static let start: Int64 = 1_500_000_000_000
+
+    private static func message(
+        _ number: Int64, at: Int64, text: String? = nil, seen: Int64 = 0,
+        _ more: (inout ChatMessageObserved) -> Void = { _ in }
+    ) throws -> ProposedEvent {
+        var event = ChatMessageObserved.with {
+            ($0.message, $0.video, $0.kind, $0.text) = (number, video, "text", text ?? "m\(number)")
+            ($0.sender, $0.senderName) = ("ada", "Ada")
+            $0.at = .init(milliseconds: start + at)
+        }
+        more(&event)
+        return try ProposedEvent(sighting: event, observedAt: start + 100_000 + seen)
+    }
+
+    /// A store in which somebody is signed in.
+    private func open(_ place: TemporaryStore) async throws -> TapedeckStore {
+        let store = try place.open()
+        try await store.append([
+            SignedIn.with { ($0.account, $0.system) = ("ada@example.org", BirdTube.system) }
+        ])
+        return store
+    }
+
+    private func chat(
+        _ store: TapedeckStore, before: Int64? = nil, blocked: Bool = false, limit: Int = 50,
+        cursor: String? = nil
+    ) async throws -> ChatPage {
+        try await store.query {
+            try VideoQueries($0).chat(
+                video: Self.video, before: before, isWithBlocked: blocked, limit: limit,
+                cursor: cursor)
+        }
+    }
+
+    @Test func theLastFiftyThenOlderOnesByTime() async throws {
+        let place = try TemporaryStore()
+        let store = try await open(place)
+        // Live ones come before history, and history comes twice.
+        let numbers = Array(1...120).shuffled()
+        for number in numbers + numbers.prefix(30) {
+            try await store.log.append([Self.message(Int64(number), at: Int64(number) * 10)])
+        }
+        var page = try await chat(store)
+        try #require(page.messages.map(\.id) == (71...120).map(String.init))
+        page = try await chat(store, before: page.messages[0].at.milliseconds)
+        try #require(page.messages.map(\.id) == (21...70).map(String.init))
+        let last = try await chat(store, before: page.messages[0].at.milliseconds)
+        #expect(last.messages.map(\.id) == (1...20).map(String.init))
+        #expect(last.next == nil)
+        #expect(try await chat(store, cursor: page.next) == last)
+    }
+
+    @Test func aPageDoesNotEndAmongMessagesOfOneTime() async throws {
+        let place = try TemporaryStore()
+        let store = try await open(place)
+        for number in 1...30 {
+            let at: Int64 = number <= 5 ? 1 : number <= 20 ? 2 : 3
+            try await store.log.append([Self.message(Int64(number), at: at)])
+        }
+        let page = try await chat(store, limit: 12)
+        try #require(page.messages.map(\.id) == (6...30).map(String.init))
+        let older = try await chat(store, before: page.messages[0].at.milliseconds, limit: 3)
+        #expect(older.messages.map(\.id) == (1...5).map(String.init))
+        #expect(older.next == nil)
+    }
+
+    @Test func ownMessagesWaitAtTheEndUntilTheyAreSeen() async throws {
+        let place = try TemporaryStore()
+        let store = try await open(place)
+        func post(_ text: String) async throws -> EventID {
+            let command = try PostChatMessage(Self.video, text: text)
+            return try #require(
+                try await store.decide { try command.decide(VideoQueries($0)) }?.firstID)
+        }
+        try await store.log.append([Self.message(1, at: 0)])
+        let (one, two) = (try await post("one"), try await post("two"))
+        // Said later by the remote's clock than what waits.
+        try await store.log.append([Self.message(2, at: 5_000_000_000_000)])
+        var page = try await chat(store)
+        #expect(page.messages.map(\.text) == ["m1", "m2", "one", "two"])
+        #expect(page.messages.map(\.state) == [.shown, .shown, .waiting, .waiting])
+        #expect(page.messages.map(\.id) == ["1", "2", one.description, two.description])
+        #expect(page.messages.last?.sender?.id == "ada@example.org")
+        #expect(page.messages.last?.sender?.name == "ada")
+
+        let outcome = OutcomeRecorded.with {
+            ($0.system, $0.intent) = (BirdTube.system, two.description)
+            ($0.kind, $0.code) = (.refused, "tooLarge")
+        }
+        var refusal = try ProposedEvent(outcome)
+        refusal.tags = [try Tag("video", Self.video)]
+        try await store.log.append([
+            Self.message(3, at: 10, text: "one") { $0.tempID = one.description }, refusal,
+        ])
+        page = try await chat(store)
+        #expect(page.messages.map(\.id) == ["1", "3", "2", two.description])
+        #expect(page.messages.last?.state == .refused && page.messages.last?.code == "tooLarge")
+        try await store.log.append([
+            Self.message(4, at: 20, text: "two") { $0.postedAs = two.description }
+        ])
+        #expect(try await chat(store).messages.map(\.id) == ["1", "3", "4", "2"])
+        // Older pages have none of them.
+        _ = try await post("three")
+        #expect(try await chat(store, before: Self.start + 15).messages.map(\.id) == ["1", "3"])
+    }
+
+    @Test func kindsGuestsFilesAndBlockedOnes() async throws {
+        let place = try TemporaryStore()
+        let store = try await open(place)
+        try await store.log.append([
+            Self.message(1, at: 1) { $0.isGuest = true },
+            Self.message(2, at: 2) {
+                ($0.kind, $0.text) = ("system", "Ada came")
+                $0.clearSender()
+                $0.clearSenderName()
+            },
+            Self.message(3, at: 3) { ($0.kind, $0.isOperator) = ("broadcast", true) },
+            Self.message(4, at: 4) {
+                $0.kind = "file"
+                $0.clearText()
+                $0.file = .with {
+                    ($0.url, $0.name) = ("https://example.org/a.png", "a.png")
+                    ($0.type, $0.bytes) = ("image/png", 12)
+                }
+            },
+            Self.message(5, at: 5) { $0.isBlocked = true },
+        ])
+        let shown = try await chat(store).messages
+        try #require(shown.map(\.kind) == ["text", "system", "broadcast", "file"])
+        #expect(shown[0].isGuest && shown[2].isOperator && shown[1].sender == nil)
+        #expect(shown[0].sender?.name == "Ada")
+        #expect(shown[3].file?.bytes == 12 && shown[3].text == nil)
+        let all = try await chat(store, blocked: true).messages
+        #expect(all.map(\.id) == ["1", "2", "3", "4", "5"] && all.last?.isBlocked == true)
+        // A moderator blocks one and lets another go; an older sighting changes nothing.
+        try await store.log.append([
+            Self.message(1, at: 1, seen: 9) { $0.isBlocked = true },
+            Self.message(5, at: 5, seen: 9) { $0.isBlocked = false },
+        ])
+        try await store.log.append([Self.message(5, at: 5, seen: 4) { $0.isBlocked = true }])
+        #expect(try await chat(store).messages.map(\.id) == ["2", "3", "4", "5"])
+    }
+
+    @Test(.timeLimit(.minutes(2))) func whoObservesAChatHearsOfEveryChange() async throws {
+        let place = try TemporaryStore()
+        let store = try await open(place)
+        var changes = store.observe(VideoChat()).makeAsyncIterator()
+        #expect(await changes.next() == .reset)
+        #expect(try await chat(store).messages.isEmpty)
+        let posted = ChatMessagePosted.with { ($0.video, $0.text) = (Self.video, "own") }
+        let id = try ProposedEvent(posted)
+        let intent = try #require(try await store.log.append([id])?.firstID)
+        func hears(_ events: [ProposedEvent]) async throws {
+            if !events.isEmpty { try await store.log.append(events) }
+            guard case .changes(let found)? = await changes.next() else {
+                Issue.record("no change came")
+                return
+            }
+            #expect(found.count == 1)
+        }
+        try await hears([])
+        try await hears([Self.message(1, at: 1)])
+        // A text that is corrected leaves all counts as they are, and so does a refusal.
+        try await hears([Self.message(1, at: 1, text: "corrected", seen: 1)])
+        let outcome = OutcomeRecorded.with {
+            ($0.system, $0.intent, $0.kind) = (BirdTube.system, intent.description, .refused)
+        }
+        var refusal = try ProposedEvent(outcome)
+        refusal.tags = [try Tag("video", Self.video)]
+        try await hears([refusal])
+        try await hears([Self.message(2, at: 2) { $0.postedAs = intent.description }])
+        #expect(try await chat(store).messages.map(\.text) == ["corrected", "m2"])
+    }
+
+    @Test func aLongChatCostsWhatAPageTouches() async throws {
+        let place = try TemporaryStore()
+        let store = try await open(place)
+        let count: Int64 = 20_000
+        for first in stride(from: Int64(1), to: count, by: 1_000) {
+            try await store.log.append(
+                (first..<first + 1_000).map { try Self.message($0, at: $0) })
+        }
+        _ = try await chat(store, limit: 1)
+        let clock = ContinuousClock()
+        var cursor: String?
+        let seconds = try await clock.measure {
+            for _ in 0..<100 { cursor = try await chat(store, cursor: cursor).next }
+        }
+        #expect(cursor != nil)
+        // A scan of all for each page would take a hundred times as long as reading the chat.
+        #expect(seconds < .seconds(20))
+        // Appending to it costs no refold of it.
+        let appended = try await clock.measure {
+            for number in 1...20 {
+                let posted = try await store.append([
+                    ChatMessagePosted.with { ($0.video, $0.text) = (Self.video, "own") }
+                ])
+                let id = posted.firstID
+                try await store.log.append([
+                    Self.message(count + Int64(number), at: count + Int64(number)) {
+                        $0.postedAs = id.description
+                    }
+                ])
+                let page = try await chat(store, limit: 1)
+                #expect(page.messages.map(\.id) == [String(count + Int64(number))])
+            }
+        }
+        #expect(appended < .seconds(20))
+    }
+}

@@ -1,0 +1,90 @@
+import TapedeckModel
+import TapedeckVideo
+
+extension Script {
+    /// Something of BirdTube's: videos that are handed in, opened and talked about, accounts, and outcomes.
+    mutating func birdTube(_ generator: inout SeededGenerator) throws {
+        func number(_ limit: Int) -> Int { Int.random(in: 0..<limit, using: &generator) }
+        let origin = UInt64(number(3) + 1)
+        let second = Double(number(200))
+        let at: Double? = number(3) == 0 ? nil : second
+        let video = "youtube:v\(number(4))"
+        let intents = events.filter {
+            [ChatMessagePosted.eventType, VideoSubmitted.eventType, VideoOpened.eventType]
+                .contains($0.proposal.type)
+        }
+        // What tells of an intent may come before it, or of one that never comes.
+        let fresh = EventID(origin: OriginID(high: origin, low: 7), sequence: UInt64(number(600)))
+        let intent =
+            number(2) == 0 ? intents.randomElement(using: &generator)?.id ?? fresh : fresh
+        switch number(10) {
+        case 0:
+            try add(
+                "VideoSubmitted", #"{"video":"\#(video)","title":"t\#(number(9))"}"#, at: second,
+                origin: origin)
+        case 1, 2:
+            var sighting = SubmissionObserved()
+            sighting.video = video
+            if number(2) == 0 { sighting.views = UInt64(number(9)) }
+            if number(2) == 0 { sighting.title = "s\(number(5))" }
+            if number(2) == 0 { sighting.owner = "u\(number(3))" }
+            if number(3) == 0 { sighting.createdAt = .init(milliseconds: Script.time(second)) }
+            if number(3) == 0 { sighting.postedAs = intent.description }
+            // Before and behind what becomes of intents.
+            try sight(sighting, at: at.map { $0 * 3_600 }, origin: origin)
+        case 3, 4:
+            // Days, so that windows begin and end.
+            try add(
+                "VideoOpened",
+                #"{"video":"\#(video)","viewer":"u\#(number(3))","viewing":"w\#(number(40))"}"#,
+                at: second * 3_600, origin: origin)
+        case 5:
+            try add(
+                "ChatMessagePosted", #"{"video":"\#(video)","text":"x\#(number(9))"}"#, at: second,
+                origin: origin)
+        case 6, 7:
+            var message = ChatMessageObserved()
+            (message.message, message.video) = (Int64(number(30) + 1), video)
+            message.at = .init(milliseconds: Script.time(Double(number(3))))
+            if number(2) == 0 { message.text = "m\(number(9))" }
+            if number(2) == 0 { message.isBlocked = number(2) == 0 }
+            if number(3) == 0 { message.senderName = "n\(number(3))" }
+            if number(3) == 0 { message.postedAs = intent.description }
+            if number(3) == 0 { message.tempID = number(2) == 0 ? "t" : intent.description }
+            try sight(message, at: at, origin: origin)
+        case 8:
+            try outcome(
+                of: intent, video, kind: [1, 2, 3, 6, 7][number(5)], at: second * 3_600,
+                origin: origin)
+        default:
+            let account = #"{"account":"u\#(number(3))","system":"birdtube"}"#
+            if number(2) == 0 {
+                try add(
+                    number(2) == 0 ? "SignedIn" : "SignedOut", account, at: second, origin: origin)
+                return
+            }
+            var sighting = AccountObserved()
+            (sighting.account, sighting.system) = ("u\(number(3))", "birdtube")
+            if number(2) == 0 { sighting.nickname = "n\(number(4))" }
+            if number(2) == 0 { sighting.services = ["s\(number(4))"] }
+            if number(3) == 0 { sighting.cleared = ["services"] }
+            try sight(sighting, at: at, origin: origin)
+        }
+    }
+
+    /// What became of an intent under a video's tag.
+    mutating func outcome(
+        of intent: EventID, _ video: String, kind: UInt8, at second: Double, origin: UInt64 = 1
+    ) throws {
+        let id = Array(intent.description.utf8)
+        // Numbers as in schema/tapedeck/remote/v1/remote.proto.
+        let system = Array(BirdTube.system.utf8)
+        let payload =
+            [1 << 3 | 2, UInt8(system.count)] + system + [2 << 3 | 2, UInt8(id.count)] + id + [
+                4 << 3, kind,
+            ]
+        let proposal = ProposedEvent(
+            type: "OutcomeRecorded", tags: [try VideoKey(video).tag], payload: payload)
+        add(proposal, at: second, origin: origin)
+    }
+}
