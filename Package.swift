@@ -165,6 +165,7 @@ let package = Package(
             name: "StorectlTests",
             dependencies: ["StorectlCommands", "TapedeckTesting", "storectl"],
             swiftSettings: settings),
+        .testTarget(name: "RowTests", dependencies: ["Tapedeck", "TapedeckTesting", "TapedeckVideo", "TapedeckModel", "TapedeckProjections", "TapedeckLog"], path: "Tests/Rows", swiftSettings: settings),
         .executableTarget(
             name: "tapedeck-crash-child", dependencies: ["TapedeckLog", "TapedeckModel"],
             path: "Tests/CrashChild", swiftSettings: settings),

@@ -15,7 +15,9 @@ public struct EventCatalogue: Sendable {
     public static let video = EventCatalogue(types: [
         AnswerObserved.self, AnswerRecorded.self, AnswerUploaded.self, BroadcastReceived.self,
         CastObserved.self, CommentObserved.self, CommentPosted.self, EpisodeScheduled.self,
-        FrameObserved.self, LikeObserved.self, LikeToggled.self, PlaybackProgressed.self,
+        ExtractionFailed.self,
+        FrameObserved.self, LikeObserved.self, LikeToggled.self, PlayabilityChecked.self,
+        PlaybackProgressed.self,
         QuestionAsked.self, QuestionObserved.self, ShowObserved.self, UserObserved.self,
         VideoExtracted.self, VideoShared.self, VideoWatched.self, WatchLaterToggled.self,
     ])

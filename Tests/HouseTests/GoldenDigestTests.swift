@@ -76,6 +76,7 @@ import Testing
                         type: type, json: json, atMilliseconds: start + UInt64(number * 97 % 60)))
             }
         }
+        events += try GoldenPlayback.events()
         return events
     }
 

@@ -32,6 +32,16 @@ struct ContractTests {
         Case(command: "query show", arguments: ["query", "show", "7"]),
         Case(
             command: "query schedule", arguments: ["query", "schedule", "--week", "2019-07-09"]),
+        Case(command: "query playability", arguments: ["query", "playability"]),
+        Case(command: "query extractions", arguments: ["query", "extractions", "vimeo:1084537"]),
+        Case(
+            command: "query extraction-plan",
+            arguments: [
+                "query", "extraction-plan", "vimeo:1084537", "vimeo:1", "vimeo:2", "--running",
+                "vimeo:3", "--since", "2012-05-03T20:10:00Z", "--now", "2012-05-03T20:10:01Z",
+                "--device", "tablet",
+            ]),
+        Case(command: "query playback", arguments: ["query", "playback", "youtube:aqz-KE-bpKQ"]),
         Case(
             command: "replay", arguments: ["replay", "--verify"],
             mayBeEmpty: ["$.frozen", "$.differences"]),

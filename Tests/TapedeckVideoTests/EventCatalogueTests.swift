@@ -32,7 +32,9 @@ struct RefusedPayload: CustomTestStringConvertible {
             catalogue.typeNames == [
                 "AnswerObserved", "AnswerRecorded", "AnswerUploaded", "BroadcastReceived",
                 "CastObserved", "CommentObserved", "CommentPosted", "EpisodeScheduled",
-                "FrameObserved", "LikeObserved", "LikeToggled", "PlaybackProgressed",
+                "ExtractionFailed",
+                "FrameObserved", "LikeObserved", "LikeToggled", "PlayabilityChecked",
+                "PlaybackProgressed",
                 "QuestionAsked", "QuestionObserved", "ShowObserved", "UserObserved",
                 "VideoExtracted", "VideoShared", "VideoWatched", "WatchLaterToggled",
             ])

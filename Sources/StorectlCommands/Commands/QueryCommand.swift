@@ -16,5 +16,7 @@ struct QueryCommand: ParsableCommand {
             QueryVideosCommand.self, QueryDuplicatesCommand.self, QueryWatchLaterCommand.self,
             QueryCommentsCommand.self, QueryAnswersCommand.self, QueryShowCommand.self,
             QueryScheduleCommand.self,
+            QueryPlayabilityCommand.self, QueryExtractionsCommand.self,
+            QueryExtractionPlanCommand.self, QueryPlaybackCommand.self,
         ])
 }

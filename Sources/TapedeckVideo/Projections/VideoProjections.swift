@@ -18,6 +18,12 @@ public struct VideoProjections: Sendable {
     public var shows: ShowCatalogue
     /// The episodes.
     public var schedule: EpisodeSchedule
+    /// Whether videos can be played.
+    public var playability: Playability
+    /// The addresses of videos' contents.
+    public var extractions: ExtractionCache
+    /// Where videos were left.
+    public var playback: Playback
 
     /// Makes the projections.
     ///
@@ -33,6 +39,9 @@ public struct VideoProjections: Sendable {
         users = UserList()
         shows = ShowCatalogue()
         schedule = EpisodeSchedule()
+        playability = Playability()
+        extractions = ExtractionCache()
+        playback = Playback()
     }
 
     /// The defaults.
@@ -40,6 +49,9 @@ public struct VideoProjections: Sendable {
 
     /// Every projection, in the order in which reports list them.
     public var all: [any Projection] {
-        [videos, duplicates, watchLater, answers, questions, users, shows, schedule]
+        [
+            videos, duplicates, watchLater, answers, questions, users, shows, schedule,
+            playability, extractions, playback,
+        ]
     }
 }

@@ -19,6 +19,14 @@ struct PageCursor {
         case askedQuestions = 0x6B
         case likes = 0x6C
         case users = 0x75
+        case playability = 0x01
+        case playable = 0x02
+        case unplayable = 0x03
+        case failedChecks = 0x04
+        case dueChecks = 0x05
+        case uncheckedVideos = 0x06
+        case failedExtractions = 0x07
+        case inProgress = 0x08
     }
 
     /// Behind every row of a list.
