@@ -23,7 +23,7 @@ enum GoldenPlayback {
 
     private typealias List = @Sendable (_ number: Int) -> [(type: String, json: String)]
 
-    private static let lists: [List] = [checks, extractions]
+    private static let lists: [List] = [checks, extractions, nowPlaying]
 
     private static func checks(_ number: Int) -> [(type: String, json: String)] {
         let video = "youtube:p\(number % 7)"
@@ -62,6 +62,18 @@ enum GoldenPlayback {
                 "VideoWatched",
                 #"{"video":"\#(video)","startSeconds":1,"endSeconds":\#(number % 9 + 2),"isComplete":\#(number % 4 == 0)}"#
             ),
+        ]
+    }
+
+    private static func nowPlaying(_ number: Int) -> [(type: String, json: String)] {
+        [
+            (
+                "NowPlayingChanged",
+                """
+                {"device":"d\(number % 4)","video":"youtube:p\(number % 7)","viewing":"golden-\(number % 9)",
+                 "positionSeconds":\(number),"isPlaying":\(number % 2 == 0)}
+                """
+            )
         ]
     }
 }

@@ -42,6 +42,7 @@ struct ContractTests {
                 "--device", "tablet",
             ]),
         Case(command: "query playback", arguments: ["query", "playback", "youtube:aqz-KE-bpKQ"]),
+        Case(command: "query now-playing", arguments: ["query", "now-playing"]),
         Case(
             command: "replay", arguments: ["replay", "--verify"],
             mayBeEmpty: ["$.frozen", "$.differences"]),
@@ -63,6 +64,7 @@ struct ContractTests {
             "ingest", "tvmaze/schedule", "-", input: Samples.schedule())
         try storectl.succeed(
             "ingest", "tvmaze/cast", "-", "--show", "7", input: Samples.cast)
+        try storectl.succeed("append", "--file", "-", input: Samples.playback)
         return storectl
     }
 

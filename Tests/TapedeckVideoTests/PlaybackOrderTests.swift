@@ -7,7 +7,7 @@ import Testing
 @Suite(.offTasks) struct PlaybackOrderTests {
     static let projections: [any Projection] = [
         VideoProjections.standard.playability, VideoProjections.standard.extractions,
-        VideoProjections.standard.playback,
+        VideoProjections.standard.playback, VideoProjections.standard.nowPlaying,
     ]
 
     /// A history over few keys, so that everything meets everything.
@@ -29,7 +29,7 @@ import Testing
             try script.add(
                 type, #"{"video":"\#(video)""# + json + "}", at: second, origin: origin)
         }
-        switch number(9) {
+        switch number(11) {
         case 0: try add("PlayabilityChecked", #","outcome":"playable""#)
         case 1: try add("PlayabilityChecked", #","outcome":"unplayable","reason":"live""#)
         case 2:
@@ -54,6 +54,12 @@ import Testing
                 "VideoWatched",
                 #","startSeconds":0.1,"endSeconds":\#(number(9) + 1).3,"isComplete":\#(number(2) == 0)"#
             )
+        case 8, 9:
+            let position =
+                number(3) == 0 ? "" : #","video":"\#(video)","positionSeconds":\#(number(90))"#
+            try script.add(
+                "NowPlayingChanged", #"{"device":"d\#(number(3))"\#(position)}"#, at: second,
+                origin: origin)
         default:
             var frame = FrameObserved()
             (frame.frame, frame.video) = ("f\(number(3))", video)

@@ -18,5 +18,6 @@ struct QueryCommand: ParsableCommand {
             QueryScheduleCommand.self,
             QueryPlayabilityCommand.self, QueryExtractionsCommand.self,
             QueryExtractionPlanCommand.self, QueryPlaybackCommand.self,
+            QueryNowPlayingCommand.self,
         ])
 }

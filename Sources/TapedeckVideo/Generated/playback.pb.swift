@@ -118,6 +118,50 @@ public nonisolated struct ExtractionFailed: Sendable {
   fileprivate var _retryAfterSeconds: Double? = nil
 }
 
+/// A device plays another video than before, or is elsewhere in it than it would be by playing on: at the
+/// beginning, a pause, a jump, the end.
+public nonisolated struct NowPlayingChanged: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// The device's name, unique among the account's.
+  public var device: String = String()
+
+  /// The video's key; absent where the device has none.
+  public var video: String {
+    get {_video ?? String()}
+    set {_video = newValue}
+  }
+  /// Returns true if `video` has been explicitly set.
+  public var hasVideo: Bool {self._video != nil}
+  /// Clears the value of `video`. Subsequent reads from it will return its default value.
+  public mutating func clearVideo() {self._video = nil}
+
+  /// The viewing.
+  public var viewing: String {
+    get {_viewing ?? String()}
+    set {_viewing = newValue}
+  }
+  /// Returns true if `viewing` has been explicitly set.
+  public var hasViewing: Bool {self._viewing != nil}
+  /// Clears the value of `viewing`. Subsequent reads from it will return its default value.
+  public mutating func clearViewing() {self._viewing = nil}
+
+  /// Where the device is in it, in seconds.
+  public var positionSeconds: Double = 0
+
+  /// Whether it plays, and does not pause.
+  public var isPlaying: Bool = false
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+
+  fileprivate var _video: String? = nil
+  fileprivate var _viewing: String? = nil
+}
+
 // MARK: - Code below here is support for the SwiftProtobuf runtime.
 
 fileprivate nonisolated let _protobuf_package = "tapedeck.video.v1"
@@ -220,6 +264,60 @@ nonisolated extension ExtractionFailed: SwiftProtobuf.Message, SwiftProtobuf._Me
     if lhs.reason != rhs.reason {return false}
     if lhs._attempt != rhs._attempt {return false}
     if lhs._retryAfterSeconds != rhs._retryAfterSeconds {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension NowPlayingChanged: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".NowPlayingChanged"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}device\0\u{1}video\0\u{1}viewing\0\u{3}position_seconds\0\u{3}is_playing\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.device) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self._video) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self._viewing) }()
+      case 4: try { try decoder.decodeSingularDoubleField(value: &self.positionSeconds) }()
+      case 5: try { try decoder.decodeSingularBoolField(value: &self.isPlaying) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if !self.device.isEmpty {
+      try visitor.visitSingularStringField(value: self.device, fieldNumber: 1)
+    }
+    try { if let v = self._video {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 2)
+    } }()
+    try { if let v = self._viewing {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 3)
+    } }()
+    if self.positionSeconds.bitPattern != 0 {
+      try visitor.visitSingularDoubleField(value: self.positionSeconds, fieldNumber: 4)
+    }
+    if self.isPlaying != false {
+      try visitor.visitSingularBoolField(value: self.isPlaying, fieldNumber: 5)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: NowPlayingChanged, rhs: NowPlayingChanged) -> Bool {
+    if lhs.device != rhs.device {return false}
+    if lhs._video != rhs._video {return false}
+    if lhs._viewing != rhs._viewing {return false}
+    if lhs.positionSeconds != rhs.positionSeconds {return false}
+    if lhs.isPlaying != rhs.isPlaying {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -24,6 +24,8 @@ public struct VideoProjections: Sendable {
     public var extractions: ExtractionCache
     /// Where videos were left.
     public var playback: Playback
+    /// What devices play.
+    public var nowPlaying: NowPlaying
 
     /// Makes the projections.
     ///
@@ -42,6 +44,7 @@ public struct VideoProjections: Sendable {
         playability = Playability()
         extractions = ExtractionCache()
         playback = Playback()
+        nowPlaying = NowPlaying()
     }
 
     /// The defaults.
@@ -51,7 +54,7 @@ public struct VideoProjections: Sendable {
     public var all: [any Projection] {
         [
             videos, duplicates, watchLater, answers, questions, users, shows, schedule,
-            playability, extractions, playback,
+            playability, extractions, playback, nowPlaying,
         ]
     }
 }

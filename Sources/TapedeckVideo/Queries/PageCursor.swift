@@ -27,6 +27,8 @@ struct PageCursor {
         case uncheckedVideos = 0x06
         case failedExtractions = 0x07
         case inProgress = 0x08
+        case devices = 0x09
+        case devicesOfVideo = 0x0A
     }
 
     /// Behind every row of a list.

@@ -1,5 +1,10 @@
 /// Responses and events in small, as the remote systems write them.
 enum Samples {
+    /// What players and their devices say.
+    static let playback = [
+        line("NowPlayingChanged", #"{"device":"tv","video":"vimeo:1084537","isPlaying":true}"#)
+    ].joined()
+
     /// A network schedule with one episode; `updated` is the version of its show.
     static func schedule(updated: Int = 1_562_678_812, name: String = "Pilot") -> String {
         """
