@@ -19,8 +19,10 @@ public struct EventCatalogue: Sendable {
         FrameObserved.self, LikeObserved.self, LikeToggled.self, NowPlayingChanged.self,
         PlayabilityChecked.self,
         PlaybackProgressed.self,
-        QuestionAsked.self, QuestionObserved.self, ShowObserved.self, UserObserved.self,
-        VideoExtracted.self, VideoShared.self, VideoWatched.self, WatchLaterToggled.self,
+        QuestionAsked.self, QuestionObserved.self, QueueCleared.self, ShowObserved.self,
+        UserObserved.self,
+        VideoExtracted.self, VideoQueued.self, VideoQueuedNext.self,
+        VideoShared.self, VideoUnqueued.self, VideoWatched.self, WatchLaterToggled.self,
     ])
 
     private init(types: [any VideoEvent.Type]) {

@@ -23,7 +23,7 @@ enum GoldenPlayback {
 
     private typealias List = @Sendable (_ number: Int) -> [(type: String, json: String)]
 
-    private static let lists: [List] = [checks, extractions, nowPlaying]
+    private static let lists: [List] = [checks, extractions, nowPlaying, queues]
 
     private static func checks(_ number: Int) -> [(type: String, json: String)] {
         let video = "youtube:p\(number % 7)"
@@ -75,5 +75,17 @@ enum GoldenPlayback {
                 """
             )
         ]
+    }
+
+    private static func queues(_ number: Int) -> [(type: String, json: String)] {
+        let video = "youtube:p\(number % 11)"
+        return [
+            ("VideoQueued", #"{"video":"\#(video)"}"#),
+            (
+                "VideoQueuedNext",
+                #"{"video":"\#(video)","after":"youtube:p\#((number + 1 + number % 9) % 11)"}"#
+            ),
+            ("VideoUnqueued", #"{"video":"youtube:p\#(number * 5 % 11)"}"#),
+        ] + (number % 20 == 0 ? [("QueueCleared", "{}")] : [])
     }
 }

@@ -43,6 +43,7 @@ struct ContractTests {
             ]),
         Case(command: "query playback", arguments: ["query", "playback", "youtube:aqz-KE-bpKQ"]),
         Case(command: "query now-playing", arguments: ["query", "now-playing"]),
+        Case(command: "query queue", arguments: ["query", "queue"]),
         Case(
             command: "replay", arguments: ["replay", "--verify"],
             mayBeEmpty: ["$.frozen", "$.differences"]),

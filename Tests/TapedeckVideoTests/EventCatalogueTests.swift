@@ -36,8 +36,9 @@ struct RefusedPayload: CustomTestStringConvertible {
                 "FrameObserved", "LikeObserved", "LikeToggled", "NowPlayingChanged",
                 "PlayabilityChecked",
                 "PlaybackProgressed",
-                "QuestionAsked", "QuestionObserved", "ShowObserved", "UserObserved",
-                "VideoExtracted", "VideoShared", "VideoWatched", "WatchLaterToggled",
+                "QuestionAsked", "QuestionObserved", "QueueCleared", "ShowObserved", "UserObserved",
+                "VideoExtracted", "VideoQueued", "VideoQueuedNext",
+                "VideoShared", "VideoUnqueued", "VideoWatched", "WatchLaterToggled",
             ])
     }
 

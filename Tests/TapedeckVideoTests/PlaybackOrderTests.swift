@@ -8,6 +8,7 @@ import Testing
     static let projections: [any Projection] = [
         VideoProjections.standard.playability, VideoProjections.standard.extractions,
         VideoProjections.standard.playback, VideoProjections.standard.nowPlaying,
+        VideoProjections.standard.queue,
     ]
 
     /// A history over few keys, so that everything meets everything.
@@ -29,7 +30,7 @@ import Testing
             try script.add(
                 type, #"{"video":"\#(video)""# + json + "}", at: second, origin: origin)
         }
-        switch number(11) {
+        switch number(16) {
         case 0: try add("PlayabilityChecked", #","outcome":"playable""#)
         case 1: try add("PlayabilityChecked", #","outcome":"unplayable","reason":"live""#)
         case 2:
@@ -60,6 +61,18 @@ import Testing
             try script.add(
                 "NowPlayingChanged", #"{"device":"d\#(number(3))"\#(position)}"#, at: second,
                 origin: origin)
+        case 10, 11: try add("VideoQueued", #","queue":"q\#(number(2))""#)
+        case 12, 13:
+            let after = number(4)
+            guard video != "youtube:v\(after)" else { return }
+            try add("VideoQueuedNext", #","queue":"q\#(number(2))","after":"youtube:v\#(after)""#)
+        case 14:
+            if number(5) > 0 {
+                try add("VideoUnqueued", #","queue":"q\#(number(2))""#)
+            } else {
+                try script.add(
+                    "QueueCleared", #"{"queue":"q\#(number(2))"}"#, at: second, origin: origin)
+            }
         default:
             var frame = FrameObserved()
             (frame.frame, frame.video) = ("f\(number(3))", video)

@@ -18,6 +18,6 @@ struct QueryCommand: ParsableCommand {
             QueryScheduleCommand.self,
             QueryPlayabilityCommand.self, QueryExtractionsCommand.self,
             QueryExtractionPlanCommand.self, QueryPlaybackCommand.self,
-            QueryNowPlayingCommand.self,
+            QueryNowPlayingCommand.self, QueryQueueCommand.self,
         ])
 }

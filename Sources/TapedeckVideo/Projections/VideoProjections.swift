@@ -26,6 +26,8 @@ public struct VideoProjections: Sendable {
     public var playback: Playback
     /// What devices play.
     public var nowPlaying: NowPlaying
+    /// What is to be played.
+    public var queue: PlayQueue
 
     /// Makes the projections.
     ///
@@ -45,6 +47,7 @@ public struct VideoProjections: Sendable {
         extractions = ExtractionCache()
         playback = Playback()
         nowPlaying = NowPlaying()
+        queue = PlayQueue()
     }
 
     /// The defaults.
@@ -54,7 +57,7 @@ public struct VideoProjections: Sendable {
     public var all: [any Projection] {
         [
             videos, duplicates, watchLater, answers, questions, users, shows, schedule,
-            playability, extractions, playback, nowPlaying,
+            playability, extractions, playback, nowPlaying, queue,
         ]
     }
 }

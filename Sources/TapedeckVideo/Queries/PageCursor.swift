@@ -29,6 +29,7 @@ struct PageCursor {
         case inProgress = 0x08
         case devices = 0x09
         case devicesOfVideo = 0x0A
+        case queue = 0x0B
     }
 
     /// Behind every row of a list.

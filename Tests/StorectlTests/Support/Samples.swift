@@ -2,7 +2,8 @@
 enum Samples {
     /// What players and their devices say.
     static let playback = [
-        line("NowPlayingChanged", #"{"device":"tv","video":"vimeo:1084537","isPlaying":true}"#)
+        line("NowPlayingChanged", #"{"device":"tv","video":"vimeo:1084537","isPlaying":true}"#),
+        line("VideoQueued", #"{"video":"vimeo:1084537"}"#),
     ].joined()
 
     /// A network schedule with one episode; `updated` is the version of its show.
