@@ -14,7 +14,8 @@ public struct EventCatalogue: Sendable {
     /// Every type that this program knows.
     public static let video = EventCatalogue(types: [
         AnswerObserved.self, AnswerRecorded.self, AnswerUploaded.self, BroadcastReceived.self,
-        CastObserved.self, CommentObserved.self, CommentPosted.self, EpisodeScheduled.self,
+        CastObserved.self, CommentObserved.self, CommentPosted.self, DownloadCompleted.self,
+        DownloadRemoved.self, EpisodeScheduled.self,
         ExtractionFailed.self,
         FrameObserved.self, LikeObserved.self, LikeToggled.self, NowPlayingChanged.self,
         PlayabilityChecked.self,

@@ -23,7 +23,7 @@ enum GoldenPlayback {
 
     private typealias List = @Sendable (_ number: Int) -> [(type: String, json: String)]
 
-    private static let lists: [List] = [checks, extractions, nowPlaying, queues]
+    private static let lists: [List] = [checks, extractions, nowPlaying, queues, downloads]
 
     private static func checks(_ number: Int) -> [(type: String, json: String)] {
         let video = "youtube:p\(number % 7)"
@@ -87,5 +87,15 @@ enum GoldenPlayback {
             ),
             ("VideoUnqueued", #"{"video":"youtube:p\#(number * 5 % 11)"}"#),
         ] + (number % 20 == 0 ? [("QueueCleared", "{}")] : [])
+    }
+
+    private static func downloads(_ number: Int) -> [(type: String, json: String)] {
+        let place = #""device":"d\#(number % 3)","video":"youtube:p\#(number % 11)""#
+        let blob = String(repeating: "ab", count: 32)
+        return [
+            number % 3 == 2
+                ? ("DownloadRemoved", "{\(place)}")
+                : ("DownloadCompleted", #"{\#(place),"blob":"\#(blob)","bytes":\#(number)}"#)
+        ]
     }
 }

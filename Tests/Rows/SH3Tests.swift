@@ -54,7 +54,7 @@ import Testing
         #expect(try await list(.due) == [])
         #expect(try await list(.unknown) == [])
 
-        // Too early is refused, so that two that look at once do not wait twice as long.
+        // Too early is refused, so that two that check at once do not wait twice as long.
         let refusal = await #expect(throws: CheckPlayability.Refusal.self) {
             try await check("youtube:a", .failed(reason: "timeout"))
         }

@@ -70,7 +70,7 @@ import Testing
 
     @Test func devicesLookAheadDifferently() throws {
         let list = try videos(1, 2, 3, 4, 5, 6, 7, 8)
-        for (device, count) in zip(ExtractionPolicy.Device.allCases, [1, 2, 5]) {
+        for (device, count) in zip(ExtractionPolicy.DeviceKind.allCases, [1, 2, 5]) {
             let plan = ExtractionPolicy(aheadCount: device.aheadCount).plan(
                 list, current: 1, running: nil, now: time
             ) { _ in Knowledge() }

@@ -37,13 +37,16 @@ struct ContractTests {
         Case(
             command: "query extraction-plan",
             arguments: [
-                "query", "extraction-plan", "vimeo:1084537", "vimeo:1", "vimeo:2", "--running",
+                "query", "extraction-plan", "vimeo:1084537", "vimeo:4", "vimeo:2", "--running",
                 "vimeo:3", "--since", "2012-05-03T20:10:00Z", "--now", "2012-05-03T20:10:01Z",
-                "--device", "tablet",
+                "--kind", "tablet",
             ]),
         Case(command: "query playback", arguments: ["query", "playback", "youtube:aqz-KE-bpKQ"]),
         Case(command: "query now-playing", arguments: ["query", "now-playing"]),
         Case(command: "query queue", arguments: ["query", "queue"]),
+        Case(
+            command: "query downloads",
+            arguments: ["query", "downloads", "--budget", "10", "--current", "vimeo:7"]),
         Case(
             command: "replay", arguments: ["replay", "--verify"],
             mayBeEmpty: ["$.frozen", "$.differences"]),

@@ -31,7 +31,8 @@ struct RefusedPayload: CustomTestStringConvertible {
         #expect(
             catalogue.typeNames == [
                 "AnswerObserved", "AnswerRecorded", "AnswerUploaded", "BroadcastReceived",
-                "CastObserved", "CommentObserved", "CommentPosted", "EpisodeScheduled",
+                "CastObserved", "CommentObserved", "CommentPosted", "DownloadCompleted",
+                "DownloadRemoved", "EpisodeScheduled",
                 "ExtractionFailed",
                 "FrameObserved", "LikeObserved", "LikeToggled", "NowPlayingChanged",
                 "PlayabilityChecked",

@@ -8,7 +8,7 @@ import Testing
     static let projections: [any Projection] = [
         VideoProjections.standard.playability, VideoProjections.standard.extractions,
         VideoProjections.standard.playback, VideoProjections.standard.nowPlaying,
-        VideoProjections.standard.queue,
+        VideoProjections.standard.queue, VideoProjections.standard.downloads,
     ]
 
     /// A history over few keys, so that everything meets everything.
@@ -30,7 +30,7 @@ import Testing
             try script.add(
                 type, #"{"video":"\#(video)""# + json + "}", at: second, origin: origin)
         }
-        switch number(16) {
+        switch number(19) {
         case 0: try add("PlayabilityChecked", #","outcome":"playable""#)
         case 1: try add("PlayabilityChecked", #","outcome":"unplayable","reason":"live""#)
         case 2:
@@ -73,6 +73,12 @@ import Testing
                 try script.add(
                     "QueueCleared", #"{"queue":"q\#(number(2))"}"#, at: second, origin: origin)
             }
+        case 15, 16:
+            try add(
+                "DownloadCompleted",
+                #","device":"d\#(number(2))","bytes":\#(number(90)),"blob":"\#(String(repeating: "ab", count: 32))""#
+            )
+        case 17: try add("DownloadRemoved", #","device":"d\#(number(2))""#)
         default:
             var frame = FrameObserved()
             (frame.frame, frame.video) = ("f\(number(3))", video)

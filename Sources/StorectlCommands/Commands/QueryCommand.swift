@@ -19,5 +19,6 @@ struct QueryCommand: ParsableCommand {
             QueryPlayabilityCommand.self, QueryExtractionsCommand.self,
             QueryExtractionPlanCommand.self, QueryPlaybackCommand.self,
             QueryNowPlayingCommand.self, QueryQueueCommand.self,
+            QueryDownloadsCommand.self,
         ])
 }

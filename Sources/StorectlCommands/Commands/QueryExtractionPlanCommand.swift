@@ -5,7 +5,7 @@ internal import Tapedeck
 struct QueryExtractionPlanCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "extraction-plan",
-        abstract: "What to look for now, of the videos that play one behind the other.",
+        abstract: "What to extract now, of videos that play one behind the other.",
         discussion: """
             EXAMPLE:
               storectl query extraction-plan vimeo:1084537 youtube:aqz-KE-bpKQ
@@ -18,8 +18,11 @@ struct QueryExtractionPlanCommand: ParsableCommand {
     @Option(help: ArgumentHelp("Which of them is the current one, from 0.", valueName: "n"))
     var current = 0
 
-    @Option(help: "What it is for: how many videos are looked for ahead, 1, 2 or 5.")
-    var device = DeviceArgument.phone
+    @Option(help: "What kind of device it is for: 1, 2 or 5 videos ahead.")
+    var kind = DeviceKindArgument.phone
+
+    @Option(help: ArgumentHelp("The device whose downloads count.", valueName: "name"))
+    var device = Downloads.defaultDevice
 
     @Option(help: ArgumentHelp("What runs at the moment.", valueName: "video"))
     var running: String?
@@ -50,11 +53,14 @@ struct QueryExtractionPlanCommand: ParsableCommand {
                 since: UTCTime(milliseconds: try TimeArgument.milliseconds(since ?? "", "--since")))
         }
         let projections = VideoProjections.standard
-        let found = try options.query(projections, [projections.extractions]) {
+        let found = try options.query(
+            projections, [projections.extractions, projections.downloads]
+        ) {
             ExtractionPlanReport(
                 try $0.extractionPlan(
                     list, current: current, running: job,
-                    policy: ExtractionPolicy(aheadCount: device.kind.aheadCount), at: time,
+                    policy: ExtractionPolicy(aheadCount: kind.deviceKind.aheadCount),
+                    device: device, at: time,
                     windowSeconds: window))
         }
         try options.print(JSON(encoding: found)) { text in
@@ -83,8 +89,10 @@ struct QueryExtractionPlanCommand: ParsableCommand {
 }
 
 /// `phone`, `tablet` or `television`.
-enum DeviceArgument: String, ExpressibleByArgument, CaseIterable {
+enum DeviceKindArgument: String, ExpressibleByArgument, CaseIterable {
     case phone, tablet, television
 
-    var kind: ExtractionPolicy.Device { ExtractionPolicy.Device(rawValue: rawValue) ?? .phone }
+    var deviceKind: ExtractionPolicy.DeviceKind {
+        ExtractionPolicy.DeviceKind(rawValue: rawValue) ?? .phone
+    }
 }

@@ -5,7 +5,7 @@ internal import Tapedeck
 struct QueryPlayabilityCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "playability",
-        abstract: "Whether videos can be played, and which have to be looked at.",
+        abstract: "Whether videos can be played, and which have to be checked.",
         discussion: """
             EXAMPLE:
               storectl query playability youtube:aqz-KE-bpKQ

@@ -24,7 +24,7 @@ fileprivate nonisolated struct _GeneratedWithProtocGenSwiftVersion: SwiftProtobu
   typealias Version = _2
 }
 
-/// Whether a video can be played was looked up.
+/// It was checked whether a video can be played.
 public nonisolated struct PlayabilityChecked: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -77,7 +77,7 @@ public nonisolated struct PlayabilityChecked: Sendable {
   fileprivate var _retryAfterSeconds: Double? = nil
 }
 
-/// The address of a video's content was looked for and not found.
+/// The address of a video's content was not found.
 public nonisolated struct ExtractionFailed: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -234,6 +234,46 @@ public nonisolated struct QueueCleared: Sendable {
 
   /// The queue's name, as in `VideoQueued`.
   public var queue: String = String()
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+}
+
+/// A video lies on a device's disk, as a file of the blob store.
+public nonisolated struct DownloadCompleted: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// The device's name; empty for the account's only one, which is `default`.
+  public var device: String = String()
+
+  /// The video's key.
+  public var video: String = String()
+
+  /// The SHA-256 of the file, in hexadecimal digits.
+  public var blob: String = String()
+
+  /// How large the file is.
+  public var bytes: UInt64 = 0
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+}
+
+/// A video lies on a device's disk no more.
+public nonisolated struct DownloadRemoved: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// The device's name, as in `DownloadCompleted`.
+  public var device: String = String()
+
+  /// The video's key.
+  public var video: String = String()
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -540,6 +580,86 @@ nonisolated extension QueueCleared: SwiftProtobuf.Message, SwiftProtobuf._Messag
 
   public static func ==(lhs: QueueCleared, rhs: QueueCleared) -> Bool {
     if lhs.queue != rhs.queue {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension DownloadCompleted: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".DownloadCompleted"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}device\0\u{1}video\0\u{1}blob\0\u{1}bytes\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.device) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.video) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self.blob) }()
+      case 4: try { try decoder.decodeSingularUInt64Field(value: &self.bytes) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.device.isEmpty {
+      try visitor.visitSingularStringField(value: self.device, fieldNumber: 1)
+    }
+    if !self.video.isEmpty {
+      try visitor.visitSingularStringField(value: self.video, fieldNumber: 2)
+    }
+    if !self.blob.isEmpty {
+      try visitor.visitSingularStringField(value: self.blob, fieldNumber: 3)
+    }
+    if self.bytes != 0 {
+      try visitor.visitSingularUInt64Field(value: self.bytes, fieldNumber: 4)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: DownloadCompleted, rhs: DownloadCompleted) -> Bool {
+    if lhs.device != rhs.device {return false}
+    if lhs.video != rhs.video {return false}
+    if lhs.blob != rhs.blob {return false}
+    if lhs.bytes != rhs.bytes {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension DownloadRemoved: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".DownloadRemoved"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}device\0\u{1}video\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.device) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.video) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.device.isEmpty {
+      try visitor.visitSingularStringField(value: self.device, fieldNumber: 1)
+    }
+    if !self.video.isEmpty {
+      try visitor.visitSingularStringField(value: self.video, fieldNumber: 2)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: DownloadRemoved, rhs: DownloadRemoved) -> Bool {
+    if lhs.device != rhs.device {return false}
+    if lhs.video != rhs.video {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

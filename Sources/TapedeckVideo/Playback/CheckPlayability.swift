@@ -1,6 +1,6 @@
 public import TapedeckModel
 
-/// Records what a look at a video has found.
+/// Records what a check of a video has found.
 ///
 /// ```swift
 /// try await store.decide(VideoProjections.standard.playability, key: video.tag) { state in
@@ -12,9 +12,9 @@ public struct CheckPlayability: Sendable {
     public var video: VideoKey
     /// What was found.
     public var finding: PlayabilityFinding
-    /// When it was looked.
+    /// When it was checked.
     public var now: UTCTime
-    /// When to look again behind a failure.
+    /// When to check again behind a failure.
     public var delay: RetryDelay
 
     /// Makes a command.
@@ -30,7 +30,7 @@ public struct CheckPlayability: Sendable {
 
     /// Why nothing is recorded.
     public enum Refusal: Error, Hashable, Sendable {
-        /// A failure came before the next look was due: two that look at once would wait twice as long.
+        /// A failure came before the next check was due: two that check at once would wait twice as long.
         case notDue(until: UTCTime)
     }
 

@@ -10,7 +10,7 @@ public struct ExtractionPlan: Hashable, Sendable {
     public var timesOutAt: UTCTime?
     /// What comes behind it, in this order.
     public var waiting: [VideoKey] = []
-    /// What is wanted and is not looked for, in the order of the list.
+    /// What is wanted and is not extracted, in the order of the list.
     public var skipped: [Skip] = []
     /// When the plan may be another one by the time alone; nil where it never is.
     public var nextChangeAt: UTCTime?
@@ -35,7 +35,7 @@ public struct ExtractionPlan: Hashable, Sendable {
         public enum Reason: String, Codable, Sendable {
             /// It has run for too long: record that it failed.
             case timedOut
-            /// A video that comes earlier has to be looked for.
+            /// A video that comes earlier has to be extracted.
             case overtaken
             /// It is at hand by now, or another device's try has failed.
             case notNeeded
@@ -44,7 +44,7 @@ public struct ExtractionPlan: Hashable, Sendable {
         }
     }
 
-    /// What is not looked for.
+    /// What is not extracted.
     public struct Skip: Hashable, Sendable {
         /// The video.
         public var video: VideoKey
@@ -65,7 +65,7 @@ public struct ExtractionPlan: Hashable, Sendable {
             self.failure = failure
         }
 
-        /// Why something is not looked for.
+        /// Why something is not extracted.
         public enum Reason: String, Codable, Sendable {
             /// The video was downloaded.
             case onDisk

@@ -1,11 +1,11 @@
-/// Which video's address to look for now: one at a time, the current video's first.
+/// Which video's content to extract now: one at a time, the current video's first.
 ///
 /// The policy of the app of 2013, as a pure function: on every change of the list, of the current video or of
 /// what is known it is asked again, and says what to cancel, what to run, and what to leave out and why. It
 /// holds no state, so nothing has to be resumed: what was found or has failed stands in the log.
 ///
 /// ```swift
-/// let policy = ExtractionPolicy(aheadCount: ExtractionPolicy.Device.tablet.aheadCount)
+/// let policy = ExtractionPolicy(aheadCount: ExtractionPolicy.DeviceKind.tablet.aheadCount)
 /// let plan = policy.plan(list, current: 3, running: nil, now: now) { known[$0] ?? .init() }
 /// ```
 ///
@@ -21,11 +21,11 @@ public struct ExtractionPolicy: Hashable, Sendable {
 
     /// What runs for longer is given up.
     public static let timeoutSeconds = 15.0
-    /// So many videos behind the current one are looked at at the most.
+    /// So many videos behind the current one are wanted at the most.
     public static let aheadCountMax = 15
 
     /// What a device can afford.
-    public enum Device: String, Sendable, CaseIterable {
+    public enum DeviceKind: String, Sendable, CaseIterable {
         /// A phone, or a tablet of the first generation.
         case phone
         /// A tablet with much memory.
@@ -45,7 +45,7 @@ public struct ExtractionPolicy: Hashable, Sendable {
 
     /// Makes a policy; `aheadCount` is held between 0 and `aheadCountMax`.
     public init(
-        aheadCount: Int = Device.phone.aheadCount,
+        aheadCount: Int = DeviceKind.phone.aheadCount,
         timeoutSeconds: Double = ExtractionPolicy.timeoutSeconds
     ) {
         precondition(timeoutSeconds > 0, "a time-out is above 0")
@@ -145,7 +145,6 @@ public struct ExtractionPolicy: Hashable, Sendable {
     private func wanted(_ list: [VideoKey], _ current: Int) -> [VideoKey] {
         guard list.indices.contains(current) else { return [] }
         var seen: Set<VideoKey> = []
-        // Subtracted rather than added: an index may be anything.
         return list[current...].prefix(aheadCount + 1).filter { seen.insert($0).inserted }
     }
 

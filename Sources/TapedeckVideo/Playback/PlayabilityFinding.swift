@@ -1,10 +1,10 @@
-/// What a look at a video has found.
+/// What a check of a video has found.
 public enum PlayabilityFinding: Hashable, Sendable {
     /// It can be played.
     case playable
     /// It cannot be played, and why: `unsupported-provider`, `live`, `gone` and the like.
     case unplayable(reason: String)
-    /// The look itself did not succeed, and why; this tells nothing of the video.
+    /// The check itself did not succeed, and why; this tells nothing of the video.
     case failed(reason: String)
 }
 

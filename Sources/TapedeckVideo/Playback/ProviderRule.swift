@@ -54,7 +54,7 @@ public struct YouTubeEntry: Hashable, Sendable {
     }
 
     /// What follows from the entry of a video; from none, as its provider could not be asked, only that
-    /// the look has failed.
+    /// the check has failed.
     ///
     /// The app of 2012 took a failure for "cannot be played", and kept that for good.
     public static func finding(_ entry: YouTubeEntry?) -> PlayabilityFinding {

@@ -1,7 +1,7 @@
 public import TapedeckModel
 public import TapedeckProjections
 
-/// Whether videos can be played, as far as it was looked and as remotes tell.
+/// Whether videos can be played, as far as it was checked and as remotes tell.
 ///
 /// The last check that found something out is the verdict. A check that failed tells nothing of the
 /// video: it takes away no verdict, and counts only while no verdict stands behind it. What remotes tell

@@ -28,6 +28,8 @@ public struct VideoProjections: Sendable {
     public var nowPlaying: NowPlaying
     /// What is to be played.
     public var queue: PlayQueue
+    /// What lies on disks.
+    public var downloads: Downloads
 
     /// Makes the projections.
     ///
@@ -48,6 +50,7 @@ public struct VideoProjections: Sendable {
         playback = Playback()
         nowPlaying = NowPlaying()
         queue = PlayQueue()
+        downloads = Downloads()
     }
 
     /// The defaults.
@@ -57,7 +60,7 @@ public struct VideoProjections: Sendable {
     public var all: [any Projection] {
         [
             videos, duplicates, watchLater, answers, questions, users, shows, schedule,
-            playability, extractions, playback, nowPlaying, queue,
+            playability, extractions, playback, nowPlaying, queue, downloads,
         ]
     }
 }

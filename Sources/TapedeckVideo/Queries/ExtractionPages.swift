@@ -3,13 +3,13 @@ internal import TapedeckProjections
 
 /// Whether the address of a video's content is at hand.
 public enum ExtractionState: String, Codable, Hashable, Sendable {
-    /// Nobody has looked for it.
+    /// Nobody has tried to extract it.
     case unknown
     /// It is at hand and good.
     case good
     /// It was found and is good no more.
     case expired
-    /// The last look for it has failed, and none that was found before is good.
+    /// The last try has failed, and none that was found before is good.
     case failed
 }
 
@@ -33,13 +33,13 @@ public struct ExtractionEntry: Codable, Hashable, Sendable {
     @NullWhenNil public var extractedAt: UTCTime?
     /// Before when the last address is good.
     @NullWhenNil public var goodUntil: UTCTime?
-    /// Why the last look has failed; nil where it has not.
+    /// Why the last try has failed; nil where it has not.
     @NullWhenNil public var reason: String?
-    /// How many looks in a row have failed.
+    /// How many tries in a row have failed.
     public var failures: Int
-    /// When the next look is due behind a failure; nil where there was none, or none is due by itself.
+    /// When the next try is due behind a failure; nil where there was none, or none is due by itself.
     @NullWhenNil public var nextTryAt: UTCTime?
-    /// Whether the address is to be looked for now, if the video is wanted.
+    /// Whether the address is to be extracted now, if the video is wanted.
     public var due: Bool
 
     init(
@@ -82,7 +82,7 @@ extension QueryLimits {
 
 extension VideoQueries {
     /// Whether the address of a video's content is at hand and good at `now`, else why not and when the next
-    /// look is due.
+    /// try is due.
     ///
     /// It is good before the moment that came with it; where none did, while less than `windowSeconds` have
     /// gone by since it was found.
@@ -110,7 +110,7 @@ extension VideoQueries {
             })
     }
 
-    /// The videos at which the last look for an address has failed, the one that is due first in front.
+    /// The videos of which the last try has failed, the one that is due first in front.
     public func failedExtractions(
         at now: UTCTime, windowSeconds: Double = QueryLimits.extractionWindowSeconds,
         limit: Int = QueryLimits.pageCountDefault, cursor: String? = nil

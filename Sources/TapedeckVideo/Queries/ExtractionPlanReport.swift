@@ -13,7 +13,7 @@ public struct ExtractionPlanReport: Codable, Hashable, Sendable {
     @NullWhenNil public var timesOutAt: UTCTime?
     /// What comes behind it.
     public var waiting: [String]
-    /// What is not looked for.
+    /// What is not extracted.
     public var skipped: [Skip]
     /// When the plan may be another one by the time alone.
     @NullWhenNil public var nextChangeAt: UTCTime?
@@ -26,7 +26,7 @@ public struct ExtractionPlanReport: Codable, Hashable, Sendable {
         public var reason: ExtractionPlan.Cancellation.Reason
     }
 
-    /// What is not looked for.
+    /// What is not extracted.
     public struct Skip: Codable, Hashable, Sendable {
         /// The video, as `provider:id`.
         public var video: String
@@ -62,18 +62,21 @@ extension VideoQueries {
     ///   - list: the videos in the order in which they play, by key or URL.
     ///   - current: the index of the current one, from 0.
     ///   - running: what runs at the moment.
+    ///   - device: the one whose disk counts.
     ///   - windowSeconds: how long an address is good for that does not say so itself.
     ///
     /// Costs two look-ups for each video that is wanted.
     public func extractionPlan(
         _ list: [VideoKey], current: Int, running: ExtractionPolicy.Running? = nil,
-        policy: ExtractionPolicy = ExtractionPolicy(), at now: UTCTime,
+        policy: ExtractionPolicy = ExtractionPolicy(), device: String = Downloads.defaultDevice,
+        at now: UTCTime,
         windowSeconds: Double = QueryLimits.extractionWindowSeconds
     ) throws -> ExtractionPlan {
         try QueryLimits.check(windowSeconds: windowSeconds)
         return try policy.plan(list, current: current, running: running, now: now) { video in
             let known = try reader.state(of: projections.extractions, key: video.tag)
             return ExtractionPolicy.Knowledge(
+                isOnDisk: try isOnDisk(video, device: device),
                 goodUntil: known?.address.map {
                     UTCTime(milliseconds: $0.goodUntil(windowSeconds: windowSeconds))
                 },

@@ -30,6 +30,7 @@ struct PageCursor {
         case devices = 0x09
         case devicesOfVideo = 0x0A
         case queue = 0x0B
+        case downloads = 0x0C
     }
 
     /// Behind every row of a list.

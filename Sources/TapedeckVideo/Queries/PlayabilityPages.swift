@@ -3,10 +3,10 @@ internal import TapedeckProjections
 
 /// Whether a video can be played.
 public enum PlayabilityState: String, Codable, Hashable, Sendable {
-    /// Nobody has looked.
+    /// Nobody has checked.
     case unknown
     case playable, unplayable
-    /// Every look has failed, so nothing is known.
+    /// Every check has failed, so nothing is known.
     case failed
 }
 
@@ -14,7 +14,7 @@ public enum PlayabilityState: String, Codable, Hashable, Sendable {
 public enum PlayabilityFilter: String, Sendable, CaseIterable {
     /// All that were shared, the one shared last first.
     case all
-    /// Those that were shared and at which nobody has looked, the one shared last first.
+    /// Those that were shared and that nobody has checked, the one shared last first.
     case unknown
     /// By key, behind those of which a remote says no longer that they cannot be played.
     case playable
@@ -42,15 +42,15 @@ public struct PlayabilityEntry: Codable, Hashable, Sendable {
     public var state: PlayabilityState
     /// Why not, or why nothing is known; `remote` where a remote's users say so.
     @NullWhenNil public var reason: String?
-    /// When the last look was.
+    /// When the last check was.
     @NullWhenNil public var checkedAt: UTCTime?
-    /// How many looks in a row have failed since one found something out.
+    /// How many checks in a row have failed since one found something out.
     public var failures: Int
-    /// When a failed look is due again; nil where none is.
+    /// When a failed check is due again; nil where none is.
     @NullWhenNil public var nextTryAt: UTCTime?
     /// When a remote's word ceases to hold; nil where it does not hold, or holds for ever.
     @NullWhenNil public var until: UTCTime?
-    /// Whether the video is to be looked at now.
+    /// Whether the video is to be checked now.
     public var due: Bool
 
     init(_ video: some StringProtocol, _ known: Playability.State?, at now: UTCTime) {
@@ -140,7 +140,7 @@ extension VideoQueries {
             }, next: next)
     }
 
-    /// Those among the videos that were shared at which nobody has looked.
+    /// Those among the videos that were shared that nobody has checked.
     private func unknown(at now: UTCTime, limit: Int, cursor: String?) throws -> PlayabilityPage {
         try QueryLimits.check(limit)
         let rows = try reader.rows(

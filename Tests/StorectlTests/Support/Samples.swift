@@ -3,6 +3,9 @@ enum Samples {
     /// What players and their devices say.
     static let playback = [
         line("NowPlayingChanged", #"{"device":"tv","video":"vimeo:1084537","isPlaying":true}"#),
+        line(
+            "DownloadCompleted",
+            #"{"video":"vimeo:1","bytes":11,"blob":"\#(String(repeating: "ab", count: 32))"}"#),
         line("VideoQueued", #"{"video":"vimeo:1084537"}"#),
     ].joined()
 
