@@ -84,6 +84,7 @@ import Testing
                         atMilliseconds: start + UInt64(number * 97 % 60) * 3_600_000))
             }
         }
+        events += try GoldenPlayback.events()
         return events
     }
 

@@ -38,6 +38,21 @@ struct ContractTests {
         Case(
             command: "query chat", arguments: ["query", "chat", "youtube:aqz-KE-bpKQ", "--guest"]),
         Case(command: "query accounts", arguments: ["query", "accounts"]),
+        Case(command: "query playability", arguments: ["query", "playability"]),
+        Case(command: "query extractions", arguments: ["query", "extractions", "vimeo:1084537"]),
+        Case(
+            command: "query extraction-plan",
+            arguments: [
+                "query", "extraction-plan", "vimeo:1084537", "vimeo:4", "vimeo:2", "--running",
+                "vimeo:3", "--since", "2012-05-03T20:10:00Z", "--now", "2012-05-03T20:10:01Z",
+                "--kind", "tablet",
+            ]),
+        Case(command: "query playback", arguments: ["query", "playback", "youtube:aqz-KE-bpKQ"]),
+        Case(command: "query now-playing", arguments: ["query", "now-playing"]),
+        Case(command: "query queue", arguments: ["query", "queue"]),
+        Case(
+            command: "query downloads",
+            arguments: ["query", "downloads", "--budget", "10", "--current", "vimeo:7"]),
         Case(
             command: "replay", arguments: ["replay", "--verify"],
             mayBeEmpty: ["$.frozen", "$.differences"]),
@@ -60,6 +75,7 @@ struct ContractTests {
         try storectl.succeed(
             "ingest", "tvmaze/cast", "-", "--show", "7", input: Samples.cast)
         try storectl.succeed("append", "--file", "-", input: Samples.birdTube)
+        try storectl.succeed("append", "--file", "-", input: Samples.playback)
         return storectl
     }
 

@@ -55,6 +55,14 @@ struct UsageTests {
         Case(arguments: ["query", "videos", "--rule", "2013"], code: "usage", says: "2013"),
         Case(arguments: ["query", "comments"], code: "usage", says: "VIDEO or --answer"),
         Case(arguments: ["query", "comments", "no-video"], code: "invalidVideo", says: "no-video"),
+        Case(
+            arguments: ["query", "playability", "vimeo:7", "--state", "due"], code: "usage",
+            says: "--state"),
+        Case(
+            arguments: ["query", "extraction-plan", "vimeo:7", "--running", "vimeo:8"],
+            code: "usage", says: "--since"),
+        Case(
+            arguments: ["query", "extractions", "--window", "nan"], code: "usage", says: "window"),
         Case(arguments: ["query", "show", "4711"], code: "notFound", exit: 4, says: "4711"),
         Case(
             arguments: ["query", "schedule", "--week", "2019-02-30"], code: "invalidTime",

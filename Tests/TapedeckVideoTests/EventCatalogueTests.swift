@@ -32,10 +32,12 @@ struct RefusedPayload: CustomTestStringConvertible {
             catalogue.typeNames == [
                 "AccountObserved", "AnswerObserved", "AnswerRecorded", "AnswerUploaded",
                 "BroadcastReceived", "CastObserved", "ChatMessageObserved", "ChatMessagePosted",
-                "CommentObserved", "CommentPosted", "EpisodeScheduled", "FrameObserved",
-                "LikeObserved", "LikeToggled", "PlaybackProgressed", "QuestionAsked",
-                "QuestionObserved", "ShowObserved", "SignedIn", "SignedOut", "SubmissionObserved",
-                "UserObserved", "VideoExtracted", "VideoOpened", "VideoShared", "VideoSubmitted",
+                "CommentObserved", "CommentPosted", "DownloadCompleted", "DownloadRemoved",
+                "EpisodeScheduled", "ExtractionFailed", "FrameObserved", "LikeObserved",
+                "LikeToggled", "NowPlayingChanged", "PlayabilityChecked", "PlaybackProgressed",
+                "QuestionAsked", "QuestionObserved", "QueueCleared", "ShowObserved", "SignedIn",
+                "SignedOut", "SubmissionObserved", "UserObserved", "VideoExtracted", "VideoOpened",
+                "VideoQueued", "VideoQueuedNext", "VideoShared", "VideoSubmitted", "VideoUnqueued",
                 "VideoWatched", "WatchLaterToggled",
             ])
     }

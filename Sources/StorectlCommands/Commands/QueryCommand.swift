@@ -17,5 +17,9 @@ struct QueryCommand: ParsableCommand {
             QueryCommentsCommand.self, QueryAnswersCommand.self, QueryShowCommand.self,
             QueryScheduleCommand.self, QueryNewsCommand.self,
             QuerySubmissionsCommand.self, QueryChatCommand.self, QueryAccountsCommand.self,
+            QueryPlayabilityCommand.self, QueryExtractionsCommand.self,
+            QueryExtractionPlanCommand.self, QueryPlaybackCommand.self,
+            QueryNowPlayingCommand.self, QueryQueueCommand.self,
+            QueryDownloadsCommand.self,
         ])
 }

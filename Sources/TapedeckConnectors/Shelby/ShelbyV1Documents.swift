@@ -72,6 +72,8 @@ struct ShelbyV1Frame {
     let isLight: Bool
     /// Who likes it; nil where the answer does not say.
     let upvoters: [String]?
+    /// When it was first and last told here that the video cannot be played, in Unix milliseconds.
+    let unplayableAt: (first: Int64?, last: Int64?)
     /// Messages that could not be read.
     private(set) var refused: [IngestRefusal] = []
 
@@ -81,6 +83,11 @@ struct ShelbyV1Frame {
         guard let video = try frame.object("video").value else { return nil }
         self.video = try video.shelbyV1Video().text
         title = try video.text("title").value
+        let times: ClosedRange<Int64> = 0...Timestamps.recorded.upperBound - 1
+        unplayableAt = (
+            try video.integer("first_unplayable_at", in: times).value,
+            try video.integer("last_unplayable_at", in: times).value
+        )
         let owner = try frame.object("creator").value
         let ownerID = try owner?.text("id").value
         creator = try frame.text("creator_id").value ?? ownerID
@@ -126,6 +133,13 @@ struct ShelbyV1Frame {
         if let title { sighting.title = title }
         if let upvoters { sighting.liked = upvoters.contains(user) }
         if isLike(of: user) { sighting.likedCopy = true }
+        // 0 stands for never.
+        if let first = unplayableAt.first, first > 0 {
+            sighting.firstUnplayableAt = Google_Protobuf_Timestamp(milliseconds: first)
+        }
+        if let last = unplayableAt.last, last > 0 {
+            sighting.lastUnplayableAt = Google_Protobuf_Timestamp(milliseconds: last)
+        }
         return sighting
     }
 }

@@ -10,6 +10,8 @@ public enum FieldLimits {
     public static let urlBytesMax = 8_192
     /// The longest ending of a file's name, in UTF-8 bytes.
     public static let fileExtensionBytesMax = 16
+    /// The longest reason, in UTF-8 bytes.
+    public static let reasonBytesMax = 40
     /// The longest list in a payload: a cast, a show's genres.
     public static let listCountMax = 2_000
     /// The longest duration or position, in seconds: a hundred years.

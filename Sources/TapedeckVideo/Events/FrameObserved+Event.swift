@@ -16,7 +16,7 @@ extension FrameObserved: Observation {
     /// Sightings are told apart by the time at which they were made, in milliseconds.
     public static var versionMilliseconds: Int64 { 1 }
 
-    /// Checks the ids and the title.
+    /// Checks the ids, the title and the times.
     public func normalized() throws(ModelError) -> FrameObserved {
         var copy = self
         try FieldChecks.id(frame, "frame")
@@ -24,6 +24,8 @@ extension FrameObserved: Observation {
         if hasConversation { try FieldChecks.id(conversation, "conversation") }
         if hasCreator { try FieldChecks.id(creator, "creator") }
         try FieldChecks.text(title, "title")
+        if hasFirstUnplayableAt { try FieldChecks.time(firstUnplayableAt, "firstUnplayableAt") }
+        if hasLastUnplayableAt { try FieldChecks.time(lastUnplayableAt, "lastUnplayableAt") }
         return copy
     }
 }

@@ -553,6 +553,26 @@ public nonisolated struct FrameObserved: Sendable {
   /// Clears the value of `removed`. Subsequent reads from it will return its default value.
   public mutating func clearRemoved() {self._removed = nil}
 
+  /// When the remote was first told that the video cannot be played.
+  public var firstUnplayableAt: SwiftProtobuf.Google_Protobuf_Timestamp {
+    get {_firstUnplayableAt ?? SwiftProtobuf.Google_Protobuf_Timestamp()}
+    set {_firstUnplayableAt = newValue}
+  }
+  /// Returns true if `firstUnplayableAt` has been explicitly set.
+  public var hasFirstUnplayableAt: Bool {self._firstUnplayableAt != nil}
+  /// Clears the value of `firstUnplayableAt`. Subsequent reads from it will return its default value.
+  public mutating func clearFirstUnplayableAt() {self._firstUnplayableAt = nil}
+
+  /// When it was last told so; it never takes either back.
+  public var lastUnplayableAt: SwiftProtobuf.Google_Protobuf_Timestamp {
+    get {_lastUnplayableAt ?? SwiftProtobuf.Google_Protobuf_Timestamp()}
+    set {_lastUnplayableAt = newValue}
+  }
+  /// Returns true if `lastUnplayableAt` has been explicitly set.
+  public var hasLastUnplayableAt: Bool {self._lastUnplayableAt != nil}
+  /// Clears the value of `lastUnplayableAt`. Subsequent reads from it will return its default value.
+  public mutating func clearLastUnplayableAt() {self._lastUnplayableAt = nil}
+
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
   public init() {}
@@ -563,6 +583,8 @@ public nonisolated struct FrameObserved: Sendable {
   fileprivate var _liked: Bool? = nil
   fileprivate var _likedCopy: Bool? = nil
   fileprivate var _removed: Bool? = nil
+  fileprivate var _firstUnplayableAt: SwiftProtobuf.Google_Protobuf_Timestamp? = nil
+  fileprivate var _lastUnplayableAt: SwiftProtobuf.Google_Protobuf_Timestamp? = nil
 }
 
 // MARK: - Code below here is support for the SwiftProtobuf runtime.
@@ -1043,7 +1065,7 @@ nonisolated extension CommentObserved: SwiftProtobuf.Message, SwiftProtobuf._Mes
 
 nonisolated extension FrameObserved: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".FrameObserved"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}frame\0\u{1}video\0\u{1}conversation\0\u{1}creator\0\u{1}title\0\u{1}liked\0\u{3}liked_copy\0\u{1}removed\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}frame\0\u{1}video\0\u{1}conversation\0\u{1}creator\0\u{1}title\0\u{1}liked\0\u{3}liked_copy\0\u{1}removed\0\u{3}first_unplayable_at\0\u{3}last_unplayable_at\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -1059,6 +1081,8 @@ nonisolated extension FrameObserved: SwiftProtobuf.Message, SwiftProtobuf._Messa
       case 6: try { try decoder.decodeSingularBoolField(value: &self._liked) }()
       case 7: try { try decoder.decodeSingularBoolField(value: &self._likedCopy) }()
       case 8: try { try decoder.decodeSingularBoolField(value: &self._removed) }()
+      case 9: try { try decoder.decodeSingularMessageField(value: &self._firstUnplayableAt) }()
+      case 10: try { try decoder.decodeSingularMessageField(value: &self._lastUnplayableAt) }()
       default: break
       }
     }
@@ -1093,6 +1117,12 @@ nonisolated extension FrameObserved: SwiftProtobuf.Message, SwiftProtobuf._Messa
     try { if let v = self._removed {
       try visitor.visitSingularBoolField(value: v, fieldNumber: 8)
     } }()
+    try { if let v = self._firstUnplayableAt {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 9)
+    } }()
+    try { if let v = self._lastUnplayableAt {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 10)
+    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -1105,6 +1135,8 @@ nonisolated extension FrameObserved: SwiftProtobuf.Message, SwiftProtobuf._Messa
     if lhs._liked != rhs._liked {return false}
     if lhs._likedCopy != rhs._likedCopy {return false}
     if lhs._removed != rhs._removed {return false}
+    if lhs._firstUnplayableAt != rhs._firstUnplayableAt {return false}
+    if lhs._lastUnplayableAt != rhs._lastUnplayableAt {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

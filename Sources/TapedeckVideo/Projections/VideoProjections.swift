@@ -26,6 +26,18 @@ public struct VideoProjections: Sendable {
     public var viewCounts: ViewCounts
     /// The user's accounts.
     public var accounts: AccountList
+    /// Whether videos can be played.
+    public var playability: Playability
+    /// The addresses of videos' contents.
+    public var extractions: ExtractionCache
+    /// Where videos were left.
+    public var playback: Playback
+    /// What devices play.
+    public var nowPlaying: NowPlaying
+    /// What is to be played.
+    public var queue: PlayQueue
+    /// What lies on disks.
+    public var downloads: Downloads
 
     /// Makes the projections.
     ///
@@ -49,6 +61,12 @@ public struct VideoProjections: Sendable {
         chat = VideoChat()
         viewCounts = ViewCounts(window: viewWindow)
         accounts = AccountList()
+        playability = Playability()
+        extractions = ExtractionCache()
+        playback = Playback()
+        nowPlaying = NowPlaying()
+        queue = PlayQueue()
+        downloads = Downloads()
     }
 
     /// The defaults.
@@ -58,7 +76,8 @@ public struct VideoProjections: Sendable {
     public var all: [any Projection] {
         [
             videos, duplicates, watchLater, answers, questions, users, shows, schedule, submissions,
-            chat, viewCounts, accounts,
+            chat, viewCounts, accounts, playability, extractions, playback, nowPlaying, queue,
+            downloads,
         ]
     }
 }

@@ -24,6 +24,18 @@ struct PageCursor {
         case waitingSubmissions = 0x57
         case chat = 0x48
         case accounts = 0x41
+        case playability = 0x01
+        case playable = 0x02
+        case unplayable = 0x03
+        case failedChecks = 0x04
+        case dueChecks = 0x05
+        case uncheckedVideos = 0x06
+        case failedExtractions = 0x07
+        case inProgress = 0x08
+        case devices = 0x09
+        case devicesOfVideo = 0x0A
+        case queue = 0x0B
+        case downloads = 0x0C
     }
 
     /// Behind every row of a list.

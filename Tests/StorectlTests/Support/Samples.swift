@@ -1,5 +1,14 @@
 /// Responses and events in small, as the remote systems write them.
 enum Samples {
+    /// What players and their devices say.
+    static let playback = [
+        line("NowPlayingChanged", #"{"device":"tv","video":"vimeo:1084537","isPlaying":true}"#),
+        line(
+            "DownloadCompleted",
+            #"{"video":"vimeo:1","bytes":11,"blob":"\#(String(repeating: "ab", count: 32))"}"#),
+        line("VideoQueued", #"{"video":"vimeo:1084537"}"#),
+    ].joined()
+
     /// A network schedule with one episode; `updated` is the version of its show.
     static func schedule(updated: Int = 1_562_678_812, name: String = "Pilot") -> String {
         """

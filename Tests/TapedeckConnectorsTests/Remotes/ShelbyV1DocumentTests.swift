@@ -71,6 +71,25 @@ struct ShelbyV1DocumentTests {
         }
     }
 
+    @Test func whatUsersCouldNotPlayGoesAlongWithTheFrame() throws {
+        func times(_ more: String) throws -> (first: Int64?, last: Int64?) {
+            let video = #"{"provider_name":"youtube","provider_id":"abc"\#(more)}"#
+            let frame = ShelbyV1DocumentTests.frame(#""creator":{"id":"x"}"#, video: video)
+            let content = try ShelbyV1DocumentTests.read(ShelbyV1DocumentTests.entry(frame))
+            let sighting = try FrameObserved(payload: content.sightings[1].payload, version: 1)
+            return (
+                sighting.hasFirstUnplayableAt ? sighting.firstUnplayableAt.milliseconds : nil,
+                sighting.hasLastUnplayableAt ? sighting.lastUnplayableAt.milliseconds : nil
+            )
+        }
+        #expect(
+            try times(#","first_unplayable_at":1398000000123,"last_unplayable_at":1398000000456"#)
+                == (1_398_000_000_123, 1_398_000_000_456))
+        for none in ["", #","first_unplayable_at":null"#, #","first_unplayable_at":0"#] {
+            #expect(try times(none) == (nil, nil))
+        }
+    }
+
     @Test func timesComeFromIDsAndNotFromTexts() throws {
         let frame = ShelbyV1DocumentTests.frame(
             #""created_at":"Sep 5","creator_id":"u","creator":{"id":"u","nickname":"ann"},"#

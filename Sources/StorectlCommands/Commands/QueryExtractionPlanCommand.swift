@@ -1,0 +1,98 @@
+internal import ArgumentParser
+internal import Tapedeck
+
+/// `storectl query extraction-plan`.
+struct QueryExtractionPlanCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "extraction-plan",
+        abstract: "What to extract now, of videos that play one behind the other.",
+        discussion: """
+            EXAMPLE:
+              storectl query extraction-plan vimeo:1084537 youtube:aqz-KE-bpKQ
+              storectl query extraction-plan vimeo:1 vimeo:2 --current 1 --json
+            """)
+
+    @Argument(help: "The videos in their order: keys, provider:id, or URLs.")
+    var videos: [String]
+
+    @Option(help: ArgumentHelp("Which of them is the current one, from 0.", valueName: "n"))
+    var current = 0
+
+    @Option(help: "What kind of device it is for: 1, 2 or 5 videos ahead.")
+    var kind = DeviceKindArgument.phone
+
+    @Option(help: ArgumentHelp("The device whose downloads count.", valueName: "name"))
+    var device = Downloads.defaultDevice
+
+    @Option(help: ArgumentHelp("What runs at the moment.", valueName: "video"))
+    var running: String?
+
+    @Option(help: ArgumentHelp("Since when it runs.", valueName: "time"))
+    var since: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "How long an address is good for that does not say so itself.", valueName: "seconds"))
+    var window = QueryLimits.extractionWindowSeconds
+
+    @OptionGroup var now: NowOptions
+    @OptionGroup var options: StoreOptions
+
+    func validate() throws {
+        guard (running == nil) == (since == nil) else {
+            throw ValidationError("--running and --since belong together")
+        }
+    }
+
+    func run() throws {
+        let time = try now.time()
+        let list = try videos.map { try VideoKey($0) }
+        let job = try running.map {
+            ExtractionPolicy.Running(
+                try VideoKey($0),
+                since: UTCTime(milliseconds: try TimeArgument.milliseconds(since ?? "", "--since")))
+        }
+        let projections = VideoProjections.standard
+        let found = try options.query(
+            projections, [projections.extractions, projections.downloads]
+        ) {
+            ExtractionPlanReport(
+                try $0.extractionPlan(
+                    list, current: current, running: job,
+                    policy: ExtractionPolicy(aheadCount: kind.deviceKind.aheadCount),
+                    device: device, at: time,
+                    windowSeconds: window))
+        }
+        try options.print(JSON(encoding: found)) { text in
+            var table = TextTable([
+                .text("video"), .text("what"), .text("why"), .text("until"), .text("failure"),
+            ])
+            if let cancel = found.cancel {
+                table.add([cancel.video, "cancel", cancel.reason.rawValue, nil, nil])
+            }
+            if let video = found.continuing ?? found.run {
+                table.add([
+                    video, found.run == nil ? "continue" : "run", nil,
+                    found.timesOutAt?.description, nil,
+                ])
+            }
+            for video in found.waiting { table.add([video, "wait", nil, nil, nil]) }
+            for skip in found.skipped {
+                table.add([
+                    skip.video, "skip", skip.reason.rawValue, skip.until?.description,
+                    skip.failure,
+                ])
+            }
+            text.table(table)
+        }
+    }
+}
+
+/// `phone`, `tablet` or `television`.
+enum DeviceKindArgument: String, ExpressibleByArgument, CaseIterable {
+    case phone, tablet, television
+
+    var deviceKind: ExtractionPolicy.DeviceKind {
+        ExtractionPolicy.DeviceKind(rawValue: rawValue) ?? .phone
+    }
+}

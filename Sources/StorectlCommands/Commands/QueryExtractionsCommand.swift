@@ -1,0 +1,53 @@
+internal import ArgumentParser
+internal import Tapedeck
+
+/// `storectl query extractions`.
+struct QueryExtractionsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "extractions",
+        abstract: "Whether addresses of videos' contents are at hand, and why not.",
+        discussion: """
+            EXAMPLE:
+              storectl query extractions vimeo:1084537
+              storectl query extractions vimeo:1084537 --window 600 --json
+              storectl query extractions
+            """)
+
+    @Argument(help: "The videos: keys, provider:id, or URLs; none for those that have failed.")
+    var videos: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "How long an address is good for that does not say so itself.", valueName: "seconds"))
+    var window = QueryLimits.extractionWindowSeconds
+
+    @OptionGroup var now: NowOptions
+    @OptionGroup var page: PageOptions
+    @OptionGroup var options: StoreOptions
+
+    func run() throws {
+        let time = try now.time()
+        for video in videos { _ = try VideoKey(video) }
+        let projections = VideoProjections.standard
+        let found = try options.query(projections, [projections.extractions]) {
+            videos.isEmpty
+                ? try $0.failedExtractions(
+                    at: time, windowSeconds: window, limit: page.limit, cursor: page.cursor)
+                : try $0.extractions(of: videos, at: time, windowSeconds: window)
+        }
+        try options.print(JSON(encoding: found)) { text in
+            var table = TextTable([
+                .text("video"), .text("state"), .text("good until"), .text("reason"),
+                .number("failures"), .text("next try"), .long("address"),
+            ])
+            for video in found.videos {
+                table.add([
+                    video.video, video.state.rawValue, video.goodUntil?.description, video.reason,
+                    String(video.failures), video.nextTryAt?.description, video.url,
+                ])
+            }
+            text.table(table)
+            page.remark(next: found.next, &text)
+        }
+    }
+}

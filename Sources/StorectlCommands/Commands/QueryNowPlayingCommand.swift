@@ -1,0 +1,50 @@
+internal import ArgumentParser
+internal import Tapedeck
+
+/// `storectl query now-playing`.
+struct QueryNowPlayingCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "now-playing",
+        abstract: "What each device plays, the one that said something last first.",
+        discussion: """
+            EXAMPLE:
+              storectl query now-playing
+              storectl query now-playing youtube:aqz-KE-bpKQ --json
+            """)
+
+    @Argument(help: "The devices that have this video only: its key, provider:id, or any URL.")
+    var video: String?
+
+    @OptionGroup var now: NowOptions
+    @OptionGroup var page: PageOptions
+    @OptionGroup var options: StoreOptions
+
+    func run() throws {
+        let time = try now.time()
+        if let video { _ = try VideoKey(video) }
+        let projections = VideoProjections.standard
+        let wanted: [any Projection] = [projections.nowPlaying, projections.playback]
+        let found = try options.query(projections, wanted) { queries in
+            if let video {
+                return try queries.nowPlaying(
+                    video: video, at: time, limit: page.limit, cursor: page.cursor)
+            }
+            return try queries.nowPlaying(at: time, limit: page.limit, cursor: page.cursor)
+        }
+        try options.print(JSON(encoding: found)) { text in
+            var table = TextTable([
+                .text("device"), .text("video"), .text("plays"), .number("at second"),
+                .number("by now"), .text("said"),
+            ])
+            for device in found.devices {
+                table.add([
+                    device.device, device.video, device.playing ? "yes" : "no",
+                    Figures.fixed(device.positionSeconds, 1),
+                    Figures.fixed(device.estimatedSeconds, 1), device.at.description,
+                ])
+            }
+            text.table(table)
+            page.remark(next: found.next, &text)
+        }
+    }
+}

@@ -1,0 +1,64 @@
+internal import ArgumentParser
+internal import Tapedeck
+
+/// `storectl query playability`.
+struct QueryPlayabilityCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "playability",
+        abstract: "Whether videos can be played, and which have to be checked.",
+        discussion: """
+            EXAMPLE:
+              storectl query playability youtube:aqz-KE-bpKQ
+              storectl query playability --state due --json
+            """)
+
+    @Argument(help: "The videos: keys, provider:id, or URLs; none for a list.")
+    var videos: [String] = []
+
+    @Option(help: "The list of those in this state.")
+    var state = StateArgument.all
+
+    @OptionGroup var now: NowOptions
+    @OptionGroup var page: PageOptions
+    @OptionGroup var options: StoreOptions
+
+    func validate() throws {
+        guard videos.isEmpty || state == .all else {
+            throw ValidationError("name VIDEOs or --state, one of the two")
+        }
+    }
+
+    func run() throws {
+        let time = try now.time()
+        for video in videos { _ = try VideoKey(video) }
+        let projections = VideoProjections.standard
+        let found = try options.query(projections, [projections.videos, projections.playability]) {
+            videos.isEmpty
+                ? try $0.playability(
+                    state.filter, at: time, limit: page.limit, cursor: page.cursor)
+                : try $0.playability(of: videos, at: time)
+        }
+        try options.print(JSON(encoding: found)) { text in
+            var table = TextTable([
+                .text("video"), .text("state"), .text("reason"), .text("checked"),
+                .number("failures"), .text("next try"), .text("due"),
+            ])
+            for video in found.videos {
+                table.add([
+                    video.video, video.state.rawValue, video.reason, video.checkedAt?.description,
+                    String(video.failures), video.nextTryAt?.description,
+                    video.due ? "yes" : "no",
+                ])
+            }
+            text.table(table)
+            page.remark(next: found.next, &text)
+        }
+    }
+}
+
+/// `all`, or one state.
+enum StateArgument: String, ExpressibleByArgument, CaseIterable {
+    case all, unknown, playable, unplayable, failed, due
+
+    var filter: PlayabilityFilter { PlayabilityFilter(rawValue: rawValue) ?? .all }
+}

@@ -1,0 +1,46 @@
+internal import ArgumentParser
+internal import Tapedeck
+
+/// `storectl query playback`.
+struct QueryPlaybackCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "playback",
+        abstract: "Where videos were left: those in progress, the one played last first.",
+        discussion: """
+            EXAMPLE:
+              storectl query playback
+              storectl query playback youtube:aqz-KE-bpKQ --json
+            """)
+
+    @Argument(help: "The videos: keys, provider:id, or URLs; none for those in progress.")
+    var videos: [String] = []
+
+    @OptionGroup var page: PageOptions
+    @OptionGroup var options: StoreOptions
+
+    func run() throws {
+        for video in videos { _ = try VideoKey(video) }
+        let projections = VideoProjections.standard
+        let found = try options.query(projections, [projections.playback]) {
+            videos.isEmpty
+                ? try $0.inProgress(limit: page.limit, cursor: page.cursor)
+                : try $0.playback(of: videos)
+        }
+        try options.print(JSON(encoding: found)) { text in
+            var table = TextTable([
+                .text("video"), .text("state"), .number("from"), .number("of"), .text("played"),
+                .text("finished"), .number("viewings"),
+            ])
+            for video in found.videos {
+                table.add([
+                    video.video, video.state.rawValue, Figures.fixed(video.resumeSeconds, 1),
+                    video.durationSeconds.map { Figures.fixed($0, 1) },
+                    video.playedAt?.description, video.finishedAt?.description,
+                    String(video.viewings),
+                ])
+            }
+            text.table(table)
+            page.remark(next: found.next, &text)
+        }
+    }
+}

@@ -1,0 +1,44 @@
+internal import ArgumentParser
+internal import Tapedeck
+
+/// `storectl query queue`.
+struct QueryQueueCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "queue",
+        abstract: "What is to be played, and what stands before and behind a video.",
+        discussion: """
+            EXAMPLE:
+              storectl query queue
+              storectl query queue youtube:aqz-KE-bpKQ --json
+            """)
+
+    @Argument(help: "Only these of the queue: keys, provider:id, or URLs.")
+    var videos: [String] = []
+
+    @Option(help: ArgumentHelp("Which queue.", valueName: "name"))
+    var queue = PlayQueue.defaultName
+
+    @OptionGroup var page: PageOptions
+    @OptionGroup var options: StoreOptions
+
+    func run() throws {
+        for video in videos { _ = try VideoKey(video) }
+        _ = try PlayQueue.tag(queue)
+        let projections = VideoProjections.standard
+        let found = try options.query(projections, [projections.queue]) {
+            videos.isEmpty
+                ? try $0.queue(queue, limit: page.limit, cursor: page.cursor)
+                : try $0.queue(queue, of: videos)
+        }
+        try options.print(JSON(encoding: found)) { text in
+            var table = TextTable([
+                .text("video"), .text("since"), .text("before it"), .text("behind it"),
+            ])
+            for video in found.videos {
+                table.add([video.video, video.at.description, video.previous, video.next])
+            }
+            text.table(table)
+            page.remark(next: found.next, &text)
+        }
+    }
+}

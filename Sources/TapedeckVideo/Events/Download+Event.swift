@@ -1,0 +1,54 @@
+public import TapedeckModel
+
+extension DownloadCompleted: VideoEvent {
+    /// `DownloadCompleted`.
+    public static let eventType: EventType = "DownloadCompleted"
+
+    /// The most bytes that a download has: a pebibyte.
+    public static let bytesMax: UInt64 = 1 << 50
+
+    /// The device and the video.
+    public var tags: [Tag] {
+        get throws { [try Downloads.tag(device), try VideoKey(video).tag] }
+    }
+
+    /// Checks the device, the video and the file.
+    public func normalized() throws(ModelError) -> DownloadCompleted {
+        var copy = self
+        copy.device = try FieldChecks.device(device)
+        copy.video = try FieldChecks.video(video, "video").text
+        try FieldChecks.digest(blob, "blob")
+        guard bytes <= DownloadCompleted.bytesMax else {
+            throw ModelError(
+                .tooLarge, "bytes is \(bytes); the limit is \(DownloadCompleted.bytesMax)")
+        }
+        return copy
+    }
+}
+
+extension DownloadRemoved: VideoEvent {
+    /// `DownloadRemoved`.
+    public static let eventType: EventType = "DownloadRemoved"
+
+    /// The device and the video.
+    public var tags: [Tag] {
+        get throws { [try Downloads.tag(device), try VideoKey(video).tag] }
+    }
+
+    /// Checks the device and the video.
+    public func normalized() throws(ModelError) -> DownloadRemoved {
+        var copy = self
+        copy.device = try FieldChecks.device(device)
+        copy.video = try FieldChecks.video(video, "video").text
+        return copy
+    }
+}
+
+extension FieldChecks {
+    /// A device's name; none stands for the account's only one.
+    static func device(_ value: String) throws(ModelError) -> String {
+        if value.isEmpty { return Downloads.defaultDevice }
+        try id(value, "device")
+        return value
+    }
+}

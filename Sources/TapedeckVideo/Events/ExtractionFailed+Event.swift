@@ -1,0 +1,23 @@
+public import TapedeckModel
+
+extension ExtractionFailed: VideoEvent {
+    /// `ExtractionFailed`.
+    public static let eventType: EventType = "ExtractionFailed"
+
+    /// The last failure of a video stands for all before it.
+    public static var retention: Retention { .latest }
+
+    /// The video.
+    public var tags: [Tag] { get throws { [try VideoKey(video).tag] } }
+
+    /// Checks the video, the reason and the delay.
+    public func normalized() throws(ModelError) -> ExtractionFailed {
+        var copy = self
+        copy.video = try FieldChecks.video(video, "video").text
+        try FieldChecks.reason(reason, "reason")
+        if hasRetryAfterSeconds {
+            try FieldChecks.seconds(retryAfterSeconds, "retryAfterSeconds")
+        }
+        return copy
+    }
+}

@@ -1,0 +1,53 @@
+public import TapedeckModel
+
+extension PlayabilityChecked: VideoEvent {
+    /// `PlayabilityChecked`.
+    public static let eventType: EventType = "PlayabilityChecked"
+
+    /// The video.
+    public var tags: [Tag] { get throws { [try VideoKey(video).tag] } }
+
+    /// Checks the video, the outcome and what belongs to it.
+    public func normalized() throws(ModelError) -> PlayabilityChecked {
+        var copy = self
+        copy.video = try FieldChecks.video(video, "video").text
+        guard let outcome = PlayabilityOutcome(rawValue: outcome) else {
+            throw FieldChecks.invalid(
+                "outcome",
+                "is none of "
+                    + PlayabilityOutcome.allCases.map(\.rawValue).joined(separator: ", "))
+        }
+        if outcome == .playable {
+            guard !hasReason else {
+                throw FieldChecks.invalid("reason", "is not for what is playable")
+            }
+        } else {
+            try FieldChecks.reason(reason, "reason")
+        }
+        guard outcome == .failed || !hasAttempt && !hasRetryAfterSeconds else {
+            throw FieldChecks.invalid(
+                hasAttempt ? "attempt" : "retryAfterSeconds", "belongs to failed checks")
+        }
+        if hasRetryAfterSeconds {
+            try FieldChecks.seconds(retryAfterSeconds, "retryAfterSeconds")
+        }
+        return copy
+    }
+}
+
+extension FieldChecks {
+    /// Why something is as it is, for programs: lower-case letters, digits and hyphens.
+    static func reason(_ value: String, _ field: String) throws(ModelError) {
+        let isReason =
+            (1...FieldLimits.reasonBytesMax).contains(value.utf8.count)
+            && value.utf8.allSatisfy {
+                (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) || $0 == 0x2D
+            }
+        guard isReason else {
+            throw invalid(
+                field,
+                "is not a reason: 1 to \(FieldLimits.reasonBytesMax) lower-case letters, digits"
+                    + " and hyphens, such as timeout")
+        }
+    }
+}

@@ -1,0 +1,138 @@
+public import TapedeckModel
+public import TapedeckProjections
+
+/// The addresses of videos' contents, and which could not be found.
+///
+/// The newest address of a video is kept, and the newest failure if it came behind that address. So any
+/// order of arrival gives the same state. Whether an address is good, or a try is due, depends on the time
+/// of the query.
+public struct ExtractionCache: Projection {
+    /// Makes the projection.
+    public init() {}
+
+    /// `extractions`.
+    public var name: String { "extractions" }
+    /// 1.
+    public var version: Int { 1 }
+    /// `video`.
+    public var tagKind: String { "video" }
+    /// Addresses, and failures.
+    public var eventTypes: [EventType] { [VideoExtracted.eventType, ExtractionFailed.eventType] }
+    /// Any.
+    public var law: FoldLaw { .any }
+    /// One: the videos whose last try failed, by when the next one is due.
+    public var tables: [String] { ["failed"] }
+
+    /// What is known of a video.
+    public struct State: ProjectionState, Equatable {
+        var address: Address?
+        /// The last failure, if it came behind the address.
+        var failure: FailedAttempt?
+
+        /// Nothing.
+        public init() {}
+
+        /// Reads a state's bytes.
+        public init(decoding bytes: inout StateReader) throws { try self.init(reading: &bytes) }
+
+        init(reading bytes: inout StateReader) throws(ModelError) {
+            address = try bytes.optional { (reader) throws(ModelError) in
+                try Address(reading: &reader)
+            }
+            failure = try bytes.optional { (reader) throws(ModelError) in
+                try FailedAttempt(reading: &reader)
+            }
+        }
+
+        /// Writes the state's bytes.
+        public func encode(into bytes: inout StateWriter) {
+            bytes.add(address) { $1.encode(into: &$0) }
+            bytes.add(failure) { $1.encode(into: &$0) }
+        }
+    }
+
+    /// Where a video's content was found.
+    struct Address: Equatable {
+        var order: FoldOrder
+        var url: [UInt8]
+        /// When it was found, in Unix milliseconds.
+        var extractedAt: Int64
+        /// When it ceases to be good, in Unix milliseconds; nil where nobody said.
+        var expiresAt: Int64?
+
+        init(_ event: borrowing FoldEvent) throws(ModelError) {
+            var url: WireField?
+            let stamp = Int64(event.stamp.milliseconds)
+            // A device whose clock is ahead does not make an address last.
+            (order, extractedAt) = (event.order, stamp)
+            var fields = WireFields(event.payload)
+            while let field = fields.next() {
+                // Numbers as in schema/tapedeck/video/v1/videos.proto.
+                switch field.number {
+                case 2: url = field
+                case 3:
+                    let told = fields.milliseconds(field).clamped(to: Timestamps.recorded)
+                    if told > 0 { extractedAt = min(stamp, told) }
+                case 4:
+                    let told = fields.milliseconds(field).clamped(to: Timestamps.recorded)
+                    if told > 0 { expiresAt = told }
+                default: break
+                }
+            }
+            guard let url, !fields.isMalformed else {
+                throw ModelError(.invalidPayload, "a payload is not a VideoExtracted")
+            }
+            self.url = event.payload.bytes(url)
+        }
+
+        init(reading bytes: inout StateReader) throws(ModelError) {
+            order = try bytes.foldOrder()
+            url = try bytes.bytes()
+            extractedAt = try bytes.int64()
+            expiresAt = try bytes.optionalInt64()
+        }
+
+        func encode(into bytes: inout StateWriter) {
+            bytes.add(order)
+            bytes.add(url)
+            bytes.add(extractedAt)
+            bytes.add(expiresAt)
+        }
+
+        /// Before which moment it is good, in Unix milliseconds.
+        func goodUntil(windowSeconds: Double) -> Int64 {
+            expiresAt ?? extractedAt + Int64(windowSeconds * 1_000)
+        }
+    }
+
+    /// Folds an address or a failure.
+    public func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
+        if event.typeIndex == 0 {
+            let address = try Address(event)
+            guard key.state.address.map({ $0.order < address.order }) ?? true else { return }
+            key.state.address = address
+            if let failure = key.state.failure, failure.order < address.order {
+                key.state.failure = nil
+            }
+            return
+        }
+        let isNews =
+            key.state.address.map { $0.order < event.order } ?? true
+            && key.state.failure.map { $0.order < event.order } ?? true
+        guard isNews else { return }
+        let failed = try event.decode(ExtractionFailed.self).normalized()
+        key.state.failure = FailedAttempt(
+            event, reason: failed.reason, attempt: failed.attempt,
+            retryAfterSeconds: failed.hasRetryAfterSeconds ? failed.retryAfterSeconds : nil)
+    }
+
+    /// A row for a video whose last try failed.
+    public func rows(of state: State, key: Tag, into rows: inout RowSink) {
+        guard let failure = state.failure else { return }
+        var value = StateWriter()
+        state.encode(into: &value)
+        rows.add(
+            table: 0, key: RowKey().ascending(failure.nextTryAt ?? .max).text(key.name),
+            value: value.bytes)
+    }
+}

@@ -1,0 +1,94 @@
+public import TapedeckModel
+public import TapedeckProjections
+
+/// What each device plays, and where in it.
+///
+/// The newest word of a device counts, so any order of arrival gives the same state.
+public struct NowPlaying: Projection {
+    /// Makes the projection.
+    public init() {}
+
+    /// `now-playing`.
+    public var name: String { "now-playing" }
+    /// 1.
+    public var version: Int { 1 }
+    /// `device`.
+    public var tagKind: String { "device" }
+    /// What devices say.
+    public var eventTypes: [EventType] { [NowPlayingChanged.eventType] }
+    /// Any.
+    public var law: FoldLaw { .any }
+    /// Two: the devices, and by video those that have one.
+    public var tables: [String] { ["newest-first", "by-video"] }
+
+    static let newestFirst = 0
+    static let byVideo = 1
+
+    /// What a device plays.
+    public struct State: ProjectionState, Equatable {
+        var order = FoldOrder.start
+        /// When it said so, in Unix milliseconds.
+        var at: Int64 = 0
+        var video: String?
+        var viewing: String?
+        var positionSeconds = 0.0
+        var isPlaying = false
+
+        /// Nothing.
+        public init() {}
+
+        /// Where it is at a time: it plays on, if it plays.
+        func position(at now: UTCTime) -> Double {
+            guard isPlaying else { return positionSeconds }
+            return positionSeconds + Double(max(0, now.milliseconds - at)) / 1_000
+        }
+
+        /// Reads a state's bytes.
+        public init(decoding bytes: inout StateReader) throws { try self.init(reading: &bytes) }
+
+        init(reading bytes: inout StateReader) throws(ModelError) {
+            order = try bytes.foldOrder()
+            at = try bytes.int64()
+            video = try bytes.optionalString()
+            viewing = try bytes.optionalString()
+            positionSeconds = try bytes.double()
+            isPlaying = try bytes.bool()
+        }
+
+        /// Writes the state's bytes.
+        public func encode(into bytes: inout StateWriter) {
+            bytes.add(order)
+            bytes.add(at)
+            bytes.add(video)
+            bytes.add(viewing)
+            bytes.add(positionSeconds)
+            bytes.add(isPlaying)
+        }
+    }
+
+    /// Folds what a device says.
+    public func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
+        guard key.state.order < event.order else { return }
+        let said = try event.decode(NowPlayingChanged.self).normalized()
+        key.state.order = event.order
+        key.state.at = Int64(event.stamp.milliseconds)
+        key.state.video = said.hasVideo ? said.video : nil
+        key.state.viewing = said.hasViewing ? said.viewing : nil
+        key.state.positionSeconds = said.positionSeconds
+        key.state.isPlaying = said.isPlaying
+    }
+
+    /// A row for the device, and one for the video that it has.
+    public func rows(of state: State, key: Tag, into rows: inout RowSink) {
+        var value = StateWriter()
+        state.encode(into: &value)
+        rows.add(
+            table: NowPlaying.newestFirst, key: RowKey().descending(state.at).text(key.name),
+            value: value.bytes)
+        if let video = state.video {
+            rows.add(
+                table: NowPlaying.byVideo, key: RowKey().text(video).text(key.name),
+                value: value.bytes)
+        }
+    }
+}

@@ -1,0 +1,139 @@
+internal import TapedeckModel
+internal import TapedeckProjections
+
+/// A video in a queue: its neighbours, its place, and since when it stands there.
+struct QueueEntry: Equatable {
+    var previous: String?
+    var next: String?
+    var place: UInt64
+    /// Unix milliseconds.
+    var at: Int64
+
+    static let prefix: [UInt8] = [UInt8(ascii: "e")]
+    /// The room between two places that are given one behind the other.
+    private static let gap: UInt64 = 1 << 32
+    /// The place in an empty queue: in the middle, so that there is room at both ends.
+    private static let middle: UInt64 = 1 << 63
+
+    init(previous: String?, next: String?, place: UInt64, at: Int64) {
+        self.previous = previous
+        self.next = next
+        self.place = place
+        self.at = at
+    }
+
+    init(decoding bytes: [UInt8]) throws(ModelError) {
+        self = try StateReader.read(bytes) { (reader) throws(ModelError) in
+            QueueEntry(
+                previous: try reader.optionalString(), next: try reader.optionalString(),
+                place: try reader.uint64(), at: try reader.int64())
+        }
+    }
+
+    var encoded: [UInt8] {
+        var writer = StateWriter()
+        writer.add(previous)
+        writer.add(next)
+        writer.add(place)
+        writer.add(at)
+        return writer.bytes
+    }
+
+    // MARK: - The list
+
+    static func name(_ video: String) -> RowKey { RowKey(prefix + Array(video.utf8)) }
+
+    private static func entry(
+        _ video: String, _ key: borrowing KeyedState<PlayQueue.State>
+    ) throws(ModelError) -> QueueEntry {
+        guard let bytes = key.item(name(video)) else {
+            throw ModelError(.damaged, "a queue's entry is missing")
+        }
+        return try QueueEntry(decoding: bytes)
+    }
+
+    /// Puts a video that is not in the queue behind another, or to the front.
+    static func link(
+        _ video: String, behind previous: String?, at: Int64,
+        _ key: inout KeyedState<PlayQueue.State>
+    ) throws(ModelError) {
+        if try place(behind: previous, key) == nil { try spread(&key) }
+        var before: QueueEntry?
+        if let previous { before = try entry(previous, key) }
+        let next = previous == nil ? key.state.head : before?.next
+        guard let place = try place(behind: previous, key) else {
+            throw ModelError(.tooLarge, "a queue has no place left")
+        }
+        let made = QueueEntry(previous: previous, next: next, place: place, at: at)
+        if let previous, var before {
+            before.next = video
+            key.setItem(name(previous), before.encoded)
+        } else {
+            key.state.head = video
+        }
+        if let next {
+            var behind = try entry(next, key)
+            behind.previous = video
+            key.setItem(name(next), behind.encoded)
+        } else {
+            key.state.tail = video
+        }
+        key.setItem(name(video), made.encoded)
+        key.state.count += 1
+    }
+
+    /// Takes a video out of the queue, if it is there.
+    static func unlink(
+        _ video: String, _ key: inout KeyedState<PlayQueue.State>
+    ) throws(ModelError) {
+        guard let bytes = key.item(name(video)) else { return }
+        let gone = try QueueEntry(decoding: bytes)
+        if let previous = gone.previous {
+            var before = try entry(previous, key)
+            before.next = gone.next
+            key.setItem(name(previous), before.encoded)
+        } else {
+            key.state.head = gone.next
+        }
+        if let next = gone.next {
+            var behind = try entry(next, key)
+            behind.previous = gone.previous
+            key.setItem(name(next), behind.encoded)
+        } else {
+            key.state.tail = gone.previous
+        }
+        key.removeItem(name(video))
+        key.state.count -= 1
+    }
+
+    /// A place behind a video, or at the front; nil where there is no room.
+    private static func place(
+        behind previous: String?, _ key: borrowing KeyedState<PlayQueue.State>
+    ) throws(ModelError) -> UInt64? {
+        var before: QueueEntry?
+        if let previous { before = try entry(previous, key) }
+        var behind: QueueEntry?
+        if let next = previous == nil ? key.state.head : before?.next {
+            behind = try entry(next, key)
+        }
+        switch (before?.place, behind?.place) {
+        case (nil, nil): return middle
+        case (let low?, nil): return low > .max - gap ? nil : low + gap
+        case (nil, let high?): return high < gap ? nil : high - gap
+        case (let low?, let high?): return high - low < 2 ? nil : low + (high - low) / 2
+        }
+    }
+
+    /// Gives all places anew, in the same order.
+    private static func spread(_ key: inout KeyedState<PlayQueue.State>) throws(ModelError) {
+        var video = key.state.head
+        var place = middle
+        while let current = video {
+            var moved = try entry(current, key)
+            moved.place = place
+            key.setItem(name(current), moved.encoded)
+            place += gap
+            video = moved.next
+        }
+    }
+}

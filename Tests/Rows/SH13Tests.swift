@@ -1,0 +1,85 @@
+import Tapedeck
+import TapedeckTesting
+import Testing
+
+/// SH13: what plays where, and handing it to another device with its position.
+@Suite struct SH13Tests {
+    private let stage: PlaybackStage
+
+    init() throws { stage = try PlaybackStage("sh13") }
+
+    private func say(
+        _ device: String, _ video: String?, at position: Double = 0, isPlaying: Bool = false
+    ) async throws {
+        stage.wait(1)
+        var event = NowPlayingChanged()
+        event.device = device
+        if let video {
+            (event.video, event.viewing) = (video, "viewing-1")
+            (event.positionSeconds, event.isPlaying) = (position, isPlaying)
+        }
+        try await stage.store.append([event])
+    }
+
+    private func devices() async throws -> [NowPlayingEntry] {
+        try await stage.ask { try $0.nowPlaying(at: $1).devices }
+    }
+
+    private func devices(with video: String) async throws -> [String] {
+        try await stage.ask { try $0.nowPlaying(video: video, at: $1).devices.map(\.device) }
+    }
+
+    private func handOff(_ source: String, _ target: String) async throws {
+        let now = stage.now
+        try await stage.store.decide(
+            stage.projections.nowPlaying, key: TapedeckModel.Tag("device", source)
+        ) { try HandOff(from: source, to: target, now: now).decide($0) }
+    }
+
+    @Test func theGuideHighlightsWhatPlaysNow() async throws {
+        #expect(try await devices().isEmpty)
+        try await say("tv", "youtube:a", at: 10, isPlaying: true)
+        try await say("phone", "vimeo:7", at: 3)
+        #expect(try await devices().map(\.device) == ["phone", "tv"])
+        #expect(try await devices(with: "https://vimeo.com/7") == ["phone"])
+        #expect(try await devices(with: "youtube:a") == ["tv"])
+        stage.wait(29)
+        let tv = try #require(try await devices().last)
+        #expect(tv.positionSeconds == 10 && tv.estimatedSeconds == 40 && tv.playing)
+        let phone = try #require(try await devices().first)
+        #expect(phone.estimatedSeconds == 3 && !phone.playing)
+        try await say("tv", nil)
+        #expect(try await devices(with: "youtube:a").isEmpty)
+        #expect(try await devices().map(\.video) == [nil, "vimeo:7"])
+    }
+
+    @Test func anEstimateEndsWithTheVideo() async throws {
+        try await stage.progress("youtube:a", 10, of: 60)
+        try await say("tv", "youtube:a", at: 50, isPlaying: true)
+        stage.wait(3_600)
+        #expect(try await devices().first?.estimatedSeconds == 60)
+    }
+
+    @Test func anotherDeviceGoesOnWhereTheFirstWas() async throws {
+        try await say("tv", "youtube:a", at: 10, isPlaying: true)
+        stage.wait(20)
+        try await handOff("tv", "phone")
+        let found = try await devices()
+        #expect(Set(found.map(\.device)) == ["tv", "phone"])
+        let phone = try #require(found.first { $0.device == "phone" })
+        #expect(phone.video == "youtube:a" && phone.viewing == "viewing-1")
+        #expect(phone.positionSeconds == 30 && phone.playing)
+        let tv = try #require(found.first { $0.device == "tv" })
+        #expect(!tv.playing && tv.positionSeconds == 30)
+    }
+
+    @Test func aHandOffOfNothingIsRefused() async throws {
+        let nothing = await #expect(throws: HandOff.Refusal.self) {
+            try await handOff("tv", "phone")
+        }
+        #expect(nothing == .nothingPlays)
+        try await say("tv", "youtube:a")
+        let same = await #expect(throws: HandOff.Refusal.self) { try await handOff("tv", "tv") }
+        #expect(same == .sameDevice)
+    }
+}
