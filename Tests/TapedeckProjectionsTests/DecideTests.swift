@@ -120,7 +120,7 @@ import Testing
         }
         // Both begin when both are there.
         try await log.append([ProposedEvent(type: "ProcessStarted", tags: [], payload: [])])
-        let end = ContinuousClock.now + .seconds(60)
+        let end = ContinuousClock.now + .seconds(300)
         while try await onQueue({ try log.events(after: .start, type: "ProcessStarted").count }) < 2
         {
             guard .now < end else { throw PoisonError(description: "\(name) is alone") }
