@@ -30,6 +30,8 @@ import Testing
         let store = try TestStore()
         let (log, runner) = (store.log, store.runner)
         for number in 0..<50 { try log.appendBlocking(try loan(number)) }
+        // A reader that finds nothing builds, and one build at a time is let.
+        try store.touch()
         let isDone = Atomic(false)
         try finishes {
             try Threads.run(4) { thread in

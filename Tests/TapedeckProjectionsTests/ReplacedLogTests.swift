@@ -21,8 +21,9 @@ import Testing
         /// As `cp` does it: the file keeps its number.
         func putBack() throws {
             let file = try #require(FileHandle(forWritingAtPath: path))
-            try file.truncate(atOffset: 0)
+            // Never shorter than its first pages, which whoever has it open may look at any time.
             try file.write(contentsOf: bytes)
+            try file.truncate(atOffset: UInt64(bytes.count))
             try file.close()
         }
     }

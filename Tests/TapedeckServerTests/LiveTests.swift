@@ -46,8 +46,9 @@ import Testing
             #expect(try await live.next() == .alive)
             #expect(try await live.next() == .alive)
             try await it.server.storage.revokeToken(made.info.id)
+            // Signs that were under way come first, the more the busier the machine is.
             var sign = try await live.next()
-            if sign == .alive { sign = try await live.next() }
+            for _ in 0..<100 where sign == .alive { sign = try await live.next() }
             #expect(sign == .end)
         }
     }

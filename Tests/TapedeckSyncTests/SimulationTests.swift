@@ -73,6 +73,19 @@ import Testing
         if let failure { Issue.record("\(failure.text)") }
     }
 
+    /// Devices that hold the same events with the same standings fold a key's notes in different orders.
+    ///
+    /// A device was put back and wrote another event under a name that it had used, of which every copy
+    /// was gone; found after 12,022 schedules.
+    @Test func devicesWithTheSameStandingsFoldInDifferentOrders() async {
+        let failure = await SimulationTests.onThread {
+            SimulationTests.failure(seed: 49_494_070_793)
+        }
+        withKnownIssue {
+            if let failure { Issue.record("\(failure.text)") }
+        }
+    }
+
     @Test(arguments: PlantedBug.allCases)
     func plantedBugIsCaught(_ bug: PlantedBug) async {
         let seedsMax: UInt64 = 400

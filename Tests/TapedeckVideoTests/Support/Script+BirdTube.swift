@@ -14,7 +14,8 @@ extension Script {
                 .contains($0.proposal.type)
         }
         // What tells of an intent may come before it, or of one that never comes.
-        let fresh = EventID(origin: OriginID(high: origin, low: 7), sequence: UInt64(number(600)))
+        let fresh = EventID(
+            origin: OriginID(high: origin, low: 7), sequence: UInt64(number(600) + 1))
         let intent =
             number(2) == 0 ? intents.randomElement(using: &generator)?.id ?? fresh : fresh
         switch number(10) {
