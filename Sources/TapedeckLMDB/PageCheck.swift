@@ -63,14 +63,15 @@ package enum PageCheck {
             let (current, before) = try look(path, extent)
             report = current
             if report.problemCount == 0 || isPinned { return report }
-            guard let after = try commit(path), after != before else { return report }
+            guard try commits(PageFile(path).metas()) != before else { return report }
         }
         report.wasOvertaken = true
         return report
     }
 
-    private static func commit(_ path: String) throws(LMDBError) -> UInt64? {
-        newest(try PageFile(path).metas())?.transaction
+    /// Of which commit each meta page is: both, because they are not read at one instant.
+    private static func commits(_ metas: [Result<PageFile.Meta, PageProblem>]) -> [UInt64?] {
+        metas.map { try? $0.get().transaction }
     }
 
     private static func newest(
@@ -95,7 +96,7 @@ package enum PageCheck {
 
     private static func look(
         _ path: String, _ extent: Extent
-    ) throws(LMDBError) -> (Report, UInt64?) {
+    ) throws(LMDBError) -> (Report, commits: [UInt64?]) {
         // The length is asked after the meta pages were read: a commit in between makes the file longer
         // than they say, and never shorter.
         let metas = try PageFile(path).metas()
@@ -103,13 +104,13 @@ package enum PageCheck {
         var report = Report()
         for case .failure(let problem) in metas { report.add(problem.page, problem.what) }
         guard report.problemCount == 0, let meta = newest(metas) else {
-            return (report, newest(metas)?.transaction)
+            return (report, commits(metas))
         }
         if case .success(let first) = metas[0], case .success(let second) = metas[1],
             let problem = compare(first, second)
         {
             report.add(1, problem)
-            return (report, meta.transaction)
+            return (report, commits(metas))
         }
         report.pageSizeBytes = meta.pageSizeBytes
         report.transaction = meta.transaction
@@ -118,6 +119,6 @@ package enum PageCheck {
         let readsLeaves =
             extent == .everything || !isWhole || file.byteCount <= quickBytesMax
         let walk = PageWalk(file, meta, report, readsLeaves: readsLeaves)
-        return (try walk.run(), meta.transaction)
+        return (try walk.run(), commits(metas))
     }
 }
