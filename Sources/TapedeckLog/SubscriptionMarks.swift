@@ -15,10 +15,13 @@ struct SubscriptionMark: Hashable {
 /// Up to where a subscription's events are acknowledged, and where it was before.
 ///
 /// A log that was put back to an earlier state holds other events behind some position that nobody knows.
-/// So places that were passed are kept, ever fewer the longer ago: one in each distance from 2^n to
-/// 2^(n+1). The newest that the log still holds is where delivery begins again.
+/// So places that were passed are kept, ever fewer the longer ago: one goes once the next older is at most
+/// `ratioMax` times as far away as the next newer. So the newest that the log still holds, which is where
+/// delivery begins again, is never more than that many times as far away as it had to be.
 struct SubscriptionMarks: Hashable {
+    /// Two of any three neighbours differ by more than `ratioMax`: enough for 2^46 events.
     static let countMax = 48
+    static let ratioMax: UInt64 = 4
 
     /// The newest first.
     private(set) var all: [SubscriptionMark] = []
@@ -29,18 +32,20 @@ struct SubscriptionMarks: Hashable {
     mutating func add(_ mark: SubscriptionMark) {
         guard mark.position > newest.position || all.isEmpty else { return }
         var kept = [mark]
-        var last: (distance: Int, index: Int)?
-        for former in all where former.position < mark.position {
-            let gap = mark.position - former.position
-            let distance = UInt64.bitWidth - gap.leadingZeroBitCount
-            if let last, last.distance == distance {
-                kept[last.index] = former
-            } else {
-                last = (distance, kept.count)
-                kept.append(former)
+        for (index, former) in all.enumerated() {
+            if let older = all.dropFirst(index + 1).first, let newer = kept.last,
+                mark.position - older.position
+                    <= SubscriptionMarks.ratioMax * (mark.position - newer.position)
+            {
+                continue
             }
+            kept.append(former)
         }
-        all = Array(kept.prefix(SubscriptionMarks.countMax))
+        // The oldest stays, whatever else has to go.
+        if kept.count > SubscriptionMarks.countMax {
+            kept.removeSubrange((SubscriptionMarks.countMax - 1)..<(kept.count - 1))
+        }
+        all = kept
     }
 
     /// Drops the places behind the first that fits; says whether the newest did.
