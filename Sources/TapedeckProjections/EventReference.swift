@@ -14,15 +14,15 @@ package struct EventReference {
     package init(_ record: RecordView, origin: OriginID, effectiveStamp: Stamp?) {
         self.record = record
         stamp = effectiveStamp ?? record.stamp
+        let name = EventID(origin: origin, sequence: record.sequence)
         if record.flags.contains(.reissued), let first = record.blocks?.reissuedFrom {
             id = first
         } else {
-            id = EventID(origin: origin, sequence: record.sequence)
+            id = name
         }
-        order =
-            record.flags.contains(.fact)
-            ? record.fact?.order ?? FoldOrder(stamp: stamp, id: id)
-            : FoldOrder(stamp: stamp, id: id)
+        // By its own name: of two histories that parted, two events may share stamp and first identity.
+        let activity = FoldOrder(stamp: stamp, id: name)
+        order = record.flags.contains(.fact) ? record.fact?.order ?? activity : activity
     }
 }
 

@@ -12,24 +12,24 @@ public struct FoldEvent: ~Copyable, ~Escapable {
     public let schemaVersion: UInt16
     /// What remote fact it is a sighting of; nil for activity.
     public let fact: ObservedFact?
+    /// Its place among the events of its key; of activity by the identity that it has now.
+    public let order: FoldOrder
     /// The payload's bytes.
     public let payload: RawSpan
 
     @_lifetime(copy payload)
     package init(
         id: EventID, stamp: Stamp, typeIndex: Int, schemaVersion: UInt16, fact: ObservedFact?,
-        payload: RawSpan
+        order: FoldOrder, payload: RawSpan
     ) {
         self.id = id
         self.stamp = stamp
         self.typeIndex = typeIndex
         self.schemaVersion = schemaVersion
         self.fact = fact
+        self.order = order
         self.payload = payload
     }
-
-    /// Its place among the events of its key.
-    public var order: FoldOrder { fact?.order ?? FoldOrder(stamp: stamp, id: id) }
 
     /// Reads the payload as a typed event; throws what the type's reader throws.
     ///

@@ -305,7 +305,8 @@ package final class TypedDriver<P: Projection>: ProjectionDriver, @unchecked Sen
         let view = FoldEvent(
             id: event.id, stamp: event.stamp, typeIndex: index,
             schemaVersion: event.record.schemaVersion,
-            fact: event.record.flags.contains(.fact) ? event.record.fact : nil, payload: payload)
+            fact: event.record.flags.contains(.fact) ? event.record.fact : nil, order: event.order,
+            payload: payload)
         try projection.fold(view, into: &keyed)
     }
 

@@ -66,24 +66,11 @@ import Testing
     @Test(
         arguments: [UInt64]([
             1, 2, 3, 788_926_433_912, 692_099_807_044, 973_223_891_253, 498_992_219_669,
-            1_052_145_778_547, 7_987_865_549,
+            1_052_145_778_547, 7_987_865_549, 49_494_070_793,
         ]))
     func formerFailuresStayAway(seed: UInt64) async {
         let failure = await SimulationTests.onThread { SimulationTests.failure(seed: seed) }
         if let failure { Issue.record("\(failure.text)") }
-    }
-
-    /// Devices that hold the same events with the same standings fold a key's notes in different orders.
-    ///
-    /// A device was put back and wrote another event under a name that it had used, of which every copy
-    /// was gone; found after 12,022 schedules.
-    @Test func devicesWithTheSameStandingsFoldInDifferentOrders() async {
-        let failure = await SimulationTests.onThread {
-            SimulationTests.failure(seed: 49_494_070_793)
-        }
-        withKnownIssue {
-            if let failure { Issue.record("\(failure.text)") }
-        }
     }
 
     @Test(arguments: PlantedBug.allCases)

@@ -62,7 +62,7 @@ final class FoldedProjection<P: Projection>: FoldedViews {
         try event.proposal.payload.withUnsafeBytes { payload in
             let view = FoldEvent(
                 id: event.id, stamp: event.stamp, typeIndex: index, schemaVersion: 1,
-                fact: event.proposal.fact, payload: payload.bytes)
+                fact: event.proposal.fact, order: event.order, payload: payload.bytes)
             try projection.fold(view, into: &keyed)
         }
         // Through its bytes, as a store keeps it.
