@@ -250,7 +250,6 @@ extension EventLog {
         _ transaction: borrowing some Readable & ~Copyable
     ) throws -> HashChain {
         let origin = state.origins[Int(ordinal)].id
-        let types = state.types.map { Array($0.name.utf8) }
         // Back to a record that holds the chain, then forward again.
         var between: [UInt64] = []
         var chain = HashChain()
@@ -272,14 +271,11 @@ extension EventLog {
         }
         var canonical: [UInt8] = []
         for position in between.reversed() {
-            guard let bytes = try transaction.get(tables.events, integer: position) else {
-                throw LogError.damagedRecord(position, "it is missing")
-            }
-            let record = try record(bytes, at: position)
+            let record = try record(at: position, transaction)
             canonical.removeAll(keepingCapacity: true)
-            guard Int(record.type) < types.count,
-                canonical.appendCanonical(record, origin: origin, type: types[Int(record.type)])
-            else { throw LogError.damagedRecord(position, "its parts contradict its header") }
+            guard state.appendCanonical(record, to: &canonical) else {
+                throw LogError.damagedRecord(position, "its parts contradict its header")
+            }
             canonical.withUnsafeBytes { chain.add($0) }
         }
         return chain

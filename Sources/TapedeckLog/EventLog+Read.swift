@@ -118,6 +118,16 @@ extension EventLog {
         return record
     }
 
+    /// The record at a position, where one has to stand.
+    func record(
+        at position: UInt64, _ transaction: borrowing some Readable & ~Copyable
+    ) throws -> RecordView {
+        guard let bytes = try transaction.get(tables.events, integer: position) else {
+            throw LogError.damagedRecord(position, "it is missing")
+        }
+        return try record(bytes, at: position)
+    }
+
     // MARK: - Envelopes
 
     /// The events behind a position, in log order.

@@ -92,24 +92,12 @@ extension EventLog {
     /// What an event says, under the name by which it was first known.
     func content(of record: RecordView, _ state: LogState) throws -> Digest16 {
         var canonical: [UInt8] = []
-        guard Int(record.type) < state.types.count,
-            canonical.appendCanonical(
-                record, origin: state.origins[Int(record.origin)].id,
-                type: Array(state.types[Int(record.type)].name.utf8)),
+        guard state.appendCanonical(record, to: &canonical),
             let content = canonical.withUnsafeBytes({ try? CanonicalView($0).content })
         else {
             throw LogError.damagedRecord(record.position, "its parts contradict its header")
         }
         return content
-    }
-
-    private func record(
-        at position: UInt64, _ transaction: borrowing some Readable & ~Copyable
-    ) throws -> RecordView {
-        guard let bytes = try transaction.get(tables.events, integer: position) else {
-            throw LogError.damagedRecord(position, "it is missing")
-        }
-        return try record(bytes, at: position)
     }
 }
 

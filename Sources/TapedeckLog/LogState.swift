@@ -82,6 +82,16 @@ struct LogState {
 
     mutating func forgetChains() { chains.removeAll() }
 
+    /// Appends the canonical bytes of a record; false where it contradicts itself or names what is unknown.
+    func appendCanonical(_ record: RecordView, to bytes: inout [UInt8]) -> Bool {
+        guard Int(record.type) < types.count, Int(record.origin) < origins.count else {
+            return false
+        }
+        return bytes.appendCanonical(
+            record, origin: origins[Int(record.origin)].id,
+            type: Array(types[Int(record.type)].name.utf8))
+    }
+
     private func readChain(
         of origin: UInt32, _ row: OriginRow, _ transaction: borrowing some Readable & ~Copyable,
         _ tables: LogTables
@@ -105,10 +115,9 @@ struct LogState {
             guard forks.contains(where: { $0.origin == origin }), Int(record.type) < types.count
             else { break }
             var canonical: [UInt8] = []
-            guard
-                canonical.appendCanonical(
-                    record, origin: row.id, type: Array(types[Int(record.type)].name.utf8))
-            else { throw LogError.damagedRecord(position, "its parts contradict its header") }
+            guard appendCanonical(record, to: &canonical) else {
+                throw LogError.damagedRecord(position, "its parts contradict its header")
+            }
             passed.append(canonical)
             position -= 1
             sequence -= 1

@@ -96,10 +96,7 @@ extension CanonicalView {
     /// The name under which the event was first known; nil where that is its own.
     package var source: EventID? {
         var reader = ByteReader(UnsafeRawBufferPointer(rebasing: bytes[reissuedFrom]))
-        guard let high = reader.bigEndian(UInt64.self), let low = reader.bigEndian(UInt64.self),
-            let sequence = reader.littleEndian(UInt64.self)
-        else { return nil }
-        return EventID(origin: OriginID(high: high, low: low), sequence: sequence)
+        return reader.eventID()
     }
 
     /// The digest of what the event says: the same of an event and of what was written anew from it.

@@ -343,23 +343,16 @@ package struct RecordBlocks {
                 content: Digest16(high: contentHigh, low: contentLow), version: version,
                 observedAt: observedAt)
         }
-        func id() -> EventID? {
-            guard let high = reader.bigEndian(UInt64.self),
-                let low = reader.bigEndian(UInt64.self),
-                let sequence = reader.littleEndian(UInt64.self)
-            else { return nil }
-            return EventID(origin: OriginID(high: high, low: low), sequence: sequence)
-        }
         if flags.contains(.causation) {
-            guard let read = id() else { return nil }
+            guard let read = reader.eventID() else { return nil }
             causation = read
         }
         if flags.contains(.correlation) {
-            guard let read = id() else { return nil }
+            guard let read = reader.eventID() else { return nil }
             correlation = read
         }
         if flags.contains(.reissued) {
-            guard let read = id() else { return nil }
+            guard let read = reader.eventID() else { return nil }
             reissuedFrom = read
         }
         guard let key = reader.slice(keyIDCount) else { return nil }

@@ -3,8 +3,6 @@ internal import TapedeckProjections
 
 /// A toggle on that a remote has taken over: which broadcast holds it, and as of which version.
 struct DeliveredMark: Equatable {
-    /// What tells of it; `schema/tapedeck/remote/v1/remote.proto` has its payload.
-    static let eventType: EventType = "OutcomeRecorded"
     static let prefix: [UInt8] = [UInt8(ascii: "k")]
     private static let versions: [UInt8] = [UInt8(ascii: "d")]
 

@@ -69,7 +69,7 @@ public struct WatchLater: Projection {
     public var eventTypes: [EventType] {
         [
             WatchLaterToggled.eventType, PlaybackProgressed.eventType, BroadcastReceived.eventType,
-            DeliveredMark.eventType,
+            IntentOutcome.eventType,
         ]
     }
     /// Any for the crossing, canonical for the rule of 2012.
