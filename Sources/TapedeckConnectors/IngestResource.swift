@@ -28,6 +28,8 @@ public struct IngestResource: Sendable {
         IngestResource(name: "tvmaze/search", reader: TVmazeDocuments.search),
         IngestResource(name: "tvmaze/episode", needsShow: true, reader: TVmazeDocuments.episodes),
         IngestResource(name: "shelby/broadcasts", reader: ShelbyDocuments.broadcasts),
+        IngestResource(name: "shelby/dashboard", reader: ShelbyV1Lists.dashboard),
+        IngestResource(name: "shelby/roll", reader: ShelbyV1Lists.roll),
     ]
 
     private init(
@@ -57,17 +59,26 @@ public struct IngestResource: Sendable {
     /// - Parameters:
     ///   - bytes: the body of the response; a byte-order mark in front is skipped.
     ///   - show: TVmaze's id of the show, where `needsShow`.
+    ///   - list: the name of the list that a dashboard or a roll of Shelby is, as `VideoGroup` has it; nil
+    ///     for the user's stream, and for the roll that the response names.
     ///   - observedAt: Unix milliseconds of the response, such as its `Date` header says; nil if
     ///     unknown.
     ///
-    /// Throws `ModelError` with `.usage` where a show is needed and not given, and with
+    /// Throws `ModelError` with `.usage` where a show is needed and not given, or a list is none, and with
     /// `.invalidTime` for a time before 1970 or after 9999.
     public func read(
-        _ bytes: [UInt8], show: Int64? = nil, observedAt: Int64? = nil
+        _ bytes: [UInt8], show: Int64? = nil, list: String? = nil, observedAt: Int64? = nil
     ) throws(ModelError) -> IngestResult {
         if needsShow, show.map({ $0 <= 0 }) ?? true {
             throw ModelError(
                 .usage, "\(name) does not tell its show", hint: "give the show's id: --show ID")
+        }
+        if let list {
+            guard case .listed? = VideoGroup(list) else {
+                throw ModelError(
+                    .usage, "\"\(list.prefix(80))\" is no list",
+                    hint: "lists are stream, personal-roll, dashboard/ID and roll/ID")
+            }
         }
         if let observedAt, !Timestamps.recorded.contains(observedAt) {
             throw ModelError(.invalidTime, "the time of the response is outside 1970 to 9999")
@@ -75,7 +86,7 @@ public struct IngestResource: Sendable {
         var result = IngestResult()
         do {
             let document = try JSONParser.parse(bytes, bytesMax: IngestResource.documentBytesMax)
-            reader(document, IngestContext(show: show, observedAt: observedAt), &result)
+            reader(document, IngestContext(show: show, list: list, observedAt: observedAt), &result)
         } catch {
             result.refuse(IngestRefusal("$", error))
         }
@@ -87,6 +98,8 @@ public struct IngestResource: Sendable {
 struct IngestContext: Sendable {
     /// Of which show it speaks.
     var show: Int64?
+    /// Which list it is.
+    var list: String?
     /// Unix milliseconds of the response.
     var observedAt: Int64?
 

@@ -27,6 +27,17 @@ public protocol ViewReader {
         of projection: some Projection, table: Int, lower: RowKey?, upper: RowKey?, after: [UInt8]?,
         limit: Int
     ) throws -> [Row]
+
+    /// Rows of the projection's `table`-th table against byte order, the last first.
+    ///
+    /// - Parameters:
+    ///   - range: keys at or above `lower` and below `upper`, where these are given.
+    ///   - before: the key of the first row already seen; nil begins below `upper`.
+    ///   - limit: at most so many.
+    func rows(
+        of projection: some Projection, table: Int, lower: RowKey?, upper: RowKey?,
+        before: [UInt8]?, limit: Int
+    ) throws -> [Row]
 }
 
 /// A row or an item: its key in the table and what stands there.

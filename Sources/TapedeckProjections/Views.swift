@@ -106,6 +106,28 @@ public struct Views: ViewReader {
             limit: limit)
     }
 
+    /// Rows of one table against byte order; see `ViewReader`.
+    public func rows(
+        of projection: some Projection, table: Int, lower: RowKey?, upper: RowKey?,
+        before: [UInt8]?, limit: Int
+    ) throws -> [Row] {
+        let (tables, transaction) = try source(projection)
+        scope.recorder?.add(projection, key: nil)
+        let name = [UInt8(table)]
+        let front = name + (lower?.bytes ?? [])
+        let bound = [upper?.bytes, before].compactMap { $0 }
+            .min { $0.lexicographicallyPrecedes($1) }
+        let end = bound.map { name + $0 } ?? KeyRange.upper(of: name)
+        let cursor = try transaction.cursor(tables.rows)
+        var entry = try end.map { try cursor.lastBelow($0) } ?? cursor.last()
+        var found: [Row] = []
+        while found.count < limit, let row = entry, !row.key.lexicographicallyPrecedes(front) {
+            found.append(Row(key: Array(row.key.dropFirst()), value: Array(row.value)))
+            entry = try cursor.previous()
+        }
+        return found
+    }
+
     private func scan(
         _ transaction: TransactionAlias, _ table: Table, from: [UInt8], after: [UInt8]?,
         upTo: [UInt8]?, dropping: Int, limit: Int

@@ -20,7 +20,8 @@ public struct EventCatalogue: Sendable {
         LikeToggled.self, NowPlayingChanged.self, PlayabilityChecked.self, PlaybackProgressed.self,
         QuestionAsked.self, QuestionObserved.self, QueueCleared.self, ShowObserved.self,
         SignedIn.self, SignedOut.self, SubmissionObserved.self, UserObserved.self,
-        VideoExtracted.self, VideoOpened.self, VideoQueued.self, VideoQueuedNext.self,
+        VideoExtracted.self, VideoListed.self, VideoOpened.self, VideoQueued.self,
+        VideoQueuedNext.self,
         VideoShared.self, VideoSubmitted.self, VideoUnqueued.self, VideoWatched.self,
         WatchLaterToggled.self,
     ])

@@ -85,6 +85,7 @@ import Testing
             }
         }
         events += try GoldenPlayback.events()
+        events += try GoldenGroups.events()
         return events
     }
 

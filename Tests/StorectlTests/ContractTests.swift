@@ -34,6 +34,7 @@ struct ContractTests {
         Case(command: "query show", arguments: ["query", "show", "7"]),
         Case(
             command: "query schedule", arguments: ["query", "schedule", "--week", "2019-07-09"]),
+        Case(command: "query list", arguments: ["query", "list", "timeline"]),
         Case(command: "query submissions", arguments: ["query", "submissions"]),
         Case(
             command: "query chat", arguments: ["query", "chat", "youtube:aqz-KE-bpKQ", "--guest"]),

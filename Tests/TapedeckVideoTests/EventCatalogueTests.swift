@@ -36,7 +36,8 @@ struct RefusedPayload: CustomTestStringConvertible {
                 "EpisodeScheduled", "ExtractionFailed", "FrameObserved", "LikeObserved",
                 "LikeToggled", "NowPlayingChanged", "PlayabilityChecked", "PlaybackProgressed",
                 "QuestionAsked", "QuestionObserved", "QueueCleared", "ShowObserved", "SignedIn",
-                "SignedOut", "SubmissionObserved", "UserObserved", "VideoExtracted", "VideoOpened",
+                "SignedOut", "SubmissionObserved", "UserObserved", "VideoExtracted", "VideoListed",
+                "VideoOpened",
                 "VideoQueued", "VideoQueuedNext", "VideoShared", "VideoSubmitted", "VideoUnqueued",
                 "VideoWatched", "WatchLaterToggled",
             ])

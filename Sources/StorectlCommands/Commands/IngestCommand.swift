@@ -17,6 +17,7 @@ struct IngestCommand: ParsableCommand {
             EXAMPLE:
               storectl ingest tvmaze/schedule US.json --observed-at 2019-07-11T08:30:00Z
               storectl ingest tvmaze/cast - --show 1 < cast.json
+              storectl ingest shelby/dashboard day.json --list dashboard/4e38
             """)
 
     @Argument(
@@ -37,13 +38,19 @@ struct IngestCommand: ParsableCommand {
             "TVmaze's id of the show, where a response does not tell it.", valueName: "id"))
     var show: Int64?
 
+    @Option(
+        help: ArgumentHelp(
+            "Which list a dashboard or roll of Shelby is: stream, personal-roll, dashboard/ID, roll/ID.",
+            valueName: "name"))
+    var list: String?
+
     @OptionGroup var options: StoreOptions
 
     func run() throws {
         let resource = try IngestResource.named(resource)
         let observedAt = try observedAt.map { try TimeArgument.milliseconds($0, "--observed-at") }
         // Says what is wrong with the options, and with a file's name, before anything is recorded.
-        _ = try resource.read(Array("[]".utf8), show: show, observedAt: observedAt)
+        _ = try resource.read(Array("[]".utf8), show: show, list: list, observedAt: observedAt)
         let inputs = try file.map { try FileInput($0) }
         let reports = try options.withLog { log in
             let meter = ProgressMeter("files")
@@ -76,7 +83,7 @@ struct IngestCommand: ParsableCommand {
         _ recorder: FactRecorder
     ) throws -> FileReport {
         let bytes = try input.readAll(bytesMax: IngestResource.documentBytesMax)
-        let result = try resource.read(bytes, show: show, observedAt: observedAt)
+        let result = try resource.read(bytes, show: show, list: list, observedAt: observedAt)
         let meter = ProgressMeter("facts")
         defer { meter.finish() }
         let outcome = try recorder.record(result.proposals) { done in

@@ -20,6 +20,6 @@ struct QueryCommand: ParsableCommand {
             QueryPlayabilityCommand.self, QueryExtractionsCommand.self,
             QueryExtractionPlanCommand.self, QueryPlaybackCommand.self,
             QueryNowPlayingCommand.self, QueryQueueCommand.self,
-            QueryDownloadsCommand.self,
+            QueryDownloadsCommand.self, QueryListCommand.self,
         ])
 }

@@ -159,7 +159,7 @@ extension ShelbyV1Connector {
         guard let shown, shown.upvoters != nil else {
             return Confirmation(sightings: try flag(true, [delivery.baseline], intent, time))
         }
-        var reading = ShelbyV1Reading(user: account.user, observedAt: time)
+        var reading = ShelbyV1Reading(account, observedAt: time)
         reading.add(shown, isShared: true, at: "$")
         return Confirmation(sightings: reading.content.sightings)
     }
@@ -256,7 +256,7 @@ extension ShelbyV1Connector {
             return .missing
         }
         let time = observedAt(response, intent)
-        var reading = ShelbyV1Reading(user: account.user, observedAt: time)
+        var reading = ShelbyV1Reading(account, observedAt: time)
         for value in rows { reading.add(value, at: "$", isFrame: true) }
         if let copy = reading.likes.first(where: { $0.video == String(intent.key.name) }) {
             return .found(

@@ -67,7 +67,7 @@ package struct ShelbyV1Connector: Connector {
     }
 
     /// Among an account's details, the roll that holds what the user shares and likes.
-    private static let roll = "roll"
+    static let roll = "roll"
 
     package func authorize(
         _ request: inout RemoteRequest, _ account: RemoteAccount, _ moment: RequestMoment
@@ -122,7 +122,7 @@ package struct ShelbyV1Connector: Connector {
         guard case .array(let list) = rows else {
             throw SyncFailure(.remoteError, "Shelby did not answer with a list")
         }
-        var reading = ShelbyV1Reading(user: account.user, observedAt: response.date)
+        var reading = ShelbyV1Reading(account, observedAt: response.date)
         for (index, value) in list.enumerated() {
             reading.add(value, at: "$[\(index)]", isFrame: isRoll)
         }
@@ -170,6 +170,8 @@ package struct ShelbyV1Connector: Connector {
 /// What a page's rows have said so far.
 struct ShelbyV1Reading {
     let user: String
+    /// The user's own roll; nil where it is not known.
+    let personalRoll: String?
     /// Unix milliseconds of the answer.
     let observedAt: Int64?
     private(set) var content = RemoteContent()
@@ -178,8 +180,9 @@ struct ShelbyV1Reading {
     /// The frames that are likes of the user.
     private(set) var likes: [ShelbyV1Frame] = []
 
-    init(user: String, observedAt: Int64?) {
-        self.user = user
+    init(_ account: RemoteAccount, observedAt: Int64?) {
+        user = account.user
+        personalRoll = account.details[ShelbyV1Connector.roll]
         self.observedAt = observedAt
     }
 
@@ -192,6 +195,14 @@ struct ShelbyV1Reading {
             let element = isFrame ? row : try ShelbyV1Documents.frame(ofEntry: row)
             guard let element, let frame = try ShelbyV1Frame(element) else { return }
             add(frame, isShared: !isFrame, at: path)
+            propose(
+                isFrame
+                    ? frame.listing(on: VideoGroup.personalRoll)
+                    : frame.listing(as: id, on: VideoGroup.stream), at: path)
+            // Of the user's own roll the other feed tells.
+            if !isFrame, let roll = frame.roll, roll != personalRoll {
+                propose(frame.listing(on: VideoGroup.roll(roll)), at: path)
+            }
         } catch {
             refuse(error)
         }

@@ -66,6 +66,8 @@ struct ShelbyV1Frame {
     let creator: String?
     let nickname: String?
     let origin: String?
+    /// The roll on which it stands.
+    let roll: String?
     let conversation: String?
     let messages: [ShelbyV1Message]
     /// Whether it is the copy that somebody's like has made.
@@ -101,8 +103,10 @@ struct ShelbyV1Frame {
                 try ShelbyV1Message.list(talk, &refused)
             } ?? []
         self.refused = refused
-        let roll = try frame.object("roll").value
-        origin = try roll?.text("origin_network").value ?? messages.first?.origin
+        let home = try frame.object("roll").value
+        let homeID = try home?.text("id").value
+        roll = try frame.text("roll_id").value ?? homeID
+        origin = try home?.text("origin_network").value ?? messages.first?.origin
         isLight = try frame.integer("frame_type").value == 1
         upvoters = try frame.texts("upvoters").value
     }
@@ -110,7 +114,8 @@ struct ShelbyV1Frame {
     /// Whether it is the copy that a like of this user has made.
     func isLike(of user: String) -> Bool { isLight && creator == user }
 
-    func broadcast(for user: String) -> BroadcastReceived {
+    /// - Parameter user: whose likes count; nil where nobody is logged in.
+    func broadcast(for user: String?) -> BroadcastReceived {
         var sighting = BroadcastReceived()
         sighting.broadcast = id.text
         sighting.video = video
@@ -120,7 +125,18 @@ struct ShelbyV1Frame {
         // What the sharer says is the first that is said of the frame.
         if let first = messages.first, first.user == creator { sighting.comment = first.text }
         sighting.createdAt = Google_Protobuf_Timestamp(milliseconds: id.milliseconds)
-        if let upvoters { sighting.liked = upvoters.contains(user) }
+        if let upvoters, let user { sighting.liked = upvoters.contains(user) }
+        return sighting
+    }
+
+    /// The frame, or the entry that shows it, on a list.
+    func listing(as entry: ShelbyV1ID? = nil, on list: String) -> VideoListed {
+        var sighting = VideoListed()
+        sighting.list = list
+        sighting.entry = (entry ?? id).text
+        sighting.video = video
+        sighting.listedAt = Google_Protobuf_Timestamp(
+            milliseconds: (entry ?? id).milliseconds)
         return sighting
     }
 

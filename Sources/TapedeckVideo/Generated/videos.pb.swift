@@ -587,6 +587,50 @@ public nonisolated struct FrameObserved: Sendable {
   fileprivate var _lastUnplayableAt: SwiftProtobuf.Google_Protobuf_Timestamp? = nil
 }
 
+/// A sighting of a video on a list that a remote keeps: somebody's stream, a channel's dashboard, a roll.
+/// The newest sighting of an entry counts.
+public nonisolated struct VideoListed: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// The list: `stream`, `personal-roll`, `dashboard/ID` or `roll/ID`.
+  public var list: String = String()
+
+  /// The remote's name of the entry, for ever.
+  public var entry: String = String()
+
+  /// The video's key.
+  public var video: String = String()
+
+  /// When it came onto the list.
+  public var listedAt: SwiftProtobuf.Google_Protobuf_Timestamp {
+    get {_listedAt ?? SwiftProtobuf.Google_Protobuf_Timestamp()}
+    set {_listedAt = newValue}
+  }
+  /// Returns true if `listedAt` has been explicitly set.
+  public var hasListedAt: Bool {self._listedAt != nil}
+  /// Clears the value of `listedAt`. Subsequent reads from it will return its default value.
+  public mutating func clearListedAt() {self._listedAt = nil}
+
+  /// Whether it was taken off the list.
+  public var removed: Bool {
+    get {_removed ?? false}
+    set {_removed = newValue}
+  }
+  /// Returns true if `removed` has been explicitly set.
+  public var hasRemoved: Bool {self._removed != nil}
+  /// Clears the value of `removed`. Subsequent reads from it will return its default value.
+  public mutating func clearRemoved() {self._removed = nil}
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+
+  fileprivate var _listedAt: SwiftProtobuf.Google_Protobuf_Timestamp? = nil
+  fileprivate var _removed: Bool? = nil
+}
+
 // MARK: - Code below here is support for the SwiftProtobuf runtime.
 
 fileprivate nonisolated let _protobuf_package = "tapedeck.video.v1"
@@ -1137,6 +1181,60 @@ nonisolated extension FrameObserved: SwiftProtobuf.Message, SwiftProtobuf._Messa
     if lhs._removed != rhs._removed {return false}
     if lhs._firstUnplayableAt != rhs._firstUnplayableAt {return false}
     if lhs._lastUnplayableAt != rhs._lastUnplayableAt {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension VideoListed: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".VideoListed"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}list\0\u{1}entry\0\u{1}video\0\u{3}listed_at\0\u{1}removed\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.list) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.entry) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self.video) }()
+      case 4: try { try decoder.decodeSingularMessageField(value: &self._listedAt) }()
+      case 5: try { try decoder.decodeSingularBoolField(value: &self._removed) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if !self.list.isEmpty {
+      try visitor.visitSingularStringField(value: self.list, fieldNumber: 1)
+    }
+    if !self.entry.isEmpty {
+      try visitor.visitSingularStringField(value: self.entry, fieldNumber: 2)
+    }
+    if !self.video.isEmpty {
+      try visitor.visitSingularStringField(value: self.video, fieldNumber: 3)
+    }
+    try { if let v = self._listedAt {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 4)
+    } }()
+    try { if let v = self._removed {
+      try visitor.visitSingularBoolField(value: v, fieldNumber: 5)
+    } }()
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: VideoListed, rhs: VideoListed) -> Bool {
+    if lhs.list != rhs.list {return false}
+    if lhs.entry != rhs.entry {return false}
+    if lhs.video != rhs.video {return false}
+    if lhs._listedAt != rhs._listedAt {return false}
+    if lhs._removed != rhs._removed {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -4,7 +4,7 @@ internal import TapedeckProjections
 /// What became of an intent, as far as lists show it: a remote took or refused it, the user wants it again, or
 /// no longer.
 ///
-/// Only those of `BirdTube` count. What else outcomes tell (that it is on its way, that nobody knows) is the outbox's affair.
+/// `read` takes those of `BirdTube` alone. What else outcomes tell (that it is on its way, that nobody knows) is the outbox's affair.
 struct IntentOutcome: Equatable {
     /// What tells of it; `schema/tapedeck/remote/v1/remote.proto` has its payload.
     static let eventType: EventType = "OutcomeRecorded"
@@ -53,6 +53,25 @@ struct IntentOutcome: Equatable {
             payload.bytes(intent),
             IntentOutcome(order: order, kind: kind, code: text(code), message: text(message))
         )
+    }
+
+    /// The intent that an outcome of any system confirms; nil where it says something else.
+    static func confirmed(_ payload: RawSpan) throws(ModelError) -> [UInt8]? {
+        var intent: WireField?
+        var kind: UInt64 = 0
+        var fields = WireFields(payload)
+        while let field = fields.next() {
+            // Numbers as in schema/tapedeck/remote/v1/remote.proto.
+            switch field.number {
+            case 2: intent = field
+            case 4: kind = field.uint64
+            default: break
+            }
+        }
+        guard !fields.isMalformed else {
+            throw ModelError(.invalidPayload, "a payload is not an OutcomeRecorded")
+        }
+        return kind == Kind.confirmed.rawValue ? intent.map { payload.bytes($0) } : nil
     }
 
     private init(order: FoldOrder, kind: Kind, code: String, message: String) {

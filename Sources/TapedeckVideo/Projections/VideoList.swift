@@ -3,8 +3,12 @@ public import TapedeckProjections
 
 /// The videos that were shared: their broadcasts made into one row each, and what was said of them.
 ///
-/// Items: `BroadcastItems`, and comments as `CommentedState` says. Table 0 holds the videos that have a
-/// broadcast, the one shared last first.
+/// Items: `BroadcastItems`, comments as `CommentedState` says, and `k` intent → when a remote confirmed it.
+/// Table 0 holds the videos that have a broadcast, the one shared last first; 1 those that the user likes, in
+/// that order; 2 the same, the one liked last first. A row's value is the state.
+///
+/// The user's last toggle says whether a video is liked, until a remote that has confirmed it tells of the
+/// likes of the video's broadcasts again; without a toggle these say so.
 public struct VideoList: Projection {
     /// Which broadcast gives a video its title and its sharer.
     public let winner: WinnerRule
@@ -14,20 +18,29 @@ public struct VideoList: Projection {
 
     /// `videos`.
     public var name: String { "videos" }
-    /// 2.
-    public var version: Int { 2 }
+    /// 3.
+    public var version: Int { 3 }
     /// The winner's rule.
     public var parameters: String { "winner=\(winner.rawValue)" }
     /// `video`.
     public var tagKind: String { "video" }
-    /// What is shared and what is said.
+    /// What is shared, said and liked, and what remotes confirm.
     public var eventTypes: [EventType] {
-        [BroadcastReceived.eventType, CommentPosted.eventType, CommentObserved.eventType]
+        [
+            BroadcastReceived.eventType, CommentPosted.eventType, CommentObserved.eventType,
+            LikeToggled.eventType, IntentOutcome.eventType,
+        ]
     }
     /// Any: a broadcast's newest sighting is told by its version.
     public var law: FoldLaw { .any }
-    /// One: the list.
-    public var tables: [String] { ["newest-first"] }
+    /// The list, and twice what is liked of it.
+    public var tables: [String] { ["newest-first", "liked-newest-first", "liked-last-first"] }
+
+    enum Table {
+        static let newest = 0
+        static let favourites = 1
+        static let likes = 2
+    }
 
     /// What the list tells of a video.
     public struct State: CommentedState, Equatable {
@@ -41,6 +54,22 @@ public struct VideoList: Projection {
         var winner: BroadcastPlace?
         var title: [UInt8]?
         var sharer: [UInt8]?
+        /// The user's last toggle.
+        var ownLike: OwnLike?
+        /// When a sighting last told whether a broadcast is liked, in Unix milliseconds.
+        var likesToldAt: Int64?
+
+        /// Whether the user likes the video.
+        var isLiked: Bool { decidingLike?.isOn ?? (liked > 0) }
+
+        /// The toggle, while it counts.
+        fileprivate var decidingLike: OwnLike? {
+            guard let ownLike else { return nil }
+            if let confirmed = ownLike.confirmedAt, let told = likesToldAt, told > confirmed {
+                return nil
+            }
+            return ownLike
+        }
 
         /// Nothing was shared.
         public init() {}
@@ -60,6 +89,10 @@ public struct VideoList: Projection {
             }
             title = try bytes.optionalBytes()
             sharer = try bytes.optionalBytes()
+            ownLike = try bytes.optional { (reader) throws(ModelError) in
+                try OwnLike(reading: &reader)
+            }
+            likesToldAt = try bytes.optionalInt64()
         }
 
         /// Writes the state's bytes.
@@ -76,26 +109,64 @@ public struct VideoList: Projection {
             }
             bytes.add(title)
             bytes.add(sharer)
+            bytes.add(ownLike) { writer, like in like.encode(into: &writer) }
+            bytes.add(likesToldAt)
         }
     }
 
-    /// Folds a broadcast or a comment.
+    /// Folds a broadcast, a comment, a like or a confirmation.
     public func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
         switch event.typeIndex {
         case 0: try foldBroadcast(event, into: &key)
         case 1: try key.foldPosted(event)
-        default: try key.foldObserved(event)
+        case 2: try key.foldObserved(event)
+        case 3: try foldLike(event, into: &key)
+        default: try foldOutcome(event, into: &key)
         }
     }
 
-    /// One row for a video that was shared.
+    /// One row for a video that was shared, and two for one that is liked.
     public func rows(of state: State, key: Tag, into rows: inout RowSink) {
-        guard state.broadcasts > 0 else { return }
+        let isLiked = state.isLiked
+        guard state.broadcasts > 0 || isLiked else { return }
         var value = StateWriter()
         state.encode(into: &value)
+        let newest = RowKey().descending(state.newestAt ?? 0).text(key.name)
+        if state.broadcasts > 0 { rows.add(table: Table.newest, key: newest, value: value.bytes) }
+        guard isLiked else { return }
+        rows.add(table: Table.favourites, key: newest, value: value.bytes)
+        let likedAt = state.decidingLike?.at ?? state.newestAt ?? 0
         rows.add(
-            table: 0, key: RowKey().descending(state.newestAt ?? 0).text(key.name),
+            table: Table.likes, key: RowKey().descending(likedAt).text(key.name),
             value: value.bytes)
+    }
+
+    // MARK: - Likes
+
+    private static let confirmations: [UInt8] = [UInt8(ascii: "k")]
+
+    private func foldLike(
+        _ event: borrowing FoldEvent, into key: inout KeyedState<State>
+    ) throws {
+        if let held = key.state.ownLike, event.order < held.order { return }
+        let said = try event.decode(LikeToggled.self)
+        let id = Array(event.id.description.utf8)
+        key.state.ownLike = OwnLike(
+            order: event.order, event: id, isOn: said.isOn, at: Int64(event.stamp.milliseconds),
+            confirmedAt: try key.item(RowKey(VideoList.confirmations + id)).map {
+                try BroadcastPlace.time($0)
+            })
+    }
+
+    private func foldOutcome(
+        _ event: borrowing FoldEvent, into key: inout KeyedState<State>
+    ) throws {
+        guard let intent = try IntentOutcome.confirmed(event.payload) else { return }
+        let name = RowKey(VideoList.confirmations + intent)
+        let place = BroadcastPlace(time: Int64(event.stamp.milliseconds), id: [])
+        if let held = key.item(name), try BroadcastPlace.time(held) <= place.time { return }
+        key.setItem(name, place.encodedTime)
+        if key.state.ownLike?.event == intent { key.state.ownLike?.confirmedAt = place.time }
     }
 
     // MARK: - Broadcasts
@@ -104,6 +175,9 @@ public struct VideoList: Projection {
         _ event: borrowing FoldEvent, into key: inout KeyedState<State>
     ) throws {
         let wire = try BroadcastWire(event.payload)
+        if wire.liked != nil, let time = event.fact?.observedAt {
+            key.state.likesToldAt = max(time, key.state.likesToldAt ?? time)
+        }
         let id = event.payload.bytes(wire.broadcast)
         let pointerName = BroadcastItems.name(id: id)
         guard let pointer = key.item(pointerName) else {

@@ -38,6 +38,8 @@ public struct VideoProjections: Sendable {
     public var queue: PlayQueue
     /// What lies on disks.
     public var downloads: Downloads
+    /// Which videos stand on the lists of remotes.
+    public var lists: VideoLists
 
     /// Makes the projections.
     ///
@@ -67,6 +69,7 @@ public struct VideoProjections: Sendable {
         nowPlaying = NowPlaying()
         queue = PlayQueue()
         downloads = Downloads()
+        lists = VideoLists()
     }
 
     /// The defaults.
@@ -77,7 +80,7 @@ public struct VideoProjections: Sendable {
         [
             videos, duplicates, watchLater, answers, questions, users, shows, schedule, submissions,
             chat, viewCounts, accounts, playability, extractions, playback, nowPlaying, queue,
-            downloads,
+            downloads, lists,
         ]
     }
 }

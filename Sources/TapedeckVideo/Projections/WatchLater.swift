@@ -38,7 +38,8 @@ public enum WatchLaterRule: String, Sendable {
 /// confirmation is that toggle and no mark of its own: it counts as of the toggle's stamp, however long the
 /// remote took to say so.
 ///
-/// Table 1 holds the videos of which a remote has to be told: a viewing took the mark away, or a toggle off
+/// Table 2 holds the list in the order of the timeline, the one shared last first, by the latest time that a
+/// broadcast was told to be of. Table 1 holds the videos of which a remote has to be told: a viewing took the mark away, or a toggle off
 /// did that was delivered before the toggle on, and some broadcast is still told as marked.
 /// `WatchLaterUnset` reads its rows.
 ///
@@ -59,8 +60,8 @@ public struct WatchLater: Projection {
 
     /// `watch-later`.
     public var name: String { "watch-later" }
-    /// 3.
-    public var version: Int { 3 }
+    /// 4.
+    public var version: Int { 4 }
     /// The rule.
     public var parameters: String { "rule=\(rule.rawValue)" }
     /// `video`.
@@ -74,8 +75,12 @@ public struct WatchLater: Projection {
     }
     /// Any for the crossing, canonical for the rule of 2012.
     public var law: FoldLaw { rule == .crossing ? .any : .canonical }
-    /// The list, and what remotes have to be told.
-    public var tables: [String] { ["oldest-mark-first", "to-tell"] }
+    /// The list, what remotes have to be told, and the list by what was shared last.
+    public var tables: [String] { ["oldest-mark-first", "to-tell", "shared-last-first"] }
+
+    enum Table {
+        static let sharedLast = 2
+    }
 
     /// Whether and since when a video is on the list.
     public struct State: ProjectionState, Equatable {
@@ -90,6 +95,8 @@ public struct WatchLater: Projection {
         var earliestTold: Int64?
         /// Whether a remote tells a mark that it was given from here.
         var isOwnTold = false
+        /// When it was shared last, in Unix milliseconds; nil where nothing tells.
+        var sharedAt: Int64?
 
         /// Not on the list.
         public init() {}
@@ -102,6 +109,7 @@ public struct WatchLater: Projection {
             isCrossing = try bytes.bool()
             earliestTold = try bytes.optionalInt64()
             isOwnTold = try bytes.bool()
+            sharedAt = try bytes.optionalInt64()
         }
 
         /// Writes the state's bytes.
@@ -112,6 +120,7 @@ public struct WatchLater: Projection {
             bytes.add(isCrossing)
             bytes.add(earliestTold)
             bytes.add(isOwnTold)
+            bytes.add(sharedAt)
         }
     }
 
@@ -125,10 +134,13 @@ public struct WatchLater: Projection {
         }
     }
 
-    /// One row for a video on the list, and one where a remote has to be told.
+    /// Two rows for a video on the list, and one where a remote has to be told.
     public func rows(of state: State, key: Tag, into rows: inout RowSink) {
         if let since = state.since {
             rows.add(table: 0, key: RowKey().ascending(since).text(key.name))
+            rows.add(
+                table: Table.sharedLast,
+                key: RowKey().descending(state.sharedAt ?? 0).text(key.name))
         }
         // A toggle off is delivered as what it is; what it met on its way there is told behind it.
         let isTold =
@@ -236,6 +248,9 @@ public struct WatchLater: Projection {
         _ event: borrowing FoldEvent, into key: inout KeyedState<State>
     ) throws {
         let wire = try BroadcastWire(event.payload)
+        if let time = wire.createdAt {
+            key.state.sharedAt = max(time, key.state.sharedAt ?? time)
+        }
         guard let isMarked = wire.watchLater else { return }
         let time = event.fact.map { Int64(clamping: $0.version) } ?? wire.createdAt ?? 0
         let name = RowKey(event.payload.bytes(wire.broadcast, after: Marks.broadcast))

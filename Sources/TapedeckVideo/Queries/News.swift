@@ -162,18 +162,7 @@ extension VideoQueries {
     private func cut(_ shares: [Share], to count: Int) throws -> [Share] {
         let sorted = shares.sorted { $1.place < $0.place }
         guard let least = sorted.prefix(count).last else { return [] }
-        // A broadcast above it is of a video that is among the first by the newest broadcast.
-        var above: [BroadcastPlace] = []
-        let rows = try reader.rows(
-            of: projections.videos, table: 0, lower: nil, upper: nil, after: nil, limit: count)
-        for row in rows {
-            let items = try reader.items(
-                of: projections.videos, key: tag("video", in: row, after: 8),
-                prefix: RowKey(BroadcastItems.byTime),
-                after: BroadcastItems.name(least.place).bytes, limit: .max)
-            above += items.compactMap { BroadcastItems.place(name: $0.key) }
-        }
-        above.sort()
+        let above = try broadcasts(from: least.place, ofFirst: count)
         let limit = above.count < count ? least.place : above[above.count - count]
         return sorted.prefix(count).filter { limit <= $0.place }
     }

@@ -36,6 +36,8 @@ struct PageCursor {
         case devicesOfVideo = 0x0A
         case queue = 0x0B
         case downloads = 0x0C
+        case group = 0x0D
+        case groupBackwards = 0x0E
     }
 
     /// Behind every row of a list.

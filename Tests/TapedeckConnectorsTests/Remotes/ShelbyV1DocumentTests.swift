@@ -56,9 +56,9 @@ struct ShelbyV1DocumentTests {
         let created = ShelbyV1DocumentTests.frame(#""creator":{"id":"x","nickname":"ann"}"#)
         let none = ShelbyV1DocumentTests.frame(#""creator":{"id":"x"}"#, video: "null")
         for (json, count) in [
-            (ShelbyV1DocumentTests.entry(created), 2), (ShelbyV1DocumentTests.entry(plain), 0),
-            (ShelbyV1DocumentTests.entry(plain, action: 31), 2),
-            (ShelbyV1DocumentTests.entry(plain, action: 33), 2),
+            (ShelbyV1DocumentTests.entry(created), 3), (ShelbyV1DocumentTests.entry(plain), 0),
+            (ShelbyV1DocumentTests.entry(plain, action: 31), 3),
+            (ShelbyV1DocumentTests.entry(plain, action: 33), 3),
             (ShelbyV1DocumentTests.entry(created, action: 3), 0),
             (ShelbyV1DocumentTests.entry(created, action: 9), 0),
             (ShelbyV1DocumentTests.entry(created, action: 10), 0),
@@ -123,7 +123,49 @@ struct ShelbyV1DocumentTests {
         let content = try ShelbyV1DocumentTests.read(
             #"{"status":200,"result":[\#(rows.joined(separator: ","))]}"#)
         #expect(content.refused.count == 5)
-        #expect(content.sightings.count == 2)
+        #expect(content.sightings.count == 3)
+    }
+
+    @Test func anEntryIsOnTheStreamAndItsFrameOnARoll() throws {
+        func lists(_ more: String) throws -> [String: String] {
+            let frame = ShelbyV1DocumentTests.frame(#""creator":{"id":"x"}"# + more)
+            let entry = #"{"id":"4f0000030000000000000009","action":0,"frame":\#(frame)}"#
+            let content = try ShelbyV1DocumentTests.read(#"{"status":200,"result":[\#(entry)]}"#)
+            let said = try content.sightings.filter { $0.type == VideoListed.eventType }
+                .map { try VideoListed(payload: $0.payload, version: 1) }
+            return Dictionary(uniqueKeysWithValues: said.map { ($0.list, $0.entry) })
+        }
+        let entry = "4f0000030000000000000009"
+        #expect(try lists("") == ["stream": entry])
+        let id = ShelbyV1DocumentTests.id
+        #expect(try lists(#","roll_id":"r1""#) == ["stream": entry, "roll/r1": id])
+        #expect(try lists(#","roll":{"id":"r2"}"#) == ["stream": entry, "roll/r2": id])
+    }
+
+    @Test func savedListsAreReadAsTheyWereAnswered() throws {
+        let frame = ShelbyV1DocumentTests.frame(
+            #""creator":{"id":"x","nickname":"ann"},"upvoters":["x"]"#)
+        let dashboard = try IngestResource.named("shelby/dashboard")
+        let entries = Array(ShelbyV1DocumentTests.entry(frame).utf8)
+        func lists(_ result: IngestResult) throws -> [String] {
+            try result.proposals.filter { $0.type == VideoListed.eventType }
+                .map { try VideoListed(payload: $0.payload, version: 1).list }
+        }
+        #expect(try lists(dashboard.read(entries)) == ["stream"])
+        #expect(try lists(dashboard.read(entries, list: "dashboard/c1")) == ["dashboard/c1"])
+        #expect(throws: ModelError.self) { try dashboard.read(entries, list: "timeline") }
+        let broadcast = try BroadcastReceived(
+            payload: dashboard.read(entries).proposals[0].payload, version: 1)
+        // Nobody is logged in, so nobody likes it.
+        #expect(broadcast.sharer == "ann" && !broadcast.hasLiked)
+        let roll = try IngestResource.named("shelby/roll")
+        let frames =
+            #"{"status":200,"result":{"id":"\#(ShelbyV1DocumentTests.id)","frames":[\#(frame)]}}"#
+        #expect(
+            try lists(roll.read(Array(frames.utf8))) == ["roll/\(ShelbyV1DocumentTests.id)"])
+        let refused = try roll.read(Array(#"{"status":403,"message":"not yours"}"#.utf8)).refused
+        #expect(refused.map(\.code) == [.remoteError])
+        #expect(refused.first?.message.contains("not yours") == true)
     }
 
     /// A page whose boundary row is all that it has is the end, however full pages are.

@@ -50,6 +50,18 @@ struct FoldedReader: ViewReader {
                     && after.map { $0.lexicographicallyPrecedes(row.key) } ?? true
             }.prefix(limit))
     }
+
+    func rows(
+        of projection: some Projection, table: Int, lower: RowKey?, upper: RowKey?,
+        before: [UInt8]?, limit: Int
+    ) throws -> [Row] {
+        let all = try rows(
+            of: projection, table: table, lower: lower, upper: upper, after: nil, limit: .max)
+        return Array(
+            all.reversed().drop { row in
+                before.map { !row.key.lexicographicallyPrecedes($0) } ?? false
+            }.prefix(limit))
+    }
 }
 
 /// Asks the events' projections.

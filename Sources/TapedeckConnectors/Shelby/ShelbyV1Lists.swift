@@ -1,0 +1,76 @@
+internal import TapedeckModel
+internal import TapedeckVideo
+
+/// Lists of Shelby's API of 2012 to 2014 that were saved: dashboards and rolls, in their envelopes.
+enum ShelbyV1Lists {
+    /// `/v1/dashboard` and `/v1/user/{id}/dashboard`: entries that show frames.
+    static func dashboard(
+        _ document: JSONValue, _ context: IngestContext, _ result: inout IngestResult
+    ) {
+        read(document, context, &result) { (envelope) throws(IngestRefusal) in
+            (context.list ?? VideoGroup.stream, try envelope.list("result") ?? [], "$.result")
+        }
+    }
+
+    /// `/v1/roll/{id}/frames`: a roll with its frames.
+    static func roll(
+        _ document: JSONValue, _ context: IngestContext, _ result: inout IngestResult
+    ) {
+        read(document, context, &result) { (envelope) throws(IngestRefusal) in
+            guard let roll = try envelope.object("result").value else { return nil }
+            let id = try roll.shelbyID("id").text
+            return (
+                context.list ?? VideoGroup.roll(id), try roll.list("frames") ?? [],
+                "$.result.frames"
+            )
+        }
+    }
+
+    private typealias Rows = (list: String, values: [JSONValue], path: String)
+
+    private static func read(
+        _ document: JSONValue, _ context: IngestContext, _ result: inout IngestResult,
+        _ rows: (JSONElement) throws(IngestRefusal) -> Rows?
+    ) {
+        do throws(IngestRefusal) {
+            // A list that has no rows is a body without a document.
+            if case .array(let list) = document, list.isEmpty { return }
+            let envelope = try JSONElement(document, at: "$")
+            let status = try envelope.integer("status").value
+            guard let status, (200..<300).contains(status), let rows = try rows(envelope) else {
+                let text = try envelope.text("message").value ?? "no result"
+                throw IngestRefusal("$", .remoteError, "the remote answered: \(text.prefix(200))")
+            }
+            for (index, value) in rows.values.enumerated() {
+                let path = "\(rows.path)[\(index)]"
+                add(value, at: path, to: rows.list, context, &result)
+            }
+        } catch {
+            result.refuse(error)
+        }
+    }
+
+    private static func add(
+        _ value: JSONValue, at path: String, to list: String, _ context: IngestContext,
+        _ result: inout IngestResult
+    ) {
+        do throws(IngestRefusal) {
+            let row = try JSONElement(value, at: path)
+            let isEntry = row.has("frame") || row.has("action")
+            let element = isEntry ? try ShelbyV1Documents.frame(ofEntry: row) : row
+            guard let element, let frame = try ShelbyV1Frame(element) else { return }
+            frame.refused.forEach { result.refuse($0) }
+            let entry = try row.shelbyID("id")
+            context.propose(frame.broadcast(for: nil), at: path, in: &result)
+            context.propose(frame.listing(as: entry, on: list), at: path, in: &result)
+            if isEntry, let roll = frame.roll {
+                context.propose(frame.listing(on: VideoGroup.roll(roll)), at: path, in: &result)
+            }
+            for message in frame.messages {
+                context.propose(message.sighting(of: frame.video), at: path, in: &result)
+            }
+        } catch {
+            result.refuse(error)
+        }
+    }
+}

@@ -1,0 +1,31 @@
+public import TapedeckModel
+
+extension VideoListed: Observation {
+    /// `VideoListed`.
+    public static let eventType: EventType = "VideoListed"
+
+    /// The video.
+    public var tags: [Tag] { get throws { [try VideoKey(video).tag] } }
+
+    /// `list/<list>/<entry>`.
+    public var entity: String { "list/\(list)/\(entry)" }
+
+    /// None: remotes tell of no changes.
+    public var remoteVersion: UInt64? { nil }
+
+    /// Sightings are told apart by the time at which they were made, in milliseconds.
+    public static var versionMilliseconds: Int64 { 1 }
+
+    /// Checks the list, the entry, the video and the time.
+    public func normalized() throws(ModelError) -> VideoListed {
+        var copy = self
+        guard case .listed? = VideoGroup(list) else {
+            throw FieldChecks.invalid(
+                "list", "is none of stream, personal-roll, dashboard/ID and roll/ID")
+        }
+        try FieldChecks.id(entry, "entry")
+        copy.video = try FieldChecks.video(video, "video").text
+        if hasListedAt { try FieldChecks.time(listedAt, "listedAt") }
+        return copy
+    }
+}

@@ -1,0 +1,123 @@
+public import TapedeckModel
+public import TapedeckProjections
+
+/// Which videos stand on the lists that remotes keep: streams, dashboards of channels, rolls.
+///
+/// The newest sighting of an entry counts, and a video stands on a list at its newest entry there. Items:
+///
+/// | name | value |
+/// |---|---|
+/// | `e` list entry | `Entry`: the newest sighting |
+/// | `t` list time entry | nothing: an entry that stands on its list |
+/// | `g` list | when the newest of those came: the video is on the list |
+///
+/// Table 0 holds the lists, one behind the other, what came last first; it is made of the items, so that a
+/// sighting costs what it changes however many lists a video is on.
+public struct VideoLists: Projection {
+    /// Makes the projection.
+    public init() {}
+
+    /// `lists`.
+    public var name: String { "lists" }
+    /// 1.
+    public var version: Int { 1 }
+    /// `video`.
+    public var tagKind: String { "video" }
+    /// Sightings on lists.
+    public var eventTypes: [EventType] { [VideoListed.eventType] }
+    /// Any: the newest sighting of an entry is told by its place.
+    public var law: FoldLaw { .any }
+    /// One: the lists.
+    public var tables: [String] { ["newest-first"] }
+    /// Yes.
+    public var itemsYieldRows: Bool { true }
+
+    /// On how many lists a video is.
+    public struct State: ProjectionState, Equatable {
+        var lists: UInt64 = 0
+
+        /// On none.
+        public init() {}
+
+        /// Reads a state's bytes.
+        public init(decoding bytes: inout StateReader) throws { lists = try bytes.uint64() }
+
+        /// Writes the state's bytes.
+        public func encode(into bytes: inout StateWriter) { bytes.add(lists) }
+    }
+
+    /// The newest sighting of an entry.
+    struct Entry: Equatable {
+        var order: FoldOrder
+        /// When it came onto the list, in Unix milliseconds; 0 where the remote does not tell.
+        var time: Int64
+        var isRemoved: Bool
+
+        init(order: FoldOrder, time: Int64, isRemoved: Bool) {
+            self.order = order
+            self.time = time
+            self.isRemoved = isRemoved
+        }
+
+        init(decoding bytes: [UInt8]) throws(ModelError) {
+            self = try StateReader.read(bytes) { (reader) throws(ModelError) in
+                Entry(
+                    order: try reader.foldOrder(), time: try reader.int64(),
+                    isRemoved: try reader.bool())
+            }
+        }
+
+        var encoded: [UInt8] {
+            var writer = StateWriter()
+            writer.add(order)
+            writer.add(time)
+            writer.add(isRemoved)
+            return writer.bytes
+        }
+    }
+
+    private static let list: [UInt8] = [UInt8(ascii: "g")]
+
+    private static func name(_ letter: Character, _ list: String) -> RowKey {
+        RowKey().text(String(letter) + list)
+    }
+
+    /// Folds a sighting.
+    public func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
+        let said = try event.decode(VideoListed.self)
+        let entry = Entry(
+            order: event.order, time: said.hasListedAt ? said.listedAt.milliseconds : 0,
+            isRemoved: said.removed)
+        let name = VideoLists.name("e", said.list).text(said.entry)
+        func place(_ entry: Entry) -> RowKey {
+            VideoLists.name("t", said.list).ascending(entry.time).text(said.entry)
+        }
+        if let before = try key.item(name).map({ try Entry(decoding: $0) }) {
+            guard before.order < entry.order else { return }
+            if !before.isRemoved { key.removeItem(place(before)) }
+        }
+        key.setItem(name, entry.encoded)
+        if !entry.isRemoved { key.setItem(place(entry), []) }
+        let standing = VideoLists.name("t", said.list)
+        let skipped = standing.bytes.count
+        let newest = key.lastItem(prefix: standing).map { Array($0.name[skipped...].prefix(8)) }
+        let list = RowKey(VideoLists.list + Array(said.list.utf8))
+        let held = key.item(list)
+        guard held != newest else { return }
+        if let newest {
+            key.setItem(list, newest)
+            if held == nil { key.state.lists += 1 }
+        } else {
+            key.removeItem(list)
+            key.state.lists -= 1
+        }
+    }
+
+    /// A row for each list that the video is on.
+    public func rows(ofItem item: Row, key: Tag, into rows: inout RowSink) throws {
+        guard item.key.starts(with: VideoLists.list) else { return }
+        let time = item.value.reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        let list = Array(item.key.dropFirst(VideoLists.list.count)).utf8Text
+        rows.add(table: 0, key: RowKey().text(list).descending(time).text(key.name))
+    }
+}

@@ -1,0 +1,309 @@
+internal import TapedeckModel
+internal import TapedeckProjections
+
+/// A page of a group of videos.
+public struct GroupPage: Codable, Hashable, Sendable {
+    /// The name of the group.
+    public var group: String
+    /// The videos, in the order of the group.
+    public var videos: [GroupEntry]
+    /// The cursor of the page behind; nil on the last.
+    @NullWhenNil public var next: String?
+    /// The cursor of the page in front; nil on the first.
+    @NullWhenNil public var previous: String?
+}
+
+/// A video of a group.
+public struct GroupEntry: Codable, Hashable, Sendable {
+    /// The video, as `provider:id`.
+    public var key: String
+    /// Its title.
+    @NullWhenNil public var title: String?
+    /// Who shared it, or handed it in.
+    @NullWhenNil public var sharer: String?
+    /// How many broadcasts there are of it.
+    public var broadcasts: Int
+    /// When it was shared last; of one that was only handed in, when.
+    @NullWhenNil public var newestAt: UTCTime?
+    /// When it came onto the remote's list; nil in the other groups.
+    @NullWhenNil public var listedAt: UTCTime?
+    /// Whether the user likes it.
+    public var liked: Bool
+    /// Whether it is on the list of videos to be seen later.
+    public var watchLater: Bool
+    /// Whether it can be played.
+    public var playability: PlayabilityState
+}
+
+extension QueryLimits {
+    /// The most broadcasts, or entries, that a group can be cut to.
+    public static let groupCountMax = 10_000
+    /// The most videos that a page of playable ones looks at.
+    public static let groupScanMax = 5_000
+
+    /// How many broadcasts the app of 2012 kept on a device of so much memory.
+    ///
+    /// - Parameter memoryBytes: what the device has.
+    public static func broadcastsOf2012(memoryBytes: UInt64) -> Int {
+        switch memoryBytes {
+        case ...(128 << 20): 60
+        case ...(256 << 20): 200
+        default: 300
+        }
+    }
+}
+
+extension VideoQueries {
+    /// The videos of a group, from any place on in both directions.
+    ///
+    /// Pages go on behind or in front of the rows that were given, by their places then: no row comes twice
+    /// unless it has moved, and none is left out that has not. Costs what the page holds, and what stands in
+    /// front of `index`.
+    ///
+    /// - Parameters:
+    ///   - group: which.
+    ///   - now: as of when it is told whether a video can be played.
+    ///   - index: how many rows are left out in front; without a cursor only.
+    ///   - newest: of the groups in the order of the timeline, only the videos with one of the so many
+    ///     broadcasts that were shared last; of the others, the so many first entries. Nothing is forgotten.
+    ///   - playableOnly: leaves out what is not known to be playable. A page may then be shorter than `limit`
+    ///     although there is a next one: it looks at `QueryLimits.groupScanMax` videos at the most.
+    ///   - limit: how many at the most.
+    ///   - cursor: the `next` or the `previous` of a page of the same group.
+    ///
+    /// Throws what the reader throws, and `ModelError` with `.usage` for figures outside their bounds.
+    public func videos(
+        in group: VideoGroup, at now: UTCTime, from index: Int = 0, newest: Int? = nil,
+        playableOnly: Bool = false, limit: Int = QueryLimits.pageCountDefault,
+        cursor: String? = nil
+    ) throws -> GroupPage {
+        try QueryLimits.check(limit)
+        guard index >= 0, index == 0 || cursor == nil else {
+            throw ModelError(.usage, "a list begins at an index of 0 or more, or at a cursor")
+        }
+        if let newest, !(1...QueryLimits.groupCountMax).contains(newest) {
+            throw ModelError(
+                .usage, "\(newest) is not between 1 and \(QueryLimits.groupCountMax) entries")
+        }
+        var rows = GroupRows(group, reader, projections)
+        if let newest { try rows.cut(to: newest, share: cutTime(newest)) }
+        let name = Array(group.name.utf8) + [0]
+        func text(_ list: PageCursor.List, _ row: Row?) -> String? {
+            row.map { PageCursor.text(list, name + $0.key) }
+        }
+        func place(_ list: PageCursor.List) throws -> [UInt8] {
+            let key = try PageCursor.key(list, cursor) ?? []
+            guard key.starts(with: name) else {
+                throw ModelError(
+                    .usage, "the cursor belongs to another group",
+                    hint: "give back the \"next\" or \"previous\" of a page of \(group.name)")
+            }
+            return Array(key.dropFirst(name.count))
+        }
+        func collect(isBackwards: Bool, from place: [UInt8]?) throws -> GroupScan {
+            try scan(
+                rows, at: now, isBackwards: isBackwards, from: place, playableOnly: playableOnly,
+                limit: limit)
+        }
+        if let cursor, PageCursor.isOf(.groupBackwards, cursor) {
+            let found = try collect(isBackwards: true, from: place(.groupBackwards))
+            return GroupPage(
+                group: group.name, videos: found.entries.reversed(),
+                next: text(.group, found.first),
+                previous: found.hasMore ? text(.groupBackwards, found.last) : nil)
+        }
+        let start = try cursor == nil ? rows.key(at: index) : .some(place(.group))
+        let found = try collect(isBackwards: false, from: start)
+        let hasFront =
+            try start != nil && found.first.map { try rows.hasRow(before: $0.key) } ?? false
+        return GroupPage(
+            group: group.name, videos: found.entries,
+            next: found.hasMore ? text(.group, found.last) : nil,
+            previous: hasFront ? text(.groupBackwards, found.first) : nil)
+    }
+
+    private func scan(
+        _ rows: GroupRows<Reader>, at now: UTCTime, isBackwards: Bool, from place: [UInt8]?,
+        playableOnly: Bool, limit: Int
+    ) throws -> GroupScan {
+        var found = GroupScan()
+        var (place, count) = (place, 0)
+        while true {
+            let wanted = playableOnly ? QueryLimits.pageCountMax : limit + 1
+            let chunk =
+                try isBackwards
+                ? rows.rows(before: place, limit: wanted) : rows.rows(after: place, limit: wanted)
+            for row in chunk {
+                guard found.entries.count < limit, count < QueryLimits.groupScanMax else {
+                    found.hasMore = true
+                    return found
+                }
+                count += 1
+                if found.first == nil { found.first = row }
+                let entry = try entry(row, rows, at: now)
+                found.last = row
+                if !playableOnly || entry.playability == .playable { found.entries.append(entry) }
+            }
+            guard chunk.count == wanted else { return found }
+            place = chunk.last?.key
+        }
+    }
+
+    private func entry(
+        _ row: Row, _ rows: GroupRows<Reader>, at now: UTCTime
+    ) throws -> GroupEntry {
+        let key = tag("video", in: row, after: rows.prefixCount)
+        let state =
+            rows.holdsState
+            ? try StateReader.read(row.value) { (reader) throws(ModelError) in
+                try VideoList.State(reading: &reader)
+            }
+            : try reader.state(of: projections.videos, key: key)
+        let marked = try reader.state(of: projections.watchLater, key: key)
+        let known = try reader.state(of: projections.playability, key: key)
+        var entry = GroupEntry(
+            key: String(key.name), title: state?.title?.utf8Text,
+            sharer: state?.sharer?.utf8Text, broadcasts: Int(clamping: state?.broadcasts ?? 0),
+            newestAt: state?.newestAt.map(UTCTime.init), listedAt: rows.listedAt(row),
+            liked: state?.isLiked ?? false, watchLater: marked?.since != nil,
+            playability: PlayabilityEntry(key.name, known, at: now).state)
+        if rows.isOfSubmissions, entry.broadcasts == 0,
+            let submission = try submission(video: entry.key)
+        {
+            entry.title = submission.title
+            entry.sharer = submission.nickname ?? submission.owner
+            entry.newestAt = submission.createdAt
+        }
+        return entry
+    }
+
+    /// The time of the broadcast that is the last of the `count` that were shared last; nil where there are
+    /// fewer.
+    private func cutTime(_ count: Int) throws -> Int64? {
+        let rows = try reader.rows(
+            of: projections.videos, table: VideoList.Table.newest, lower: nil, upper: nil,
+            after: nil, limit: count)
+        let last = rows.count < count ? nil : rows.last
+        let least = last.map { BroadcastPlace(time: GroupRows<Reader>.time($0.key), id: []) }
+        let newest = try broadcasts(
+            from: least ?? BroadcastPlace(time: .min, id: []), ofFirst: count)
+        return newest.count < count ? nil : newest[newest.count - count].time
+    }
+
+    /// The broadcasts from a place on, ascending, of the `count` videos that were shared last: among them are
+    /// all from there on, if these are no more than `count`, for a broadcast is no later than its video.
+    func broadcasts(from place: BroadcastPlace, ofFirst count: Int) throws -> [BroadcastPlace] {
+        var found: [BroadcastPlace] = []
+        let rows = try reader.rows(
+            of: projections.videos, table: VideoList.Table.newest, lower: nil, upper: nil,
+            after: nil, limit: count)
+        for row in rows {
+            let items = try reader.items(
+                of: projections.videos, key: tag("video", in: row, after: 8),
+                prefix: RowKey(BroadcastItems.byTime), after: BroadcastItems.name(place).bytes,
+                limit: .max)
+            found += items.compactMap { BroadcastItems.place(name: $0.key) }
+        }
+        return found.sorted()
+    }
+}
+
+/// What a scan of a group has found.
+private struct GroupScan {
+    var entries: [GroupEntry] = []
+    /// The first and the last row that were looked at.
+    var first: Row?
+    var last: Row?
+    var hasMore = false
+}
+
+/// The rows of a group: a part of a table.
+private struct GroupRows<Reader: ViewReader> {
+    private let reader: Reader
+    private let projection: any Projection
+    private let table: Int
+    private var lower: RowKey?
+    private var upper: RowKey?
+    /// How many bytes stand in front of the video's key.
+    let prefixCount: Int
+    /// Whether a row's value is the video's state.
+    let holdsState: Bool
+    private let isListed: Bool
+    let isOfSubmissions: Bool
+    private let isByShare: Bool
+
+    init(_ group: VideoGroup, _ reader: Reader, _ projections: VideoProjections) {
+        self.reader = reader
+        var count = 8
+        switch group {
+        case .timeline: (projection, table) = (projections.videos, VideoList.Table.newest)
+        case .favourites: (projection, table) = (projections.videos, VideoList.Table.favourites)
+        case .likes: (projection, table) = (projections.videos, VideoList.Table.likes)
+        case .watchLater:
+            (projection, table) = (projections.watchLater, WatchLater.Table.sharedLast)
+        case .popular:
+            (projection, table) = (projections.submissions, SubmissionList.Table.popular)
+            count = 16
+        case .new: (projection, table) = (projections.submissions, SubmissionList.Table.new)
+        case .listed(let name):
+            (projection, table) = (projections.lists, 0)
+            lower = RowKey().text(name)
+            upper = RowKey().text(name).raw([UInt8](repeating: 0xFF, count: 9))
+            count = RowKey().text(name).bytes.count + 8
+        }
+        prefixCount = count
+        holdsState = projection is VideoList
+        isListed = projection is VideoLists
+        isOfSubmissions = projection is SubmissionList
+        isByShare = group == .timeline || group == .favourites || group == .watchLater
+    }
+
+    /// Cuts the group to what holds one of the newest broadcasts, or to its first entries.
+    ///
+    /// - Parameter share: the time of the oldest of these broadcasts; nil where there are fewer.
+    mutating func cut(to count: Int, share time: Int64?) throws {
+        if isByShare {
+            if let time { upper = RowKey().descending(time).raw([0xFF]) }
+        } else if let last = try key(at: count) {
+            upper = RowKey(last + [0])
+        }
+    }
+
+    func rows(after key: [UInt8]?, limit: Int) throws -> [Row] {
+        try reader.rows(
+            of: projection, table: table, lower: lower, upper: upper, after: key, limit: limit)
+    }
+
+    func rows(before key: [UInt8]?, limit: Int) throws -> [Row] {
+        try reader.rows(
+            of: projection, table: table, lower: lower, upper: upper, before: key, limit: limit)
+    }
+
+    func hasRow(before key: [UInt8]) throws -> Bool {
+        try !rows(before: key, limit: 1).isEmpty
+    }
+
+    /// The key of the last of the first `index` rows; nil for none.
+    func key(at index: Int) throws -> [UInt8]? {
+        var (left, key) = (index, [UInt8]?.none)
+        while left > 0 {
+            let chunk = try rows(after: key, limit: min(left, QueryLimits.groupCountMax))
+            guard let last = chunk.last else { break }
+            left -= chunk.count
+            key = last.key
+        }
+        return key
+    }
+
+    func listedAt(_ row: Row) -> UTCTime? {
+        guard isListed else { return nil }
+        let time = Self.time(Array(row.key.dropFirst(prefixCount - 8)))
+        return time == 0 ? nil : UTCTime(milliseconds: time)
+    }
+
+    /// The time that `RowKey.descending` has written.
+    static func time(_ key: [UInt8]) -> Int64 {
+        let word = key.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        return Int64(bitPattern: ~word ^ (1 << 63))
+    }
+}

@@ -1,0 +1,81 @@
+import Tapedeck
+import TapedeckModel
+import TapedeckTesting
+
+/// A store whose groups of videos a scenario looks at.
+struct GroupStage {
+    let place: TemporaryStore
+    let store: TapedeckStore
+
+    init(_ name: String) throws {
+        place = try TemporaryStore(name)
+        store = try place.open()
+    }
+
+    var now: UTCTime { UTCTime(milliseconds: Int64(place.clock.milliseconds)) }
+
+    func wait(_ seconds: Int) { place.clock.advance(by: .seconds(seconds)) }
+
+    /// Somebody shares a video, so many seconds after the year began.
+    func share(
+        _ broadcast: String, _ video: String, at seconds: Int64, liked: Bool? = nil,
+        watchLater: Bool? = nil, seenAt: UTCTime? = nil
+    ) async throws {
+        var said = BroadcastReceived()
+        (said.broadcast, said.video) = (broadcast, "youtube:\(video)")
+        said.title = "title of \(broadcast)"
+        said.createdAt = .init(seconds: 1_325_376_000 + seconds)
+        if let liked { said.liked = liked }
+        if let watchLater { said.watchLater = watchLater }
+        try await store.log.append([
+            try ProposedEvent(sighting: said, observedAt: seenAt?.milliseconds)
+        ])
+    }
+
+    func list(
+        _ entry: String, _ video: String, on list: String, at seconds: Int64,
+        removed: Bool? = nil, seenAt: UTCTime? = nil
+    ) async throws {
+        var said = VideoListed()
+        (said.list, said.entry, said.video) = (list, entry, "youtube:\(video)")
+        said.listedAt = .init(seconds: 1_325_376_000 + seconds)
+        if let removed { said.removed = removed }
+        try await store.log.append([
+            try ProposedEvent(sighting: said, observedAt: seenAt?.milliseconds)
+        ])
+    }
+
+    @discardableResult
+    func like(_ video: String, _ isOn: Bool = true) async throws -> EventID {
+        var said = LikeToggled()
+        (said.video, said.isOn) = ("youtube:\(video)", isOn)
+        return try await store.append([said]).firstID
+    }
+
+    func page(
+        _ group: String, from index: Int = 0, newest: Int? = nil, playable: Bool = false,
+        limit: Int = 50, cursor: String? = nil
+    ) async throws -> GroupPage {
+        guard let group = VideoGroup(group) else { throw UnknownGroup(name: group) }
+        let now = now
+        return try await store.query {
+            try VideoQueries($0).videos(
+                in: group, at: now, from: index, newest: newest, playableOnly: playable,
+                limit: limit, cursor: cursor)
+        }
+    }
+
+    /// The ids of a group's videos, in its order.
+    func ids(
+        _ group: String, from index: Int = 0, newest: Int? = nil, playable: Bool = false
+    ) async throws -> [String] {
+        try await page(group, from: index, newest: newest, playable: playable).ids
+    }
+
+    struct UnknownGroup: Error { var name: String }
+}
+
+extension GroupPage {
+    /// The ids of the videos.
+    var ids: [String] { videos.map { String($0.key.dropFirst("youtube:".count)) } }
+}

@@ -1,0 +1,86 @@
+import Tapedeck
+import TapedeckModel
+import Testing
+
+/// Row SH8: the tables of the app: timeline, favourites, watch later, in one order.
+struct SH8Tests {
+    private let stage: GroupStage
+
+    init() throws { stage = try GroupStage("tables") }
+
+    @Test func allTablesShareTheOrderOfTheTimeline() async throws {
+        try await stage.share("b1", "a", at: 1, liked: true, watchLater: true)
+        try await stage.share("b2", "b", at: 2, liked: true, watchLater: true)
+        try await stage.share("b3", "c", at: 3)
+        try await stage.share("b4", "a", at: 4, liked: false, watchLater: false)
+        #expect(try await stage.ids("timeline") == ["a", "c", "b"])
+        // Any of a video's broadcasts makes it one, and it stands where the newest is.
+        #expect(try await stage.ids("favourites") == ["a", "b"])
+        #expect(try await stage.ids("watch-later") == ["a", "b"])
+    }
+
+    @Test func onlyWhatIsKnownToBePlayableIsShown() async throws {
+        for (number, video) in ["a", "b", "c"].enumerated() {
+            try await stage.share("b\(number)", video, at: Int64(number), liked: true)
+        }
+        var check = PlayabilityChecked()
+        check.video = "youtube:a"
+        check.outcome = "playable"
+        try await stage.store.append([check])
+        check.video = "youtube:c"
+        check.outcome = "unplayable"
+        check.reason = "live"
+        try await stage.store.append([check])
+        #expect(try await stage.ids("timeline", playable: true) == ["a"])
+        #expect(try await stage.ids("favourites", playable: true) == ["a"])
+        let states = try await stage.page("timeline").videos.map(\.playability)
+        #expect(states == [.unplayable, .unknown, .playable])
+    }
+
+    @Test func aLikeHoldsAtOnceAndTheLastOneLeads() async throws {
+        try await stage.share("b1", "a", at: 1, liked: false)
+        try await stage.share("b2", "b", at: 2, liked: true)
+        #expect(try await stage.ids("favourites") == ["b"])
+        try await stage.like("a")
+        #expect(try await stage.ids("favourites") == ["b", "a"])
+        #expect(try await stage.ids("likes") == ["a", "b"])
+        stage.wait(1)
+        try await stage.like("b", false)
+        #expect(try await stage.ids("favourites") == ["a"])
+        // What nobody has shared can be liked all the same.
+        try await stage.like("alone")
+        #expect(try await stage.ids("likes") == ["alone", "a"])
+        #expect(try await stage.ids("timeline") == ["b", "a"])
+    }
+
+    @Test func aRemoteThatHasConfirmedALikeCanTakeItBack() async throws {
+        try await stage.share("b1", "a", at: 1, liked: false, seenAt: stage.now)
+        stage.wait(1)
+        let like = try await stage.like("a")
+        stage.wait(1)
+        // Not told yet: what the remote says is older news than the toggle.
+        try await stage.share("b1", "a", at: 1, liked: false, seenAt: stage.now)
+        #expect(try await stage.ids("likes") == ["a"])
+        stage.wait(1)
+        try await stage.confirm(like, of: "a")
+        #expect(try await stage.ids("likes") == ["a"])
+        stage.wait(1)
+        try await stage.share("b1", "a", at: 1, liked: true, seenAt: stage.now)
+        #expect(try await stage.ids("likes") == ["a"])
+        stage.wait(1)
+        try await stage.share("b1", "a", at: 1, liked: false, seenAt: stage.now)
+        #expect(try await stage.ids("likes").isEmpty)
+    }
+}
+
+extension GroupStage {
+    /// A remote has taken over an intent on a video.
+    fileprivate func confirm(_ intent: EventID, of video: String) async throws {
+        let outcome = OutcomeRecorded.with {
+            ($0.system, $0.intent, $0.kind) = ("shelby", intent.description, .confirmed)
+        }
+        var confirmation = try ProposedEvent(outcome)
+        confirmation.tags = [try VideoKey("youtube:\(video)").tag]
+        try await store.log.append([confirmation])
+    }
+}

@@ -1,0 +1,101 @@
+import Tapedeck
+import Testing
+
+/// Row SR1: stream, likes, personal roll, channel dashboards and rolls as one list, from any place on.
+struct SR1Tests {
+    private let stage: GroupStage
+
+    init() throws { stage = try GroupStage("groups") }
+
+    @Test func everyListHoldsItsOwn() async throws {
+        try await stage.list("e1", "a", on: "stream", at: 1)
+        try await stage.list("e2", "b", on: "dashboard/4e38", at: 2)
+        try await stage.list("e3", "c", on: "roll/4e38", at: 3)
+        try await stage.list("e4", "d", on: "personal-roll", at: 4)
+        try await stage.list("e5", "a", on: "roll/4e38", at: 5)
+        try await stage.list("e6", "b", on: "roll/4e3", at: 6)
+        #expect(try await stage.ids("stream") == ["a"])
+        #expect(try await stage.ids("dashboard/4e38") == ["b"])
+        #expect(try await stage.ids("roll/4e38") == ["a", "c"])
+        #expect(try await stage.ids("roll/4e3") == ["b"])
+        #expect(try await stage.ids("personal-roll") == ["d"])
+        #expect(try await stage.ids("roll/none").isEmpty)
+        #expect(VideoGroup("roll/") == nil && VideoGroup("channel/1") == nil)
+    }
+
+    @Test func aVideoStandsOnceOnAListAtItsNewestEntry() async throws {
+        try await stage.list("e1", "a", on: "stream", at: 1)
+        try await stage.list("e2", "b", on: "stream", at: 2)
+        try await stage.list("e3", "a", on: "stream", at: 3)
+        #expect(try await stage.ids("stream") == ["a", "b"])
+        // Taken off, it falls back to the entry before.
+        stage.wait(1)
+        try await stage.list("e3", "a", on: "stream", at: 3, removed: true, seenAt: stage.now)
+        #expect(try await stage.ids("stream") == ["b", "a"])
+        let listed = try await stage.page("stream").videos.last?.listedAt?.description
+        #expect(listed == "2012-01-01T00:00:01.000Z")
+        try await stage.list("e1", "a", on: "stream", at: 1, removed: true, seenAt: stage.now)
+        #expect(try await stage.ids("stream") == ["b"])
+    }
+
+    @Test func pagesGoBothWaysFromAnyIndex() async throws {
+        for number in 0..<25 {
+            try await stage.share("b\(number)", "v\(number)", at: Int64(number))
+        }
+        let all = try await stage.ids("timeline")
+        #expect(all.first == "v24" && all.count == 25)
+        let middle = try await stage.page("timeline", from: 10, limit: 5)
+        #expect(middle.ids == Array(all[10..<15]))
+        let front = try await stage.page("timeline", limit: 5, cursor: middle.previous)
+        #expect(front.ids == Array(all[5..<10]))
+        let again = try await stage.page("timeline", limit: 5, cursor: front.next)
+        #expect(again.ids == middle.ids)
+        let first = try await stage.page("timeline", limit: 7, cursor: front.previous)
+        #expect(first.ids == Array(all[0..<5]) && first.previous == nil)
+        let behind = try await stage.page("timeline", limit: 50, cursor: middle.next)
+        #expect(behind.ids == Array(all[15...]) && behind.next == nil)
+        #expect(try await stage.page("timeline").previous == nil)
+        #expect(try await stage.page("timeline", from: 25).ids.isEmpty)
+    }
+
+    @Test func pagesHoldStillWhileTheListGrows() async throws {
+        for number in 0..<10 {
+            try await stage.share("b\(number)", "v\(number)", at: Int64(number))
+        }
+        let page = try await stage.page("timeline", from: 2, limit: 3)
+        #expect(page.ids == ["v7", "v6", "v5"])
+        try await stage.share("n1", "new", at: 100)
+        try await stage.share("n2", "v0", at: 101)
+        let behind = try await stage.page("timeline", limit: 50, cursor: page.next)
+        #expect(behind.ids == ["v4", "v3", "v2", "v1"])
+        let front = try await stage.page("timeline", limit: 50, cursor: page.previous)
+        #expect(front.ids == ["v0", "new", "v9", "v8"])
+    }
+
+    @Test func aCursorOfAnotherGroupIsRefused() async throws {
+        for number in 0..<3 {
+            try await stage.list("e\(number)", "v\(number)", on: "roll/1", at: Int64(number))
+            try await stage.list("e\(number)", "v\(number)", on: "roll/12", at: Int64(number))
+        }
+        let next = try await stage.page("roll/1", limit: 2).next
+        let error = await #expect(throws: StoreError.self) {
+            try await stage.page("roll/12", cursor: next)
+        }
+        #expect(error?.code == .usage)
+        await #expect(throws: StoreError.self) {
+            try await stage.page("roll/1", from: 1, cursor: next)
+        }
+    }
+
+    @Test func submissionsAreGroupsToo() async throws {
+        for (number, views) in [UInt64(5), 50, 20].enumerated() {
+            var said = SubmissionObserved()
+            (said.video, said.title, said.views) = ("youtube:s\(number)", "handed in", views)
+            said.createdAt = .init(seconds: Int64(1_000 + number))
+            try await stage.store.append([said])
+        }
+        #expect(try await stage.ids("popular") == ["s1", "s2", "s0"])
+        #expect(try await stage.ids("new") == ["s2", "s1", "s0"])
+        #expect(try await stage.page("new").videos.first?.title == "handed in")
+    }
+}
