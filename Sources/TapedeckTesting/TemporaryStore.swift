@@ -49,7 +49,8 @@ public final class TemporaryStore: Sendable {
     public func open(
         projections: [any Projection] = VideoProjections.standard.all
     ) throws -> TapedeckStore {
-        let store = try TapedeckStore.open(directory, projections: projections, options: options)
+        let store = try TapedeckStore.open(
+            directory, projections: EmptyFolds.replacing(projections), options: options)
         closers.withLock { $0.append { store.close() } }
         return store
     }

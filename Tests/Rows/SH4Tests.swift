@@ -1,7 +1,7 @@
 import Tapedeck
 import Testing
 
-/// Row SH4: caps by a device's memory, on what is shown and never on the log.
+/// SH4: caps by a device's memory, on what is shown and never on the log.
 struct SH4Tests {
     private let stage: GroupStage
 

@@ -2,7 +2,7 @@ import Tapedeck
 import TapedeckModel
 import Testing
 
-/// Row SH8: the tables of the app: timeline, favourites, watch later, in one order.
+/// SH8: the tables of the app: timeline, favourites, watch later, in one order.
 struct SH8Tests {
     private let stage: GroupStage
 
@@ -75,7 +75,7 @@ struct SH8Tests {
 
 extension GroupStage {
     /// A remote has taken over an intent on a video.
-    fileprivate func confirm(_ intent: EventID, of video: String) async throws {
+    func confirm(_ intent: EventID, of video: String) async throws {
         let outcome = OutcomeRecorded.with {
             ($0.system, $0.intent, $0.kind) = ("shelby", intent.description, .confirmed)
         }

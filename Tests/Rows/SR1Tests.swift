@@ -1,7 +1,7 @@
 import Tapedeck
 import Testing
 
-/// Row SR1: stream, likes, personal roll, channel dashboards and rolls as one list, from any place on.
+/// SR1: stream, likes, personal roll, channel dashboards and rolls as one list, from any place on.
 struct SR1Tests {
     private let stage: GroupStage
 
@@ -43,7 +43,7 @@ struct SR1Tests {
             try await stage.share("b\(number)", "v\(number)", at: Int64(number))
         }
         let all = try await stage.ids("timeline")
-        #expect(all.first == "v24" && all.count == 25)
+        try #require(all.first == "v24" && all.count == 25)
         let middle = try await stage.page("timeline", from: 10, limit: 5)
         #expect(middle.ids == Array(all[10..<15]))
         let front = try await stage.page("timeline", limit: 5, cursor: middle.previous)

@@ -5,7 +5,7 @@ public import TapedeckProjections
 ///
 /// Items: `BroadcastItems`, comments as `CommentedState` says, and `k` intent → when a remote confirmed it.
 /// Table 0 holds the videos that have a broadcast, the one shared last first; 1 those that the user likes, in
-/// that order; 2 the same, the one liked last first. A row's value is the state.
+/// that order; 2 the same, the one liked last first. A row's value is the state as far as it is shown.
 ///
 /// The user's last toggle says whether a video is liked, until a remote that has confirmed it tells of the
 /// likes of the video's broadcasts again; without a toggle these say so.
@@ -71,6 +71,14 @@ public struct VideoList: Projection {
             return ownLike
         }
 
+        /// What rows tell: whether it is liked and not why, so that no row changes with what nobody sees.
+        fileprivate var shown: State {
+            var shown = self
+            shown.liked = isLiked ? 1 : 0
+            (shown.ownLike, shown.likesToldAt) = (nil, nil)
+            return shown
+        }
+
         /// Nothing was shared.
         public init() {}
 
@@ -130,7 +138,7 @@ public struct VideoList: Projection {
         let isLiked = state.isLiked
         guard state.broadcasts > 0 || isLiked else { return }
         var value = StateWriter()
-        state.encode(into: &value)
+        state.shown.encode(into: &value)
         let newest = RowKey().descending(state.newestAt ?? 0).text(key.name)
         if state.broadcasts > 0 { rows.add(table: Table.newest, key: newest, value: value.bytes) }
         guard isLiked else { return }
