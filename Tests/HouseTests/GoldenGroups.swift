@@ -1,7 +1,7 @@
 import TapedeckModel
 import TapedeckVideo
 
-/// Likes and the lists of remotes, for the history of `GoldenDigestTests`.
+/// Likes, shares and the lists of remotes, for the history of `GoldenDigestTests`.
 enum GoldenGroups {
     static func events() throws -> [ProposedEvent] {
         try (0..<80).flatMap { number -> [ProposedEvent] in
@@ -16,6 +16,10 @@ enum GoldenGroups {
                      "listedAt":"2014-03-01T00:00:\(10 + number % 50)Z",
                      "removed":\(number % 7 == 0)}
                     """
+                ),
+                (
+                    "VideoShared",
+                    #"{"video":"\#(video)","destinations":["email"],"to":"u\#(number % 5)@example.org"}"#
                 ),
             ]
             return try texts.map {

@@ -35,6 +35,8 @@ struct ContractTests {
         Case(
             command: "query schedule", arguments: ["query", "schedule", "--week", "2019-07-09"]),
         Case(command: "query list", arguments: ["query", "list", "timeline"]),
+        Case(command: "query shares", arguments: ["query", "shares"]),
+        Case(command: "query recipients", arguments: ["query", "recipients"]),
         Case(command: "query submissions", arguments: ["query", "submissions"]),
         Case(
             command: "query chat", arguments: ["query", "chat", "youtube:aqz-KE-bpKQ", "--guest"]),

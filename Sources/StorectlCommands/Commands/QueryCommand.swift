@@ -20,6 +20,7 @@ struct QueryCommand: ParsableCommand {
             QueryPlayabilityCommand.self, QueryExtractionsCommand.self,
             QueryExtractionPlanCommand.self, QueryPlaybackCommand.self,
             QueryNowPlayingCommand.self, QueryQueueCommand.self,
-            QueryDownloadsCommand.self, QueryListCommand.self,
+            QueryDownloadsCommand.self, QueryListCommand.self, QuerySharesCommand.self,
+            QueryRecipientsCommand.self,
         ])
 }

@@ -40,6 +40,8 @@ public struct VideoProjections: Sendable {
     public var downloads: Downloads
     /// Which videos stand on the lists of remotes.
     public var lists: VideoLists
+    /// What the user has shared.
+    public var shares: ShareList
 
     /// Makes the projections.
     ///
@@ -70,6 +72,7 @@ public struct VideoProjections: Sendable {
         queue = PlayQueue()
         downloads = Downloads()
         lists = VideoLists()
+        shares = ShareList()
     }
 
     /// The defaults.
@@ -80,7 +83,7 @@ public struct VideoProjections: Sendable {
         [
             videos, duplicates, watchLater, answers, questions, users, shows, schedule, submissions,
             chat, viewCounts, accounts, playability, extractions, playback, nowPlaying, queue,
-            downloads, lists,
+            downloads, lists, shares,
         ]
     }
 }

@@ -38,6 +38,7 @@ struct PageCursor {
         case downloads = 0x0C
         case group = 0x0D
         case groupBackwards = 0x0E
+        case shares = 0x0F
     }
 
     /// Behind every row of a list.

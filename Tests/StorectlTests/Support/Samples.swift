@@ -7,6 +7,9 @@ enum Samples {
             "DownloadCompleted",
             #"{"video":"vimeo:1","bytes":11,"blob":"\#(String(repeating: "ab", count: 32))"}"#),
         line("VideoQueued", #"{"video":"vimeo:1084537"}"#),
+        line(
+            "VideoShared",
+            #"{"video":"vimeo:1","destinations":["email"],"to":"ada@example.org"}"#),
     ].joined()
 
     /// A network schedule with one episode; `updated` is the version of its show.

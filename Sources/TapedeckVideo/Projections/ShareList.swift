@@ -1,0 +1,89 @@
+public import TapedeckModel
+public import TapedeckProjections
+
+/// What the user has shared, and with whom.
+///
+/// Items: `s` order → event id and payload. Table 0 holds them, the last first; it is made of the items.
+public struct ShareList: Projection {
+    /// Makes the projection.
+    public init() {}
+
+    /// `shares`.
+    public var name: String { "shares" }
+    /// 1.
+    public var version: Int { 1 }
+    /// `video`.
+    public var tagKind: String { "video" }
+    /// What is shared.
+    public var eventTypes: [EventType] { [VideoShared.eventType] }
+    /// Any.
+    public var law: FoldLaw { .any }
+    /// One: the list.
+    public var tables: [String] { ["last-first"] }
+    /// Yes.
+    public var itemsYieldRows: Bool { true }
+
+    /// How often a video was shared.
+    public struct State: ProjectionState, Equatable {
+        var count: UInt64 = 0
+
+        /// Never.
+        public init() {}
+
+        /// Reads a state's bytes.
+        public init(decoding bytes: inout StateReader) throws { count = try bytes.uint64() }
+
+        /// Writes the state's bytes.
+        public func encode(into bytes: inout StateWriter) { bytes.add(count) }
+    }
+
+    private static let prefix: [UInt8] = [UInt8(ascii: "s")]
+
+    /// A share as it stands in an item and in a row.
+    struct Share {
+        var event: String
+        /// Unix milliseconds.
+        var at: Int64
+        var payload: [UInt8]
+
+        init(event: String, at: Int64, payload: [UInt8]) {
+            (self.event, self.at, self.payload) = (event, at, payload)
+        }
+
+        init(decoding bytes: [UInt8]) throws(ModelError) {
+            self = try StateReader.read(bytes) { (reader) throws(ModelError) in
+                Share(
+                    event: try reader.string(), at: try reader.int64(),
+                    payload: try reader.bytes())
+            }
+        }
+
+        var encoded: [UInt8] {
+            var writer = StateWriter()
+            writer.add(event)
+            writer.add(at)
+            writer.add(payload)
+            return writer.bytes
+        }
+    }
+
+    /// Folds a share.
+    public func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
+        let name = RowKey(ShareList.prefix + event.order.item)
+        guard key.item(name) == nil else { return }
+        let share = Share(
+            event: event.id.description, at: Int64(event.stamp.milliseconds),
+            payload: event.payload.withUnsafeBytes { Array($0) })
+        key.setItem(name, share.encoded)
+        key.state.count += 1
+    }
+
+    /// A row for each share.
+    public func rows(ofItem item: Row, key: Tag, into rows: inout RowSink) throws {
+        let share = try Share(decoding: item.value)
+        rows.add(
+            table: 0,
+            key: RowKey().descending(share.at).raw(item.key.dropFirst(ShareList.prefix.count)),
+            value: item.value)
+    }
+}

@@ -1,0 +1,93 @@
+import Tapedeck
+import TapedeckModel
+import Testing
+
+/// SH9: sharing by Twitter's length, the "@" of its names, an intent for each destination, and recent recipients.
+@Suite struct SH9Tests {
+    private let stage: PlaybackStage
+
+    init() throws { stage = try PlaybackStage("sh9") }
+
+    private func receive(_ title: String?, sharer: String?, origin: String) async throws {
+        var said = BroadcastReceived()
+        (said.broadcast, said.video, said.origin) = ("b", "vimeo:7", origin)
+        if let title { said.title = title }
+        if let sharer { said.sharer = sharer }
+        try await stage.store.append([said])
+    }
+
+    private func share(
+        _ destinations: [String], text: String? = nil, to recipients: [String] = []
+    ) async throws {
+        stage.wait(1)
+        let command = try ShareVideo(
+            "https://vimeo.com/7", to: destinations, text: text, recipients: recipients)
+        try await stage.store.decide { try command.decide(VideoQueries($0)) }
+    }
+
+    private func shares() async throws -> [ShareEntry] {
+        try await stage.ask { queries, _ in try queries.shares().shares }
+    }
+
+    @Test func eachDestinationIsAnIntentOfItsOwn() async throws {
+        try await share(["twitter", "email"], text: "look", to: ["ada@example.org"])
+        let found = try await shares()
+        #expect(Set(found.map(\.destinations)) == [["twitter"], ["email"]])
+        #expect(Set(found.map(\.id)).count == 2)
+        let mail = found.first { $0.destinations == ["email"] }
+        #expect(mail?.recipients == ["ada@example.org"])
+        #expect(found.first { $0.destinations == ["twitter"] }?.recipients.isEmpty == true)
+    }
+
+    @Test(arguments: [
+        ("twitter", "Ann", #""Fall" on [shelby.tv_short_link] via @ann"#),
+        ("facebook", "Ann", #""Fall" on [shelby.tv_short_link] via ann"#),
+        ("twitter", nil, #""Fall" on [shelby.tv_short_link]"#),
+    ])
+    func theProposedTextNamesTheSharer(origin: String, sharer: String?, text: String) async throws {
+        try await receive("Fall", sharer: sharer, origin: origin)
+        try await share(["facebook"])
+        #expect(try await shares().first?.text == text)
+    }
+
+    @Test func aVideoWithoutATitleIsAGreatOne() async throws {
+        try await share(["tumblr"])
+        #expect(try await shares().first?.text == "Great video on [shelby.tv_short_link]")
+    }
+
+    @Test func twitterTakesAHundredAndForty() async throws {
+        try await share(["twitter"], text: String(repeating: "é", count: 140))
+        let long = String(repeating: "x", count: 143)
+        let error = await #expect(throws: StoreError.self) {
+            try await share(["facebook", "twitter"], text: long)
+        }
+        #expect(error?.code == .tooLarge)
+        #expect(error?.message.contains("3 characters too long") == true)
+        // Nothing of it was shared; without Twitter it can be.
+        #expect(try await shares().count == 1)
+        try await share(["facebook"], text: long)
+        #expect(try await shares().count == 2)
+    }
+
+    @Test func whatCannotBeSharedIsRefused() {
+        #expect(throws: ModelError.self) { try ShareVideo("vimeo:7", to: []) }
+        #expect(throws: ModelError.self) { try ShareVideo("vimeo:7", to: ["myspace"]) }
+        #expect(throws: ModelError.self) { try ShareVideo("vimeo:7", to: ["email"]) }
+        for address in ["ada", "@example.org", "ada@", "a@b@c", "a b@c", "a@b,c@d"] {
+            #expect(throws: ModelError.self) {
+                try ShareVideo("vimeo:7", to: ["email"], recipients: [address])
+            }
+        }
+    }
+
+    @Test func recentRecipientsAreProposed() async throws {
+        try await share(["email"], text: "1", to: ["ada@example.org", "grace@example.org"])
+        try await share(["email"], text: "2", to: ["alan@example.org"])
+        try await share(["email"], text: "3", to: ["Ada@example.org", "ada@EXAMPLE.org"])
+        let found = try await stage.ask { queries, _ in try queries.recipients().recipients }
+        #expect(found.map(\.address).first == "Ada@example.org")
+        #expect(found.map(\.shares) == [2, 1, 1])
+        let some = try await stage.ask { queries, _ in try queries.recipients(prefix: "AL") }
+        #expect(some.recipients.map(\.address) == ["alan@example.org"])
+    }
+}
