@@ -37,6 +37,7 @@ struct ContractTests {
         Case(command: "query list", arguments: ["query", "list", "timeline"]),
         Case(command: "query shares", arguments: ["query", "shares"]),
         Case(command: "query recipients", arguments: ["query", "recipients"]),
+        Case(command: "query statistics", arguments: ["query", "statistics"]),
         Case(command: "query submissions", arguments: ["query", "submissions"]),
         Case(
             command: "query chat", arguments: ["query", "chat", "youtube:aqz-KE-bpKQ", "--guest"]),

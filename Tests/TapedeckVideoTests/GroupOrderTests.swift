@@ -7,7 +7,7 @@ import Testing
 @Suite(.offTasks) struct GroupOrderTests {
     static let projections: [any Projection] = [
         VideoProjections.standard.videos, VideoProjections.standard.watchLater,
-        VideoProjections.standard.lists,
+        VideoProjections.standard.lists, VideoProjections.standard.shares,
     ]
 
     /// A history over few keys, so that everything meets everything.
@@ -26,7 +26,7 @@ import Testing
         let second = Double(number(60))
         let video = "youtube:v\(number(3))"
         let seen = number(4) == 0 ? nil : Double(number(60))
-        switch number(5) {
+        switch number(6) {
         case 0:
             var like = LikeToggled()
             (like.video, like.isOn) = (video, number(2) == 0)
@@ -45,6 +45,10 @@ import Testing
             if number(3) > 0 { said.liked = number(2) == 0 }
             if number(3) > 0 { said.watchLater = number(2) == 0 }
             try script.sight(said, at: seen, origin: origin)
+        case 3:
+            var share = VideoShared()
+            (share.video, share.destinations) = (video, ["tumblr"])
+            try script.add(share, at: second, origin: origin)
         default:
             var said = VideoListed()
             said.list = ["stream", "roll/1", "roll/12"][number(3)]

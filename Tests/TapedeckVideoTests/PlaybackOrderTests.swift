@@ -9,6 +9,7 @@ import Testing
         VideoProjections.standard.playability, VideoProjections.standard.extractions,
         VideoProjections.standard.playback, VideoProjections.standard.nowPlaying,
         VideoProjections.standard.queue, VideoProjections.standard.downloads,
+        VideoProjections.standard.statistics,
     ]
 
     /// A history over few keys, so that everything meets everything.

@@ -21,6 +21,6 @@ struct QueryCommand: ParsableCommand {
             QueryExtractionPlanCommand.self, QueryPlaybackCommand.self,
             QueryNowPlayingCommand.self, QueryQueueCommand.self,
             QueryDownloadsCommand.self, QueryListCommand.self, QuerySharesCommand.self,
-            QueryRecipientsCommand.self,
+            QueryRecipientsCommand.self, QueryStatisticsCommand.self,
         ])
 }

@@ -42,6 +42,8 @@ public struct VideoProjections: Sendable {
     public var lists: VideoLists
     /// What the user has shared.
     public var shares: ShareList
+    /// How much was played and shared.
+    public var statistics: PlayStatistics
 
     /// Makes the projections.
     ///
@@ -73,6 +75,7 @@ public struct VideoProjections: Sendable {
         downloads = Downloads()
         lists = VideoLists()
         shares = ShareList()
+        statistics = PlayStatistics()
     }
 
     /// The defaults.
@@ -83,7 +86,7 @@ public struct VideoProjections: Sendable {
         [
             videos, duplicates, watchLater, answers, questions, users, shows, schedule, submissions,
             chat, viewCounts, accounts, playability, extractions, playback, nowPlaying, queue,
-            downloads, lists, shares,
+            downloads, lists, shares, statistics,
         ]
     }
 }

@@ -1,0 +1,70 @@
+internal import ArgumentParser
+internal import Tapedeck
+
+/// `storectl query statistics`.
+struct QueryStatisticsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "statistics",
+        abstract: "How much was played, watched, finished and shared, by day and by provider.",
+        discussion: """
+            In a terminal, the time watched is drawn as bars.
+
+            EXAMPLE:
+              storectl query statistics
+              storectl query statistics --from 2012-05-01 --through 2012-05-31 --time-zone Europe/Berlin --json
+            """)
+
+    @Option(
+        help: ArgumentHelp("The first day (default: 13 days before the last).", valueName: "date"))
+    var from: String?
+
+    @Option(help: ArgumentHelp("The last day (default: today).", valueName: "date"))
+    var through: String?
+
+    @Option(help: ArgumentHelp("Where days begin.", valueName: "name"))
+    var timeZone = "UTC"
+
+    @OptionGroup var now: NowOptions
+    @OptionGroup var options: StoreOptions
+
+    func run() throws {
+        let projections = VideoProjections.standard
+        let time = try now.time()
+        let found = try options.query(projections, [projections.statistics]) {
+            try $0.statistics(from: from, through: through, at: time, zone: timeZone)
+        }
+        try options.print(JSON(encoding: found)) { text in
+            var table = TextTable([
+                .text("day"), .number("plays"), .number("watched"), .number("finished"),
+                .number("shares"), .number("videos"),
+            ])
+            func add(_ name: String, _ figures: StatisticsFigures) {
+                table.add([
+                    name, String(figures.plays), Self.time(figures.watchedSeconds),
+                    String(figures.completions), String(figures.shares), String(figures.videos),
+                ])
+            }
+            for day in found.days { add(day.date, day.figures) }
+            for source in found.sources { add(source.source, source.figures) }
+            add("all", found.total)
+            text.table(table)
+            guard text.isTerminal, found.total.watchedSeconds > 0 else { return }
+            text.line()
+            var plot = BarPlot()
+            for day in found.days {
+                plot.add(
+                    day.date, day.figures.watchedSeconds, Self.time(day.figures.watchedSeconds))
+            }
+            for line in plot.lines(width: text.width) { text.line(line) }
+            text.line(
+                "\(found.sessions) sessions, the longest \(Self.time(found.longestSessionSeconds))")
+        }
+    }
+
+    /// Hours, minutes and seconds.
+    private static func time(_ seconds: Double) -> String {
+        let whole = Int(seconds.rounded())
+        func two(_ number: Int) -> String { (number < 10 ? "0" : "") + String(number) }
+        return "\(whole / 3_600):\(two(whole / 60 % 60)):\(two(whole % 60))"
+    }
+}

@@ -1,0 +1,204 @@
+public import TapedeckModel
+public import TapedeckProjections
+
+/// How much was played, watched, finished and shared, by video and quarter of an hour.
+///
+/// - A **play** is a viewing, at its first report.
+/// - **Watched** is how far a viewing moves on from one report to the next, as far as time has passed for that
+///   at no more than twice the speed: what is skipped was not watched. `VideoWatched` tells of the same time
+///   once more, so of each quarter the larger of the two counts.
+/// - A **completion** is the report by which a viewing first reaches the end, as `Playback` has it, or a
+///   `VideoWatched` that says so; of a quarter the larger number counts.
+/// - A **share** is one destination.
+///
+/// Quarters of an hour make days in every zone. Items: `v` viewing → its last report; `q` quarter → `Figures`.
+/// Table 0 holds the quarters, the earliest first; it is made of the items.
+public struct PlayStatistics: Projection {
+    /// Makes the projection.
+    public init() {}
+
+    /// `statistics`.
+    public var name: String { "statistics" }
+    /// 1.
+    public var version: Int { 1 }
+    /// `video`.
+    public var tagKind: String { "video" }
+    /// Reports of players, what was watched, and what was shared.
+    public var eventTypes: [EventType] {
+        [PlaybackProgressed.eventType, VideoWatched.eventType, VideoShared.eventType]
+    }
+    /// Canonical: how far a viewing has moved depends on the report before.
+    public var law: FoldLaw { .canonical }
+    /// One: the quarters.
+    public var tables: [String] { ["earliest-first"] }
+    /// Yes.
+    public var itemsYieldRows: Bool { true }
+
+    static let quarterMilliseconds: Int64 = 900_000
+    /// The fastest that a video is played, and what reports may come apart beyond that, in milliseconds.
+    private static let rateMax = 2.0
+    private static let slackMilliseconds = 1_500.0
+
+    /// Nothing; all is in the items.
+    public struct State: ProjectionState, Equatable {
+        /// Nothing.
+        public init() {}
+        /// Reads nothing.
+        public init(decoding bytes: inout StateReader) throws {}
+        /// Writes nothing.
+        public func encode(into bytes: inout StateWriter) {}
+    }
+
+    /// What happened in a quarter of an hour.
+    struct Figures: Equatable {
+        var plays: UInt64 = 0
+        /// By reports of players, and by `VideoWatched`, in milliseconds.
+        var movedMilliseconds: UInt64 = 0
+        var toldMilliseconds: UInt64 = 0
+        var reached: UInt64 = 0
+        var toldComplete: UInt64 = 0
+        var shares: UInt64 = 0
+
+        init() {}
+
+        init(decoding bytes: [UInt8]) throws(ModelError) {
+            self = try StateReader.read(bytes) { (reader) throws(ModelError) in
+                var figures = Figures()
+                figures.plays = try reader.uint64()
+                figures.movedMilliseconds = try reader.uint64()
+                figures.toldMilliseconds = try reader.uint64()
+                figures.reached = try reader.uint64()
+                figures.toldComplete = try reader.uint64()
+                figures.shares = try reader.uint64()
+                return figures
+            }
+        }
+
+        var encoded: [UInt8] {
+            var writer = StateWriter()
+            writer.add(plays)
+            writer.add(movedMilliseconds)
+            writer.add(toldMilliseconds)
+            writer.add(reached)
+            writer.add(toldComplete)
+            writer.add(shares)
+            return writer.bytes
+        }
+
+        var watchedMilliseconds: UInt64 { max(movedMilliseconds, toldMilliseconds) }
+        var completions: UInt64 { max(reached, toldComplete) }
+    }
+
+    /// The last report of a viewing.
+    private struct Report {
+        var at: Int64
+        var positionMilliseconds: Double
+        var hasReachedEnd: Bool
+
+        init(at: Int64, positionMilliseconds: Double, hasReachedEnd: Bool) {
+            self.at = at
+            self.positionMilliseconds = positionMilliseconds
+            self.hasReachedEnd = hasReachedEnd
+        }
+
+        init(decoding bytes: [UInt8]) throws(ModelError) {
+            self = try StateReader.read(bytes) { (reader) throws(ModelError) in
+                Report(
+                    at: try reader.int64(), positionMilliseconds: try reader.double(),
+                    hasReachedEnd: try reader.bool())
+            }
+        }
+
+        var encoded: [UInt8] {
+            var writer = StateWriter()
+            writer.add(at)
+            writer.add(positionMilliseconds)
+            writer.add(hasReachedEnd)
+            return writer.bytes
+        }
+    }
+
+    private static let viewing: [UInt8] = [UInt8(ascii: "v")]
+    private static let quarter: [UInt8] = [UInt8(ascii: "q")]
+
+    /// Folds a report, what was watched, or a share.
+    public func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
+        let at = Int64(event.stamp.milliseconds)
+        switch event.typeIndex {
+        case 0: try foldProgress(event, at, into: &key)
+        case 1:
+            let said = try event.decode(VideoWatched.self)
+            try add(at, &key) { figures in
+                if said.hasStartSeconds, said.hasEndSeconds {
+                    let seconds = said.endSeconds - said.startSeconds
+                    figures.toldMilliseconds &+= UInt64(max(0, seconds * 1_000).rounded())
+                }
+                if said.isComplete { figures.toldComplete += 1 }
+            }
+        default:
+            let count = try event.decode(VideoShared.self).destinations.count
+            try add(at, &key) { $0.shares += UInt64(count) }
+        }
+    }
+
+    private func foldProgress(
+        _ event: borrowing FoldEvent, _ at: Int64, into key: inout KeyedState<State>
+    ) throws {
+        var viewing: WireField?
+        var (position, duration) = (0.0, 0.0)
+        var fields = WireFields(event.payload)
+        while let field = fields.next() {
+            // Numbers as in schema/tapedeck/video/v1/videos.proto.
+            switch field.number {
+            case 2: viewing = field
+            case 3: position = field.double
+            case 4: duration = field.double
+            default: break
+            }
+        }
+        guard let viewing, (1...FieldLimits.idBytesMax).contains(viewing.count),
+            !fields.isMalformed, position.isFinite, duration.isFinite
+        else { throw ModelError(.invalidPayload, "a payload is not a PlaybackProgressed") }
+        let name = RowKey(event.payload.bytes(viewing, after: PlayStatistics.viewing))
+        let before = try key.item(name).map { bytes throws(ModelError) in
+            try Report(decoding: bytes)
+        }
+        let isEnd = Playback.isEnd(position, of: duration)
+        let report = Report(
+            at: at, positionMilliseconds: position * 1_000,
+            hasReachedEnd: isEnd || before?.hasReachedEnd ?? false)
+        key.setItem(name, report.encoded)
+        try add(at, &key) { figures in
+            if isEnd, before?.hasReachedEnd != true { figures.reached += 1 }
+            guard let before else {
+                figures.plays += 1
+                return
+            }
+            let moved = report.positionMilliseconds - before.positionMilliseconds
+            let passed = Double(at - before.at) * PlayStatistics.rateMax
+            if moved > 0, moved <= passed + PlayStatistics.slackMilliseconds {
+                figures.movedMilliseconds &+= UInt64(moved.rounded())
+            }
+        }
+    }
+
+    private func add(
+        _ at: Int64, _ key: inout KeyedState<State>, _ change: (inout Figures) -> Void
+    ) throws {
+        let number = at.floorDivided(by: PlayStatistics.quarterMilliseconds)
+        let name = RowKey(PlayStatistics.quarter).ascending(number)
+        let held = key.item(name)
+        let before = try held.map { bytes throws(ModelError) in try Figures(decoding: bytes) }
+        var figures = before ?? Figures()
+        change(&figures)
+        if figures != before { key.setItem(name, figures.encoded) }
+    }
+
+    /// A row for each quarter.
+    public func rows(ofItem item: Row, key: Tag, into rows: inout RowSink) throws {
+        guard item.key.starts(with: PlayStatistics.quarter) else { return }
+        rows.add(
+            table: 0, key: RowKey(Array(item.key.dropFirst().prefix(8))).text(key.name),
+            value: item.value)
+    }
+}

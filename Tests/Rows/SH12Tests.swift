@@ -1,0 +1,123 @@
+import Tapedeck
+import TapedeckModel
+import Testing
+
+/// SH12: what was played, watched, finished and shared, by day and by provider, however clocks and zones differ.
+@Suite struct SH12Tests {
+    private let stage: PlaybackStage
+
+    init() throws { stage = try PlaybackStage("sh12") }
+
+    /// Noon of a day of May 2012, and so many seconds, in Unix milliseconds.
+    private static func noon(_ day: Int, _ seconds: Double = 0) -> UInt64 {
+        UInt64(1_335_873_600_000 + (day - 1) * 86_400_000) + UInt64(seconds * 1_000)
+    }
+
+    private func report(
+        _ video: String, _ viewing: String, _ position: Double, day: Int, at seconds: Double,
+        of duration: Double = 600
+    ) async throws {
+        try await stage.store.append(
+            [
+                PlaybackProgressed.with {
+                    ($0.video, $0.viewing) = (video, viewing)
+                    ($0.positionSeconds, $0.durationSeconds) = (position, duration)
+                }
+            ], atMilliseconds: Self.noon(day, seconds))
+    }
+
+    private func statistics(
+        _ first: String = "2012-05-01", _ last: String = "2012-05-04", zone: String = "UTC"
+    ) async throws -> StatisticsReport {
+        try await stage.ask { queries, now in
+            try queries.statistics(from: first, through: last, at: now, zone: zone)
+        }
+    }
+
+    @Test func whatIsSkippedWasNotWatched() async throws {
+        try await report("vimeo:7", "a", 0, day: 1, at: 0)
+        try await report("vimeo:7", "a", 10, day: 1, at: 10)
+        try await report("vimeo:7", "a", 400, day: 1, at: 11)
+        try await report("vimeo:7", "a", 420, day: 1, at: 31)
+        // Going back is no watching either, and what is seen once more is.
+        try await report("vimeo:7", "a", 400, day: 1, at: 32)
+        try await report("vimeo:7", "a", 405, day: 1, at: 37)
+        let found = try await statistics()
+        #expect(found.days.map(\.date) == ["2012-05-01", "2012-05-02", "2012-05-03", "2012-05-04"])
+        #expect(found.days[0].figures.watchedSeconds == 35)
+        #expect(found.days[0].figures.plays == 1 && found.total.plays == 1)
+        #expect(found.days[1].figures.plays == 0 && found.days[1].figures.videos == 0)
+    }
+
+    @Test func aViewingIsFinishedOnce() async throws {
+        try await report("vimeo:7", "a", 590, day: 1, at: 0)
+        try await report("vimeo:7", "a", 596, day: 1, at: 6)
+        try await report("vimeo:7", "a", 600, day: 1, at: 10)
+        try await report("youtube:x", "b", 10, day: 2, at: 0)
+        let found = try await statistics()
+        #expect(found.total.completions == 1 && found.total.plays == 2 && found.total.videos == 2)
+        #expect(found.sources.map(\.source) == ["vimeo", "youtube"])
+        #expect(found.sources.first?.figures.completions == 1)
+        #expect(found.sources.first?.figures.watchedSeconds == 10)
+    }
+
+    @Test func theSameTimeToldTwiceCountsOnce() async throws {
+        try await report("vimeo:7", "a", 0, day: 1, at: 0)
+        try await report("vimeo:7", "a", 15, day: 1, at: 15)
+        var watched = VideoWatched()
+        watched.video = "vimeo:7"
+        (watched.startSeconds, watched.endSeconds) = (0, 14)
+        try await stage.store.append([watched], atMilliseconds: Self.noon(1, 15))
+        #expect(try await statistics().total.watchedSeconds == 15)
+        // An app that only tells intervals is counted by these.
+        watched.video = "vimeo:8"
+        watched.isComplete = true
+        try await stage.store.append([watched], atMilliseconds: Self.noon(1, 20))
+        let total = try await statistics().total
+        #expect(total.watchedSeconds == 29 && total.completions == 1)
+    }
+
+    @Test func daysBeginWhereTheUserIs() async throws {
+        try await report("vimeo:7", "a", 1, day: 1, at: 11 * 3_600)
+        #expect(try await statistics().days[0].figures.plays == 1)
+        #expect(try await statistics(zone: "Europe/Berlin").days[1].figures.plays == 1)
+        #expect(try await statistics(zone: "Asia/Kolkata").days[1].figures.plays == 1)
+    }
+
+    @Test func reportsThatComeLateAreCountedWhereTheyBelong() async throws {
+        try await report("vimeo:7", "a", 0, day: 1, at: 0)
+        try await report("vimeo:7", "a", 30, day: 1, at: 30)
+        try await report("vimeo:7", "a", 10, day: 1, at: 10)
+        try await report("vimeo:7", "a", 20, day: 1, at: 20)
+        let total = try await statistics().total
+        #expect(total.watchedSeconds == 30 && total.plays == 1)
+    }
+
+    @Test func sittingsArePartedByHalfAnHour() async throws {
+        try await report("vimeo:1", "a", 1, day: 1, at: 0)
+        try await report("vimeo:2", "b", 1, day: 1, at: 1_800)
+        try await report("vimeo:3", "c", 1, day: 1, at: 3 * 3_600)
+        let found = try await statistics()
+        #expect(found.sessions == 2 && found.longestSessionSeconds == 2_700)
+    }
+
+    @Test func sharesCountByDestination() async throws {
+        let share = try ShareVideo("vimeo:7", to: ["twitter", "facebook"], text: "look")
+        stage.place.clock.set(milliseconds: Self.noon(3))
+        try await stage.store.decide { try share.decide(VideoQueries($0)) }
+        let found = try await statistics()
+        #expect(found.days[2].figures.shares == 2 && found.total.shares == 2)
+    }
+
+    @Test func daysThatMakeNoSenseAreRefused() async throws {
+        for (first, last, zone) in [
+            ("2012-05-02", "2012-05-01", "UTC"), ("2012-02-30", "2012-05-01", "UTC"),
+            ("1900-01-01", "2012-05-01", "UTC"), ("2012-05-01", "2012-05-01", "Mars/Olympus"),
+        ] {
+            let error = await #expect(throws: StoreError.self) {
+                try await statistics(first, last, zone: zone)
+            }
+            #expect(error?.code == .usage)
+        }
+    }
+}
