@@ -20,6 +20,7 @@ struct QueryCommand: ParsableCommand {
             QueryPlayabilityCommand.self, QueryExtractionsCommand.self,
             QueryExtractionPlanCommand.self, QueryPlaybackCommand.self,
             QueryNowPlayingCommand.self, QueryQueueCommand.self,
-            QueryDownloadsCommand.self,
+            QueryDownloadsCommand.self, QueryQuestionsCommand.self, QueryLikersCommand.self,
+            QueryUsersCommand.self, QueryUserCommand.self, QueryFollowsCommand.self,
         ])
 }

@@ -15,6 +15,7 @@ package import TapedeckVideo
 /// | comment | `POST /answers/{id}/comments` | probe: the comments behind the greatest number known |
 /// | like | `POST /answers/{id}/likes` | probe, before it as well: each one is inserted, and answered 500 |
 /// | unlike | there is no route | refused, unless there is nothing to take back |
+/// | follow, unfollow | there is no route | refused |
 /// | question | `POST /questions` | probe: the open questions, then those that have an answer by now |
 /// | answer | `POST /questions/{id}/answers` | probe: 201 is said before there is an answer, if ever |
 ///
@@ -186,6 +187,8 @@ package struct WhaleConnector: Connector {
             ])
         case AnswerRecorded.eventType:
             return try answer(intent, id, views, account)
+        case FollowToggled.eventType:
+            return .refused(.notFound, "Whale has no route by which a user is followed")
         default: return .foreign
         }
     }
