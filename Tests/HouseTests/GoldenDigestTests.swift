@@ -85,6 +85,7 @@ import Testing
             }
         }
         events += try GoldenPlayback.events()
+        events += try GoldenWhale.events()
         return events
     }
 
