@@ -147,7 +147,7 @@ public struct AnswerList: Projection {
         case 4: foldLike(try event.decode(LikeObserved.self).normalized(), into: &key)
         case 5:
             guard key.state.like.map({ $0.order < event.order }) ?? true else { return }
-            var like = OwnToggle(event, isOn: try event.decode(LikeToggled.self).isOn)
+            var like = OwnToggle(event, isOn: try OwnToggle.isLiked(event.payload))
             like.outcome = try key.outcome(of: like.intent)
             key.state.like = like
         default:

@@ -35,7 +35,7 @@ public struct FollowList: Projection {
     }
     /// Any: of toggles, sightings and outcomes of an edge the last of each counts.
     public var law: FoldLaw { .any }
-    /// One: how many edges are listed, by the key.
+    /// One: how many edges are listed, by the key, so that who shows them hears of a change.
     public var tables: [String] { ["counts"] }
 
     /// How many edges of a key are listed.
@@ -61,9 +61,8 @@ public struct FollowList: Projection {
     public func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
         switch event.typeIndex {
         case 0:
-            let toggle = try event.decode(FollowToggled.self)
-            let other = other(user: toggle.user, follower: toggle.follower)
-            var own = OwnToggle(event, isOn: toggle.isOn)
+            let (other, isOn) = try read(event.payload)
+            var own = OwnToggle(event, isOn: isOn)
             own.outcome = try key.outcome(of: own.intent)
             key.setItem(Edge.intent(own.intent), Array(other.utf8))
             try change(other, in: &key) { edge in
@@ -71,11 +70,11 @@ public struct FollowList: Projection {
                 edge.own = own
             }
         case 1:
-            let sighting = try event.decode(FollowObserved.self)
+            let (other, isOn) = try read(event.payload)
             let order = event.order
-            try change(other(user: sighting.user, follower: sighting.follower), in: &key) { edge in
+            try change(other, in: &key) { edge in
                 guard edge.shownOrder.map({ $0 < order }) ?? true else { return }
-                (edge.shownOrder, edge.isShown) = (order, sighting.isOn)
+                (edge.shownOrder, edge.isShown) = (order, isOn)
             }
         default:
             guard let (intent, outcome) = try key.takeOutcome(event),
@@ -87,8 +86,20 @@ public struct FollowList: Projection {
         }
     }
 
-    private func other(user: String, follower: String) -> String {
-        direction == .followers ? follower : user
+    /// The user at the other end of an edge, and whether there is one, of a toggle or a sighting.
+    private func read(_ payload: RawSpan) throws(ModelError) -> (other: String, isOn: Bool) {
+        // Numbers as in schema/tapedeck/video/v1/answers.proto.
+        let end = direction == .followers ? 2 : 1
+        var (other, isOn): (String, Bool) = ("", false)
+        var fields = WireFields(payload)
+        while let field = fields.next() {
+            if field.number == end { other = fields.string(field) }
+            if field.number == 3 { isOn = field.uint64 != 0 }
+        }
+        guard !other.isEmpty, !fields.isMalformed else {
+            throw ModelError(.invalidPayload, "a payload does not say who follows whom")
+        }
+        return (other, isOn)
     }
 
     private func change(
@@ -113,8 +124,9 @@ public struct FollowList: Projection {
         key.state.change(by: changed.isOn ? 1 : -1)
     }
 
-    /// A row for a key of which something is known.
+    /// A row for a key with edges.
     public func rows(of state: State, key: Tag, into rows: inout RowSink) {
+        guard state.count > 0 else { return }
         var value = StateWriter()
         state.encode(into: &value)
         rows.add(table: 0, key: RowKey().text(key.name), value: value.bytes)

@@ -8,8 +8,6 @@ internal import TapedeckProjections
 struct OwnToggle: Equatable {
     var event: EventID
     var order: FoldOrder
-    /// Unix milliseconds.
-    var at: Int64
     var isOn: Bool
     /// The last outcome of it.
     var outcome: IntentOutcome?
@@ -17,8 +15,19 @@ struct OwnToggle: Equatable {
     init(_ event: borrowing FoldEvent, isOn: Bool) {
         self.event = event.id
         order = event.order
-        at = Int64(event.stamp.milliseconds)
         self.isOn = isOn
+    }
+
+    /// Whether a `LikeToggled` says on.
+    static func isLiked(_ payload: RawSpan) throws(ModelError) -> Bool {
+        var isOn = false
+        var fields = WireFields(payload)
+        // The number as in schema/tapedeck/video/v1/videos.proto.
+        while let field = fields.next() { if field.number == 3 { isOn = field.uint64 != 0 } }
+        guard !fields.isMalformed else {
+            throw ModelError(.invalidPayload, "a payload is not a LikeToggled")
+        }
+        return isOn
     }
 
     /// The name of the toggle as outcomes have it.
@@ -33,7 +42,6 @@ struct OwnToggle: Equatable {
     init(decoding reader: inout StateReader) throws(ModelError) {
         event = try reader.eventID()
         order = try reader.foldOrder()
-        at = try reader.int64()
         isOn = try reader.bool()
         outcome = try reader.optional { (reader) throws(ModelError) in
             try IntentOutcome(decoding: try reader.bytes())
@@ -43,7 +51,6 @@ struct OwnToggle: Equatable {
     func encode(into writer: inout StateWriter) {
         writer.add(event)
         writer.add(order)
-        writer.add(at)
         writer.add(isOn)
         writer.add(outcome) { $0.add($1.encoded) }
     }
