@@ -210,6 +210,35 @@ import Testing
         #expect(desk.world.simulator.violations.isEmpty)
     }
 
+    @Test func pictureOfTheProfileIsChangedAndTheRestIsKeptHere() throws {
+        let desk = try WhaleDesk()
+        try desk.device.sync()
+        func edit(_ write: (inout ProfileEdited) -> Void) throws -> EventID {
+            desk.world.clock.advance(by: .seconds(60))
+            var event = ProfileEdited()
+            event.user = "1"
+            write(&event)
+            return try desk.device.append(event)
+        }
+        _ = try edit { $0.imageURL = "http://img.example.org/old.png" }
+        _ = try edit { ($0.imageURL, $0.about) = ("http://img.example.org/new.png", "hello") }
+        _ = try edit { $0.username = "countess" }
+        let local = try edit { $0.imageURL = "file:///pictures/1.png" }
+        var report = try #require(try desk.device.sync())
+        #expect(report.refused.map(\.event) == [local])
+        _ = try edit { $0.imageURL = "http://img.example.org/newest.png" }
+        report = try #require(try desk.device.sync())
+        #expect(desk.effects == ["userImage 1 http://img.example.org/newest.png"])
+        #expect(try desk.device.outbox().map(\.event.id) == [local])
+        try desk.device.query { queries in
+            let found = try #require(try queries.user("1"))
+            #expect(found.username == "countess" && found.about == "hello")
+            #expect(found.imageUrl == "http://img.example.org/newest.png")
+            #expect(found.edited == ["username", "about"])
+        }
+        #expect(desk.world.simulator.violations.isEmpty)
+    }
+
     @Test func refusalsTellWhy() throws {
         let desk = try WhaleDesk()
         let nobody = try desk.ask("anybody?", "77")
