@@ -57,6 +57,13 @@ extension UserObserved {
     }
 }
 
+/// When a remote was first seen to show what it shows in a field now, in the place of something else.
+struct ProfileChange: Equatable {
+    var field: ProfileField
+    /// Unix milliseconds.
+    var at: Int64
+}
+
 /// What the user wrote into a field of a profile last.
 struct ProfileEdit: Equatable {
     var field: ProfileField

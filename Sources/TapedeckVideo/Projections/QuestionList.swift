@@ -43,7 +43,7 @@ public struct QuestionList: Projection {
         /// The answer that was recorded here last, and by which event.
         var recorded: RecordedAnswer?
         /// What became of answers that were handed in, by their events.
-        private(set) var outcomes: [(intent: String, outcome: IntentOutcome)] = []
+        private(set) var outcomes: [AnswerOutcome] = []
         /// Answers that are recorded, and those that were, in the order in which they were begun.
         private(set) var recordings: [AnswerRecording] = []
 
@@ -71,16 +71,9 @@ public struct QuestionList: Projection {
             recordings.first { $0.name == name && !$0.hasEnded }
         }
 
-        /// Whether all is equal.
-        public static func == (left: State, right: State) -> Bool {
-            left.question == right.question && left.answer == right.answer
-                && left.recorded == right.recorded && left.recordings == right.recordings
-                && left.outcomes.elementsEqual(right.outcomes, by: ==)
-        }
-
         fileprivate mutating func take(_ outcome: IntentOutcome, of intent: String) {
             outcomes.removeAll { $0.intent == intent }
-            outcomes.append((intent, outcome))
+            outcomes.append(AnswerOutcome(intent: intent, outcome: outcome))
         }
 
         /// Changes a recording that goes on; one that is not there is begun where a time is given.
@@ -111,7 +104,9 @@ public struct QuestionList: Projection {
                 try RecordedAnswer(decoding: &reader)
             }
             outcomes = try bytes.array { (reader) throws(ModelError) in
-                (try reader.string(), try IntentOutcome(decoding: try reader.bytes()))
+                AnswerOutcome(
+                    intent: try reader.string(),
+                    outcome: try IntentOutcome(decoding: try reader.bytes()))
             }
             recordings = try bytes.array { (reader) throws(ModelError) in
                 try AnswerRecording(decoding: &reader)
@@ -205,6 +200,13 @@ public struct QuestionList: Projection {
                 value: value.bytes)
         }
     }
+}
+
+/// What became of an answer that was handed in.
+struct AnswerOutcome: Equatable {
+    /// The id of the event by which it was.
+    var intent: String
+    var outcome: IntentOutcome
 }
 
 /// An answer that was recorded here.

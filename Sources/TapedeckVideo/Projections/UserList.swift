@@ -35,7 +35,7 @@ public struct UserList: Projection {
         var profile = UserObserved()
         /// When a remote was first seen to show a field's value in the place of another one, in Unix
         /// milliseconds; only of fields that were seen to change.
-        private(set) var changes: [(field: ProfileField, at: Int64)] = []
+        private(set) var changes: [ProfileChange] = []
         /// What the user wrote last, of each field that they wrote.
         private(set) var edits: [ProfileEdit] = []
         /// Questions that were asked here and that no remote has shown, the oldest first.
@@ -45,13 +45,6 @@ public struct UserList: Projection {
 
         /// Nothing.
         public init() {}
-
-        /// Whether all is equal.
-        public static func == (left: State, right: State) -> Bool {
-            left.profile == right.profile && left.edits == right.edits
-                && left.asked == right.asked && left.shown == right.shown
-                && left.changes.elementsEqual(right.changes, by: ==)
-        }
 
         /// The user as they are shown; nil where nothing is known of them.
         func shownProfile(_ key: Tag) -> ShownProfile? {
@@ -75,7 +68,7 @@ public struct UserList: Projection {
                 guard let old = field.shown(by: before), field.shown(by: profile) != old
                 else { continue }
                 changes.removeAll { $0.field == field }
-                changes.append((field, milliseconds))
+                changes.append(ProfileChange(field: field, at: milliseconds))
             }
         }
 
@@ -92,7 +85,7 @@ public struct UserList: Projection {
         public init(decoding bytes: inout StateReader) throws {
             profile = try bytes.message()
             changes = try bytes.array { (reader) throws(ModelError) in
-                (try reader.profileField(), try reader.int64())
+                ProfileChange(field: try reader.profileField(), at: try reader.int64())
             }
             edits = try bytes.array { (reader) throws(ModelError) in
                 ProfileEdit(

@@ -94,7 +94,7 @@ extension VideoQueries {
     }
 
     private func entry(_ id: String, _ edge: FollowList.Edge) throws -> FollowEntry {
-        let refusal = edge.own.flatMap { $0.isOn ? $0.refusal : nil }
+        let refusal = edge.isShown ? nil : edge.own?.refusal
         let isWaiting = !edge.isShown && edge.own?.isWanted == true
         var entry = FollowEntry(
             id: id, state: refusal != nil ? .refused : isWaiting ? .waiting : .shown,
