@@ -6,9 +6,8 @@ public import TapedeckProjections
 ///
 /// A question is pending while it has no answer that anybody can watch. Answers to it are recorded by segments
 /// (`AnswerRecording`), merged and handed in; all of that lies here, as the answer has no id of its own before
-/// a remote shows it. Remotes tell no times, so lists are
-/// by the questions' numbers, the greatest first. Questions that were asked here and that no remote has shown
-/// lie in `UserList`, as they have no number yet.
+/// a remote shows it. Remotes tell no times, so lists are by the questions' numbers, the greatest first.
+/// Questions that were asked here and that no remote has shown lie in `UserList`, as they have no number yet.
 public struct QuestionList: Projection {
     /// Makes the projection.
     public init() {}
