@@ -35,7 +35,9 @@ public enum Connectors {
             of: "answer", inserts: [CommentPosted.eventType], registers: [LikeToggled.eventType]),
         // A question has one answer: of several recordings that were not sent the last one counts.
         Outbox(of: "question", inserts: [], registers: [AnswerRecorded.eventType]),
-        Outbox(of: "user", inserts: [QuestionAsked.eventType], registers: []),
+        Outbox(
+            of: "user", inserts: [QuestionAsked.eventType, ProfileEdited.eventType],
+            registers: [FollowToggled.eventType]),
     ]
 
     /// The projections that a store needs which syncs with remotes, beside those of the domain.

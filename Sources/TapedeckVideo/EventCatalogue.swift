@@ -13,17 +13,19 @@ public struct EventCatalogue: Sendable {
 
     /// Every type that this program knows.
     public static let video = EventCatalogue(types: [
-        AccountObserved.self, AnswerObserved.self, AnswerRecorded.self, AnswerUploaded.self,
-        BroadcastReceived.self, CastObserved.self, ChatMessageObserved.self, ChatMessagePosted.self,
-        CommentObserved.self, CommentPosted.self, DownloadCompleted.self, DownloadRemoved.self,
-        EpisodeScheduled.self, ExtractionFailed.self, FrameObserved.self, LikeObserved.self,
-        LikeToggled.self, NowPlayingChanged.self, PlayabilityChecked.self, PlaybackProgressed.self,
-        QuestionAsked.self, QuestionObserved.self, QueueCleared.self, ShowObserved.self,
-        SignedIn.self, SignedOut.self, SubmissionObserved.self, UserObserved.self,
-        VideoExtracted.self, VideoListed.self, VideoOpened.self, VideoQueued.self,
-        VideoQueuedNext.self,
-        VideoShared.self, VideoSubmitted.self, VideoUnqueued.self, VideoWatched.self,
-        WatchLaterToggled.self,
+        AccountObserved.self, AnswerMergeFailed.self, AnswerMergeStarted.self, AnswerObserved.self,
+        AnswerRecorded.self, AnswerSegmentRecorded.self, AnswerSegmentRemoved.self,
+        AnswerUploaded.self, BroadcastReceived.self, CastObserved.self, ChatMessageObserved.self,
+        ChatMessagePosted.self, CommentObserved.self, CommentPosted.self, DownloadCompleted.self,
+        DownloadRemoved.self, EpisodeScheduled.self, ExtractionFailed.self, FollowObserved.self,
+        FollowToggled.self, FrameObserved.self, LikeObserved.self, LikeToggled.self,
+        NowPlayingChanged.self, PlayabilityChecked.self, PlaybackProgressed.self,
+        ProfileEdited.self, QuestionAsked.self, QuestionObserved.self, QueueCleared.self,
+        ShowObserved.self, SignedIn.self, SignedOut.self, SubmissionObserved.self,
+        UserObserved.self, VideoExtracted.self, VideoListed.self, VideoOpened.self,
+        VideoQueued.self,
+        VideoQueuedNext.self, VideoShared.self, VideoSubmitted.self, VideoUnqueued.self,
+        VideoWatched.self, WatchLaterToggled.self,
     ])
 
     private init(types: [any VideoEvent.Type]) {

@@ -86,6 +86,7 @@ import Testing
         }
         events += try GoldenPlayback.events()
         events += try GoldenGroups.events()
+        events += try GoldenWhale.events()
         return events
     }
 

@@ -31,6 +31,13 @@ struct ContractTests {
             command: "query comments",
             arguments: ["query", "comments", "https://www.youtube.com/watch?v=aqz-KE-bpKQ"]),
         Case(command: "query answers", arguments: ["query", "answers"]),
+        Case(command: "query questions", arguments: ["query", "questions", "--mine"]),
+        Case(command: "query likers", arguments: ["query", "likers", "9"]),
+        Case(command: "query users", arguments: ["query", "users", "ADA"]),
+        Case(command: "query user", arguments: ["query", "user"]),
+        Case(
+            command: "query follows",
+            arguments: ["query", "follows", "7", "--direction", "following"]),
         Case(command: "query show", arguments: ["query", "show", "7"]),
         Case(
             command: "query schedule", arguments: ["query", "schedule", "--week", "2019-07-09"]),
@@ -80,6 +87,7 @@ struct ContractTests {
             "ingest", "tvmaze/cast", "-", "--show", "7", input: Samples.cast)
         try storectl.succeed("append", "--file", "-", input: Samples.birdTube)
         try storectl.succeed("append", "--file", "-", input: Samples.playback)
+        try storectl.succeed("append", "--file", "-", input: Samples.whale)
         return storectl
     }
 

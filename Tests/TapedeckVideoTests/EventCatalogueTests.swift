@@ -30,13 +30,15 @@ struct RefusedPayload: CustomTestStringConvertible {
     @Test func everyTypeIsKnownByItsName() {
         #expect(
             catalogue.typeNames == [
-                "AccountObserved", "AnswerObserved", "AnswerRecorded", "AnswerUploaded",
+                "AccountObserved", "AnswerMergeFailed", "AnswerMergeStarted", "AnswerObserved",
+                "AnswerRecorded", "AnswerSegmentRecorded", "AnswerSegmentRemoved", "AnswerUploaded",
                 "BroadcastReceived", "CastObserved", "ChatMessageObserved", "ChatMessagePosted",
                 "CommentObserved", "CommentPosted", "DownloadCompleted", "DownloadRemoved",
-                "EpisodeScheduled", "ExtractionFailed", "FrameObserved", "LikeObserved",
-                "LikeToggled", "NowPlayingChanged", "PlayabilityChecked", "PlaybackProgressed",
-                "QuestionAsked", "QuestionObserved", "QueueCleared", "ShowObserved", "SignedIn",
-                "SignedOut", "SubmissionObserved", "UserObserved", "VideoExtracted", "VideoListed",
+                "EpisodeScheduled", "ExtractionFailed", "FollowObserved", "FollowToggled",
+                "FrameObserved", "LikeObserved", "LikeToggled", "NowPlayingChanged",
+                "PlayabilityChecked", "PlaybackProgressed", "ProfileEdited", "QuestionAsked",
+                "QuestionObserved", "QueueCleared", "ShowObserved", "SignedIn", "SignedOut",
+                "SubmissionObserved", "UserObserved", "VideoExtracted", "VideoListed",
                 "VideoOpened",
                 "VideoQueued", "VideoQueuedNext", "VideoShared", "VideoSubmitted", "VideoUnqueued",
                 "VideoWatched", "WatchLaterToggled",

@@ -26,6 +26,10 @@ import Testing
                 try script.birdTube(&generator)
                 continue
             }
+            if number(3) == 0 {
+                try script.whale(&generator)
+                continue
+            }
             switch number(14) {
             case 0, 1, 2:
                 try script.broadcast(

@@ -58,8 +58,9 @@ import Testing
         let answer = try first(queries.answers(), "answers")
         #expect(
             Set(answer.keys) == [
-                "id", "question", "state", "durationSeconds", "videoUrl", "thumbnailUrl",
-                "commentCount", "likeCount",
+                "id", "question", "questionText", "sender", "senderName", "receiver",
+                "receiverName", "state", "durationSeconds", "videoUrl", "thumbnailUrl",
+                "commentCount", "likeCount", "isLiked", "segments", "code", "message",
             ])
         #expect(answer["state"] as? String == "uploading")
         #expect(answer["durationSeconds"] is NSNull)

@@ -105,7 +105,7 @@ import Testing
         #expect(all.map(\.state) == [.answered] && all.first?.answer == "12")
     }
 
-    @Test func answersAreTwoMinutesAtMost() throws {
+    @Test func answersAreShorterThanTwoMinutes() throws {
         let digest = String(repeating: "0a", count: 32)
         func record(_ seconds: String, _ ending: String = "mov") throws {
             _ = try EventCatalogue.video.proposal(
@@ -116,8 +116,11 @@ import Testing
                      "thumbnailExtension":"jpg"}
                     """)
         }
-        try record("120")
-        #expect(throws: ModelError.self) { try record("120.01") }
+        try record("119.9")
+        let error = #expect(throws: ModelError.self) { try record("125.5") }
+        #expect(error?.code == .tooLarge)
+        #expect(error?.message.contains("5.5 too many") == true)
+        #expect(throws: ModelError.self) { try record("120") }
         #expect(throws: ModelError.self) { try record("0") }
         #expect(throws: ModelError.self) { try record("5", "../x") }
     }
@@ -165,8 +168,8 @@ import Testing
         let found = try #require(try queries.user("7"))
         #expect(found.username == "Adah" && found.imageUrl == "http://img.example.org/a")
         #expect(found.followerCount == 3 && found.followingCount == nil && found.isOwn)
-        #expect(try queries.users(prefix: "aD").users.map(\.id) == ["7"])
-        #expect(try queries.users(prefix: "b").users.isEmpty)
+        #expect(try queries.users(named: "aD").users.map(\.id) == ["7"])
+        #expect(try queries.users(named: "b").users.isEmpty)
         #expect(try queries.ownUsers().map(\.id) == ["7"])
         #expect(try queries.user("8") == nil)
     }

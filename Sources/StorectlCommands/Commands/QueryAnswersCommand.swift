@@ -5,7 +5,7 @@ internal import Tapedeck
 struct QueryAnswersCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "answers",
-        abstract: "The answers that were handed in, the last first.",
+        abstract: "The answers that are recorded or were handed in, the last first.",
         discussion: """
             EXAMPLE:
               storectl query answers --json
@@ -17,7 +17,10 @@ struct QueryAnswersCommand: ParsableCommand {
 
     func run() throws {
         let projections = parameters.projections
-        let found = try options.query(projections, [projections.answers, projections.questions]) {
+        let wanted: [any Projection] = [
+            projections.answers, projections.questions, projections.users, projections.accounts,
+        ]
+        let found = try options.query(projections, wanted) {
             try $0.answers(limit: page.limit, cursor: page.cursor)
         }
         try options.print(JSON(encoding: found)) { text in
@@ -29,7 +32,7 @@ struct QueryAnswersCommand: ParsableCommand {
                 table.add([
                     answer.id, answer.question, answer.state.rawValue,
                     answer.durationSeconds.map { Figures.fixed($0, 1) },
-                    String(answer.commentCount), answer.videoUrl,
+                    String(answer.commentCount), answer.videoUrl ?? answer.message,
                 ])
             }
             text.table(table)

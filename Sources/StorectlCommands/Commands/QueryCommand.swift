@@ -22,5 +22,7 @@ struct QueryCommand: ParsableCommand {
             QueryNowPlayingCommand.self, QueryQueueCommand.self,
             QueryDownloadsCommand.self, QueryListCommand.self, QuerySharesCommand.self,
             QueryRecipientsCommand.self, QueryStatisticsCommand.self,
+            QueryQuestionsCommand.self, QueryLikersCommand.self,
+            QueryUsersCommand.self, QueryUserCommand.self, QueryFollowsCommand.self,
         ])
 }

@@ -15,6 +15,9 @@ package import TapedeckVideo
 /// | comment | `POST /answers/{id}/comments` | probe: the comments behind the greatest number known |
 /// | like | `POST /answers/{id}/likes` | probe, before it as well: each one is inserted, and answered 500 |
 /// | unlike | there is no route | refused, unless there is nothing to take back |
+/// | follow, unfollow | there is no route | refused |
+/// | picture of a profile | `PATCH /users/{id}` | natural |
+/// | the rest of a profile | there is no route | kept here: no intent of this remote |
 /// | question | `POST /questions` | probe: the open questions, then those that have an answer by now |
 /// | answer | `POST /questions/{id}/answers` | probe: 201 is said before there is an answer, if ever |
 ///
@@ -49,7 +52,9 @@ package struct WhaleConnector: Connector {
             intentKinds: ["answer", "question", "user"])
     }
 
-    package var lookups: [any Projection] { [projections.answers, projections.questions] }
+    package var lookups: [any Projection] {
+        [projections.answers, projections.questions, projections.users]
+    }
 
     // MARK: - Login
 
@@ -186,6 +191,10 @@ package struct WhaleConnector: Connector {
             ])
         case AnswerRecorded.eventType:
             return try answer(intent, id, views, account)
+        case ProfileEdited.eventType:
+            return try picture(intent, id, views, account)
+        case FollowToggled.eventType:
+            return .refused(.notFound, "Whale has no route by which a user is followed")
         default: return .foreign
         }
     }
@@ -202,6 +211,24 @@ package struct WhaleConnector: Connector {
         }
         return known.isLiked
             ? .satisfied : .deliver([WhaleDelivery.like(of: id, by: account.user)])
+    }
+
+    private func picture(
+        _ intent: Intent, _ id: String, _ views: some ViewReader, _ account: RemoteAccount
+    ) throws -> DeliveryPlan {
+        let edit = try intent.event.decode(ProfileEdited.self)
+        guard edit.hasImageURL else { return .foreign }
+        guard account.user.isEmpty || account.user == id else {
+            return .refused(
+                .conditionFailed, "Whale lets nobody change a profile but the user's own")
+        }
+        guard ["http://", "https://"].contains(where: edit.imageURL.lowercased().hasPrefix) else {
+            return .refused(.invalidPayload, "Whale takes a picture by an address on the web only")
+        }
+        // One that was replaced since, here or there, is not wanted any more.
+        let known = try KnownPicture(intent.key, views, projections)
+        return known.shown == edit.imageURL && known.remote != edit.imageURL
+            ? .deliver([WhaleDelivery.picture(edit)]) : .satisfied
     }
 
     private func answer(

@@ -57,6 +57,14 @@ enum WhaleDelivery {
         return delivery
     }
 
+    static func picture(_ edit: ProfileEdited) -> Delivery {
+        Delivery(
+            safety: .natural,
+            request: RemoteRequest(
+                "PATCH", WhaleConnector.root + "users/\(RemoteRequest.segment(edit.user))",
+                body: .form([.init("image_url", edit.imageURL)])))
+    }
+
     static func question(_ question: QuestionAsked, _ known: KnownNumbers) -> Delivery {
         Delivery(
             safety: .probe,
@@ -127,7 +135,7 @@ enum WhaleDelivery {
         // It was done, and what is shown of it cannot be read: it is looked for.
         guard let element = try? WhaleAnswer.element(response),
             let confirmation = try? confirmation(of: element, intent, response)
-        else { return .askLater }
+        else { return type == ProfileEdited.eventType ? Confirmation() : .askLater }
         return confirmation
     }
 
@@ -148,6 +156,9 @@ enum WhaleDelivery {
         case QuestionAsked.eventType:
             kind = "question"
             try sightings.addQuestion(row, postedAs: event)
+        case ProfileEdited.eventType:
+            kind = "user"
+            sightings.add(try WhaleDocuments.user(row), at: row.path)
         default:
             kind = "answer"
             sightings.add(try WhaleDocuments.answer(row, postedAs: event), at: row.path)

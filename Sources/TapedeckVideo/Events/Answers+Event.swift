@@ -19,7 +19,7 @@ extension AnswerRecorded: VideoEvent {
     /// `AnswerRecorded`.
     public static let eventType: EventType = "AnswerRecorded"
 
-    /// The longest answer, in seconds.
+    /// What an answer stays below, in seconds.
     public static let secondsMax = 120.0
 
     /// The question.
@@ -30,15 +30,8 @@ extension AnswerRecorded: VideoEvent {
         try FieldChecks.id(question, "question")
         try FieldChecks.digest(blob, "blob")
         try FieldChecks.digest(thumbnail, "thumbnail")
-        guard durationSeconds.isFinite, durationSeconds > 0 else {
-            throw FieldChecks.invalid("durationSeconds", "is missing or not above 0")
-        }
-        guard durationSeconds <= AnswerRecorded.secondsMax else {
-            throw ModelError(
-                .tooLarge,
-                "durationSeconds is more than the \(Int(AnswerRecorded.secondsMax)) seconds"
-                    + " that an answer may last")
-        }
+        try FieldChecks.answerSeconds(durationSeconds, "durationSeconds")
+        if hasRecording { try FieldChecks.id(recording, "recording") }
         var copy = self
         copy.videoExtension = try FieldChecks.fileExtension(videoExtension, "videoExtension")
         copy.thumbnailExtension = try FieldChecks.fileExtension(

@@ -106,7 +106,7 @@ public nonisolated struct AnswerRecorded: Sendable {
   /// The still picture's bytes, named in the same way.
   public var thumbnail: String = String()
 
-  /// How long the answer is in all its segments, in seconds; 120 at most.
+  /// How long the answer is in all its segments, in seconds; less than 120.
   public var durationSeconds: Double = 0
 
   /// How the video's file name ends, without the dot, such as `mov`.
@@ -115,9 +115,250 @@ public nonisolated struct AnswerRecorded: Sendable {
   /// How the picture's file name ends, such as `jpg`.
   public var thumbnailExtension: String = String()
 
+  /// The recording of which it was merged, and which ends with it.
+  public var recording: String {
+    get {_recording ?? String()}
+    set {_recording = newValue}
+  }
+  /// Returns true if `recording` has been explicitly set.
+  public var hasRecording: Bool {self._recording != nil}
+  /// Clears the value of `recording`. Subsequent reads from it will return its default value.
+  public mutating func clearRecording() {self._recording = nil}
+
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
   public init() {}
+
+  fileprivate var _recording: String? = nil
+}
+
+/// The user has recorded a segment of an answer. Its file lies among the blobs of the device that
+/// recorded it, so a recording is the affair of one device.
+public nonisolated struct AnswerSegmentRecorded: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// The question's id.
+  public var question: String = String()
+
+  /// The recording that it is a part of: a name that the device gives, unique for ever.
+  public var recording: String = String()
+
+  /// The segment's name, unique in its recording. Segments follow each other as they were recorded.
+  public var segment: String = String()
+
+  /// The segment's bytes: their SHA-256 as 64 hexadecimal digits in lower case.
+  public var blob: String = String()
+
+  /// How long it is, in seconds; all segments of a recording together are less than 120.
+  public var durationSeconds: Double = 0
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+}
+
+/// The user has taken a segment out of a recording. A recording without segments is gone.
+public nonisolated struct AnswerSegmentRemoved: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// The question's id.
+  public var question: String = String()
+
+  /// The recording.
+  public var recording: String = String()
+
+  /// The segment.
+  public var segment: String = String()
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+}
+
+/// The segments of a recording are being merged into one video. It ends with an `AnswerRecorded` that
+/// names the recording, or with an `AnswerMergeFailed`.
+public nonisolated struct AnswerMergeStarted: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// The question's id.
+  public var question: String = String()
+
+  /// The recording.
+  public var recording: String = String()
+
+  /// The segments, in the order in which they are merged.
+  public var segments: [String] = []
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+}
+
+/// The segments of a recording could not be merged; they are as they were before.
+public nonisolated struct AnswerMergeFailed: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// The question's id.
+  public var question: String = String()
+
+  /// The recording.
+  public var recording: String = String()
+
+  /// Why: a word of lower-case letters, digits and hyphens, such as `interrupted`.
+  public var reason: String = String()
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+}
+
+/// The user has changed what a profile shows. Each field is as whoever wrote it last: this event, or the
+/// remote, whose writing is as old as the sighting that first shows it.
+public nonisolated struct ProfileEdited: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// The user's id.
+  public var user: String = String()
+
+  /// The fields that change; what is absent stays.
+  public var username: String {
+    get {_username ?? String()}
+    set {_username = newValue}
+  }
+  /// Returns true if `username` has been explicitly set.
+  public var hasUsername: Bool {self._username != nil}
+  /// Clears the value of `username`. Subsequent reads from it will return its default value.
+  public mutating func clearUsername() {self._username = nil}
+
+  public var firstName: String {
+    get {_firstName ?? String()}
+    set {_firstName = newValue}
+  }
+  /// Returns true if `firstName` has been explicitly set.
+  public var hasFirstName: Bool {self._firstName != nil}
+  /// Clears the value of `firstName`. Subsequent reads from it will return its default value.
+  public mutating func clearFirstName() {self._firstName = nil}
+
+  public var lastName: String {
+    get {_lastName ?? String()}
+    set {_lastName = newValue}
+  }
+  /// Returns true if `lastName` has been explicitly set.
+  public var hasLastName: Bool {self._lastName != nil}
+  /// Clears the value of `lastName`. Subsequent reads from it will return its default value.
+  public mutating func clearLastName() {self._lastName = nil}
+
+  /// Where the user's picture is.
+  public var imageURL: String {
+    get {_imageURL ?? String()}
+    set {_imageURL = newValue}
+  }
+  /// Returns true if `imageURL` has been explicitly set.
+  public var hasImageURL: Bool {self._imageURL != nil}
+  /// Clears the value of `imageURL`. Subsequent reads from it will return its default value.
+  public mutating func clearImageURL() {self._imageURL = nil}
+
+  /// The user's address for e-mail.
+  public var email: String {
+    get {_email ?? String()}
+    set {_email = newValue}
+  }
+  /// Returns true if `email` has been explicitly set.
+  public var hasEmail: Bool {self._email != nil}
+  /// Clears the value of `email`. Subsequent reads from it will return its default value.
+  public mutating func clearEmail() {self._email = nil}
+
+  /// What the user says of themselves; no remote has a place for it, so it is kept here alone.
+  public var about: String {
+    get {_about ?? String()}
+    set {_about = newValue}
+  }
+  /// Returns true if `about` has been explicitly set.
+  public var hasAbout: Bool {self._about != nil}
+  /// Clears the value of `about`. Subsequent reads from it will return its default value.
+  public mutating func clearAbout() {self._about = nil}
+
+  /// The names of the fields that are taken away.
+  public var cleared: [String] = []
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+
+  fileprivate var _username: String? = nil
+  fileprivate var _firstName: String? = nil
+  fileprivate var _lastName: String? = nil
+  fileprivate var _imageURL: String? = nil
+  fileprivate var _email: String? = nil
+  fileprivate var _about: String? = nil
+}
+
+/// The user wants to follow somebody, or no longer.
+public nonisolated struct FollowToggled: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// The id of the user who is followed.
+  public var user: String = String()
+
+  /// The id of the user who follows: that of the account.
+  public var follower: String = String()
+
+  /// Whether from now on.
+  public var isOn: Bool {
+    get {_isOn ?? false}
+    set {_isOn = newValue}
+  }
+  /// Returns true if `isOn` has been explicitly set.
+  public var hasIsOn: Bool {self._isOn != nil}
+  /// Clears the value of `isOn`. Subsequent reads from it will return its default value.
+  public mutating func clearIsOn() {self._isOn = nil}
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+
+  fileprivate var _isOn: Bool? = nil
+}
+
+/// A sighting of whether one user follows another, as a remote tells it.
+public nonisolated struct FollowObserved: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// The id of the user who is followed.
+  public var user: String = String()
+
+  /// The id of the user who follows.
+  public var follower: String = String()
+
+  /// Whether they do.
+  public var isOn: Bool {
+    get {_isOn ?? false}
+    set {_isOn = newValue}
+  }
+  /// Returns true if `isOn` has been explicitly set.
+  public var hasIsOn: Bool {self._isOn != nil}
+  /// Clears the value of `isOn`. Subsequent reads from it will return its default value.
+  public mutating func clearIsOn() {self._isOn = nil}
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+
+  fileprivate var _isOn: Bool? = nil
 }
 
 /// A sighting of a user, as a remote tells it: what they show of themselves, or their counts. The two
@@ -452,7 +693,7 @@ nonisolated extension QuestionAsked: SwiftProtobuf.Message, SwiftProtobuf._Messa
 
 nonisolated extension AnswerRecorded: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".AnswerRecorded"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}question\0\u{1}blob\0\u{1}thumbnail\0\u{3}duration_seconds\0\u{3}video_extension\0\u{3}thumbnail_extension\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}question\0\u{1}blob\0\u{1}thumbnail\0\u{3}duration_seconds\0\u{3}video_extension\0\u{3}thumbnail_extension\0\u{1}recording\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -466,12 +707,17 @@ nonisolated extension AnswerRecorded: SwiftProtobuf.Message, SwiftProtobuf._Mess
       case 4: try { try decoder.decodeSingularDoubleField(value: &self.durationSeconds) }()
       case 5: try { try decoder.decodeSingularStringField(value: &self.videoExtension) }()
       case 6: try { try decoder.decodeSingularStringField(value: &self.thumbnailExtension) }()
+      case 7: try { try decoder.decodeSingularStringField(value: &self._recording) }()
       default: break
       }
     }
   }
 
   public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
     if !self.question.isEmpty {
       try visitor.visitSingularStringField(value: self.question, fieldNumber: 1)
     }
@@ -490,6 +736,9 @@ nonisolated extension AnswerRecorded: SwiftProtobuf.Message, SwiftProtobuf._Mess
     if !self.thumbnailExtension.isEmpty {
       try visitor.visitSingularStringField(value: self.thumbnailExtension, fieldNumber: 6)
     }
+    try { if let v = self._recording {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 7)
+    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -500,6 +749,334 @@ nonisolated extension AnswerRecorded: SwiftProtobuf.Message, SwiftProtobuf._Mess
     if lhs.durationSeconds != rhs.durationSeconds {return false}
     if lhs.videoExtension != rhs.videoExtension {return false}
     if lhs.thumbnailExtension != rhs.thumbnailExtension {return false}
+    if lhs._recording != rhs._recording {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension AnswerSegmentRecorded: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".AnswerSegmentRecorded"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}question\0\u{1}recording\0\u{1}segment\0\u{1}blob\0\u{3}duration_seconds\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.question) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.recording) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self.segment) }()
+      case 4: try { try decoder.decodeSingularStringField(value: &self.blob) }()
+      case 5: try { try decoder.decodeSingularDoubleField(value: &self.durationSeconds) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.question.isEmpty {
+      try visitor.visitSingularStringField(value: self.question, fieldNumber: 1)
+    }
+    if !self.recording.isEmpty {
+      try visitor.visitSingularStringField(value: self.recording, fieldNumber: 2)
+    }
+    if !self.segment.isEmpty {
+      try visitor.visitSingularStringField(value: self.segment, fieldNumber: 3)
+    }
+    if !self.blob.isEmpty {
+      try visitor.visitSingularStringField(value: self.blob, fieldNumber: 4)
+    }
+    if self.durationSeconds.bitPattern != 0 {
+      try visitor.visitSingularDoubleField(value: self.durationSeconds, fieldNumber: 5)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: AnswerSegmentRecorded, rhs: AnswerSegmentRecorded) -> Bool {
+    if lhs.question != rhs.question {return false}
+    if lhs.recording != rhs.recording {return false}
+    if lhs.segment != rhs.segment {return false}
+    if lhs.blob != rhs.blob {return false}
+    if lhs.durationSeconds != rhs.durationSeconds {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension AnswerSegmentRemoved: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".AnswerSegmentRemoved"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}question\0\u{1}recording\0\u{1}segment\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.question) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.recording) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self.segment) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.question.isEmpty {
+      try visitor.visitSingularStringField(value: self.question, fieldNumber: 1)
+    }
+    if !self.recording.isEmpty {
+      try visitor.visitSingularStringField(value: self.recording, fieldNumber: 2)
+    }
+    if !self.segment.isEmpty {
+      try visitor.visitSingularStringField(value: self.segment, fieldNumber: 3)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: AnswerSegmentRemoved, rhs: AnswerSegmentRemoved) -> Bool {
+    if lhs.question != rhs.question {return false}
+    if lhs.recording != rhs.recording {return false}
+    if lhs.segment != rhs.segment {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension AnswerMergeStarted: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".AnswerMergeStarted"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}question\0\u{1}recording\0\u{1}segments\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.question) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.recording) }()
+      case 3: try { try decoder.decodeRepeatedStringField(value: &self.segments) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.question.isEmpty {
+      try visitor.visitSingularStringField(value: self.question, fieldNumber: 1)
+    }
+    if !self.recording.isEmpty {
+      try visitor.visitSingularStringField(value: self.recording, fieldNumber: 2)
+    }
+    if !self.segments.isEmpty {
+      try visitor.visitRepeatedStringField(value: self.segments, fieldNumber: 3)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: AnswerMergeStarted, rhs: AnswerMergeStarted) -> Bool {
+    if lhs.question != rhs.question {return false}
+    if lhs.recording != rhs.recording {return false}
+    if lhs.segments != rhs.segments {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension AnswerMergeFailed: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".AnswerMergeFailed"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}question\0\u{1}recording\0\u{1}reason\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.question) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.recording) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self.reason) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.question.isEmpty {
+      try visitor.visitSingularStringField(value: self.question, fieldNumber: 1)
+    }
+    if !self.recording.isEmpty {
+      try visitor.visitSingularStringField(value: self.recording, fieldNumber: 2)
+    }
+    if !self.reason.isEmpty {
+      try visitor.visitSingularStringField(value: self.reason, fieldNumber: 3)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: AnswerMergeFailed, rhs: AnswerMergeFailed) -> Bool {
+    if lhs.question != rhs.question {return false}
+    if lhs.recording != rhs.recording {return false}
+    if lhs.reason != rhs.reason {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension ProfileEdited: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".ProfileEdited"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}user\0\u{1}username\0\u{3}first_name\0\u{3}last_name\0\u{3}image_url\0\u{1}email\0\u{1}about\0\u{1}cleared\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.user) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self._username) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self._firstName) }()
+      case 4: try { try decoder.decodeSingularStringField(value: &self._lastName) }()
+      case 5: try { try decoder.decodeSingularStringField(value: &self._imageURL) }()
+      case 6: try { try decoder.decodeSingularStringField(value: &self._email) }()
+      case 7: try { try decoder.decodeSingularStringField(value: &self._about) }()
+      case 8: try { try decoder.decodeRepeatedStringField(value: &self.cleared) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if !self.user.isEmpty {
+      try visitor.visitSingularStringField(value: self.user, fieldNumber: 1)
+    }
+    try { if let v = self._username {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 2)
+    } }()
+    try { if let v = self._firstName {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 3)
+    } }()
+    try { if let v = self._lastName {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 4)
+    } }()
+    try { if let v = self._imageURL {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 5)
+    } }()
+    try { if let v = self._email {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 6)
+    } }()
+    try { if let v = self._about {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 7)
+    } }()
+    if !self.cleared.isEmpty {
+      try visitor.visitRepeatedStringField(value: self.cleared, fieldNumber: 8)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: ProfileEdited, rhs: ProfileEdited) -> Bool {
+    if lhs.user != rhs.user {return false}
+    if lhs._username != rhs._username {return false}
+    if lhs._firstName != rhs._firstName {return false}
+    if lhs._lastName != rhs._lastName {return false}
+    if lhs._imageURL != rhs._imageURL {return false}
+    if lhs._email != rhs._email {return false}
+    if lhs._about != rhs._about {return false}
+    if lhs.cleared != rhs.cleared {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension FollowToggled: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".FollowToggled"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}user\0\u{1}follower\0\u{3}is_on\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.user) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.follower) }()
+      case 3: try { try decoder.decodeSingularBoolField(value: &self._isOn) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if !self.user.isEmpty {
+      try visitor.visitSingularStringField(value: self.user, fieldNumber: 1)
+    }
+    if !self.follower.isEmpty {
+      try visitor.visitSingularStringField(value: self.follower, fieldNumber: 2)
+    }
+    try { if let v = self._isOn {
+      try visitor.visitSingularBoolField(value: v, fieldNumber: 3)
+    } }()
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: FollowToggled, rhs: FollowToggled) -> Bool {
+    if lhs.user != rhs.user {return false}
+    if lhs.follower != rhs.follower {return false}
+    if lhs._isOn != rhs._isOn {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension FollowObserved: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".FollowObserved"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}user\0\u{1}follower\0\u{3}is_on\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.user) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.follower) }()
+      case 3: try { try decoder.decodeSingularBoolField(value: &self._isOn) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if !self.user.isEmpty {
+      try visitor.visitSingularStringField(value: self.user, fieldNumber: 1)
+    }
+    if !self.follower.isEmpty {
+      try visitor.visitSingularStringField(value: self.follower, fieldNumber: 2)
+    }
+    try { if let v = self._isOn {
+      try visitor.visitSingularBoolField(value: v, fieldNumber: 3)
+    } }()
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: FollowObserved, rhs: FollowObserved) -> Bool {
+    if lhs.user != rhs.user {return false}
+    if lhs.follower != rhs.follower {return false}
+    if lhs._isOn != rhs._isOn {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

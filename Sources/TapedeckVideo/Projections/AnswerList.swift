@@ -4,7 +4,8 @@ public import TapedeckProjections
 
 /// The answers that can be watched or were handed in, and what was said of them.
 ///
-/// Items: comments as `CommentedState` says; `k` like-id → user, and `u` user → the user's newest like.
+/// Items: comments as `CommentedState` says; `k` like-id user → user, and `u` user → that like: the least of
+/// the user's likes, so that liking again neither adds a liker nor moves one. Outcomes as `OutcomeItems` says.
 /// Table 0 holds the answers, the one handed in last first, and behind those the ones of which no time is
 /// known, by their numbers, the greatest first. Table 1 holds those that a remote tells of by their numbers.
 public struct AnswerList: Projection {
@@ -13,18 +14,20 @@ public struct AnswerList: Projection {
 
     /// `answers`.
     public var name: String { "answers" }
-    /// 2.
-    public var version: Int { 2 }
+    /// 3.
+    public var version: Int { 3 }
     /// `answer`.
     public var tagKind: String { "answer" }
     /// What is handed in, what is seen of it and what is said of it.
     public var eventTypes: [EventType] {
         [
             AnswerUploaded.eventType, CommentPosted.eventType, CommentObserved.eventType,
-            AnswerObserved.eventType, LikeObserved.eventType,
+            AnswerObserved.eventType, LikeObserved.eventType, LikeToggled.eventType,
+            IntentOutcome.eventType,
         ]
     }
-    /// Any: reports and sightings that come out of their order ask for a refold.
+    /// Any: reports and sightings that come out of their order ask for a refold; likes do not meet each other,
+    /// and of toggles and outcomes the last counts.
     public var law: FoldLaw { .any }
     /// Two: the list, and those that a remote tells of.
     public var tables: [String] { ["newest-first", "by-number"] }
@@ -43,8 +46,10 @@ public struct AnswerList: Projection {
         var echoed: UInt64 = 0
         /// The greatest number of a comment that a remote has shown.
         var newestComment: UInt64 = 0
-        /// Likes that a remote has shown one by one.
-        var likes: UInt64 = 0
+        /// Users of whom a remote has shown a like.
+        var likers: UInt64 = 0
+        /// What the user of this store wants of the like.
+        var like: OwnToggle?
 
         /// Nothing.
         public init() {}
@@ -102,7 +107,10 @@ public struct AnswerList: Projection {
             observed = try bytes.uint64()
             echoed = try bytes.uint64()
             newestComment = try bytes.uint64()
-            likes = try bytes.uint64()
+            likers = try bytes.uint64()
+            like = try bytes.optional { (reader) throws(ModelError) in
+                try OwnToggle(decoding: &reader)
+            }
         }
 
         /// Writes the state's bytes.
@@ -116,7 +124,8 @@ public struct AnswerList: Projection {
             bytes.add(observed)
             bytes.add(echoed)
             bytes.add(newestComment)
-            bytes.add(likes)
+            bytes.add(likers)
+            bytes.add(like) { $1.encode(into: &$0) }
         }
     }
 
@@ -135,22 +144,31 @@ public struct AnswerList: Projection {
         case 3:
             let sighting = try event.decode(AnswerObserved.self).normalized()
             if !key.state.take(sighting, order: event.order) { key.requestRefold() }
-        default: foldLike(try event.decode(LikeObserved.self).normalized(), into: &key)
+        case 4: foldLike(try event.decode(LikeObserved.self).normalized(), into: &key)
+        case 5:
+            guard key.state.like.map({ $0.order < event.order }) ?? true else { return }
+            var like = OwnToggle(event, isOn: try OwnToggle.isLiked(event.payload))
+            like.outcome = try key.outcome(of: like.intent)
+            key.state.like = like
+        default:
+            guard let (intent, outcome) = try key.takeOutcome(event),
+                intent == key.state.like?.intent
+            else { return }
+            key.state.like?.outcome = outcome
         }
     }
 
     private func foldLike(_ like: LikeObserved, into key: inout KeyedState<State>) {
-        let id = Array(like.like.utf8)
-        let name = AnswerItems.like(id)
-        let user = Array(like.user.utf8)
-        let held = key.item(name)
-        if held == nil { key.state.likes += 1 }
-        // A like has one user; should a remote ever say otherwise, all devices show the same.
-        if held.map({ $0.lexicographicallyPrecedes(user) }) ?? true { key.setItem(name, user) }
+        let id = NaturalID.ordered(Array(like.like.utf8))
         let liker = AnswerItems.liker(like.user)
-        let ordered = NaturalID.ordered(id)
-        let isNewest = key.item(liker).map { $0.lexicographicallyPrecedes(ordered) } ?? true
-        if isNewest { key.setItem(liker, ordered) }
+        if let held = key.item(liker) {
+            guard id.lexicographicallyPrecedes(held) else { return }
+            key.removeItem(AnswerItems.like(held, of: like.user))
+        } else {
+            key.state.likers += 1
+        }
+        key.setItem(liker, id)
+        key.setItem(AnswerItems.like(id, of: like.user), Array(like.user.utf8))
     }
 
     /// Rows for an answer that was handed in or is shown by a remote.
@@ -172,7 +190,10 @@ public struct AnswerList: Projection {
 enum AnswerItems {
     static let likes: [UInt8] = [UInt8(ascii: "k")]
 
-    static func like(_ id: [UInt8]) -> RowKey { RowKey(likes + NaturalID.ordered(id)) }
+    /// By the like's number, then by the user.
+    static func like(_ id: [UInt8], of user: String) -> RowKey {
+        RowKey(likes + id + [0] + user.utf8)
+    }
     static func liker(_ user: String) -> RowKey { RowKey([UInt8(ascii: "u")] + user.utf8) }
 }
 

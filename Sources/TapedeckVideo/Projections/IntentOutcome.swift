@@ -4,15 +4,18 @@ internal import TapedeckProjections
 /// What became of an intent, as far as lists show it: a remote took or refused it, the user wants it again, or
 /// no longer.
 ///
-/// `read` takes those of `BirdTube` alone. What else outcomes tell (that it is on its way, that nobody knows) is the outbox's affair.
+/// What else outcomes tell is the outbox's affair.
 struct IntentOutcome: Equatable {
     /// What tells of it; `schema/tapedeck/remote/v1/remote.proto` has its payload.
     static let eventType: EventType = "OutcomeRecorded"
 
     /// The numbers of `OutcomeRecorded.Kind`.
     enum Kind: UInt64 {
+        case dispatched = 1
         case confirmed = 2
         case refused = 3
+        case unknown = 4
+        case unsent = 5
         case retried = 6
         case dropped = 7
     }
@@ -24,19 +27,33 @@ struct IntentOutcome: Equatable {
     /// Why, for people.
     var message: String
 
-    /// Reads an outcome; nil where it is of another kind, or of another system: intents of other types have
-    /// the same tags, and what became of those is nothing to keep.
+    /// Reads an outcome of `BirdTube` that its lists show; nil where it is of another kind, or of another
+    /// system: intents of other types have the same tags, and what became of those is nothing to keep.
     static func read(
         _ payload: RawSpan, order: FoldOrder
     ) throws(ModelError) -> (intent: [UInt8], IntentOutcome)? {
+        guard let told = try read(payload, order: order, of: BirdTube.system) else { return nil }
+        switch told.1.kind {
+        case .confirmed, .refused, .retried, .dropped: return told
+        case .dispatched, .unknown, .unsent: return nil
+        }
+    }
+
+    /// Reads an outcome; nil where it is of no known kind, or of another system.
+    ///
+    /// - Parameter system: the system that may tell; nil for any.
+    static func read(
+        _ payload: RawSpan, order: FoldOrder, of system: String?
+    ) throws(ModelError) -> (intent: [UInt8], IntentOutcome)? {
         var (intent, code, message): (WireField?, WireField?, WireField?)
-        var isOfSystem = false
+        var isOfSystem = system == nil
         var kind: UInt64 = 0
         var fields = WireFields(payload)
         while let field = fields.next() {
             // Numbers as in schema/tapedeck/remote/v1/remote.proto.
             switch field.number {
-            case 1: isOfSystem = payload.bytes(field) == Array(BirdTube.system.utf8)
+            case 1:
+                if let system { isOfSystem = payload.bytes(field) == Array(system.utf8) }
             case 2: intent = field
             case 4: kind = field.uint64
             case 6: code = field
@@ -53,25 +70,6 @@ struct IntentOutcome: Equatable {
             payload.bytes(intent),
             IntentOutcome(order: order, kind: kind, code: text(code), message: text(message))
         )
-    }
-
-    /// The intent that an outcome of any system confirms; nil where it says something else.
-    static func confirmed(_ payload: RawSpan) throws(ModelError) -> [UInt8]? {
-        var intent: WireField?
-        var kind: UInt64 = 0
-        var fields = WireFields(payload)
-        while let field = fields.next() {
-            // Numbers as in schema/tapedeck/remote/v1/remote.proto.
-            switch field.number {
-            case 2: intent = field
-            case 4: kind = field.uint64
-            default: break
-            }
-        }
-        guard !fields.isMalformed else {
-            throw ModelError(.invalidPayload, "a payload is not an OutcomeRecorded")
-        }
-        return kind == Kind.confirmed.rawValue ? intent.map { payload.bytes($0) } : nil
     }
 
     private init(order: FoldOrder, kind: Kind, code: String, message: String) {

@@ -4,27 +4,31 @@ public import TapedeckProjections
 
 /// The questions that remotes tell of, and how far their answers are.
 ///
-/// A question is pending while it has no answer that anybody can watch. Remotes tell no times, so lists are
-/// by the questions' numbers, the greatest first. Questions that were asked here and that no remote has shown
-/// lie in `UserList`, as they have no number yet.
+/// A question is pending while it has no answer that anybody can watch. Answers to it are recorded by segments
+/// (`AnswerRecording`), merged and handed in; all of that lies here, as the answer has no id of its own before
+/// a remote shows it. Remotes tell no times, so lists are by the questions' numbers, the greatest first.
+/// Questions that were asked here and that no remote has shown lie in `UserList`, as they have no number yet.
 public struct QuestionList: Projection {
     /// Makes the projection.
     public init() {}
 
     /// `questions`.
     public var name: String { "questions" }
-    /// 2.
-    public var version: Int { 2 }
+    /// 3.
+    public var version: Int { 3 }
     /// `question`.
     public var tagKind: String { "question" }
-    /// What is asked, and what is answered.
+    /// What is asked, what is answered, and what became of answers that were handed in.
     public var eventTypes: [EventType] {
         [
             QuestionObserved.eventType, AnswerObserved.eventType, AnswerUploaded.eventType,
-            AnswerRecorded.eventType,
+            AnswerRecorded.eventType, AnswerSegmentRecorded.eventType,
+            AnswerSegmentRemoved.eventType, AnswerMergeStarted.eventType,
+            AnswerMergeFailed.eventType, IntentOutcome.eventType,
         ]
     }
-    /// Five: all, those to one receiver, the pending ones of both, and answers that wait to be shown.
+    /// Five: all, those to one receiver, the pending ones of both, and answers that nobody can watch: those that
+    /// are recorded, and the one that was handed in last.
     public var tables: [String] {
         ["newest-first", "by-receiver", "pending", "pending-by-receiver", "recorded"]
     }
@@ -37,12 +41,57 @@ public struct QuestionList: Projection {
         var answer: String?
         /// The answer that was recorded here last, and by which event.
         var recorded: RecordedAnswer?
+        /// What became of answers that were handed in, by their events.
+        private(set) var outcomes: [AnswerOutcome] = []
+        /// Answers that are recorded, and those that were, in the order in which they were begun.
+        private(set) var recordings: [AnswerRecording] = []
 
         /// Nothing.
         public init() {}
 
         /// Whether nobody can watch an answer.
         var isPending: Bool { answer == nil }
+
+        /// What became of the answer that was recorded last.
+        var outcome: IntentOutcome? {
+            recorded.flatMap { recorded in
+                outcomes.first { $0.intent == recorded.event.description }?.outcome
+            }
+        }
+
+        /// The answer that was recorded last, unless the user has given it up.
+        var handedIn: RecordedAnswer? { outcome?.kind == .dropped ? nil : recorded }
+
+        /// Whether an answer was handed in that may yet be shown.
+        var isAnswering: Bool { handedIn != nil && outcome?.kind != .refused }
+
+        /// A recording that goes on.
+        func recording(_ name: String) -> AnswerRecording? {
+            recordings.first { $0.name == name && !$0.hasEnded }
+        }
+
+        fileprivate mutating func take(_ outcome: IntentOutcome, of intent: String) {
+            outcomes.removeAll { $0.intent == intent }
+            outcomes.append(AnswerOutcome(intent: intent, outcome: outcome))
+        }
+
+        /// Changes a recording that goes on; one that is not there is begun where a time is given.
+        ///
+        /// One that is left without segments is forgotten.
+        fileprivate mutating func change(
+            _ name: String, begunAt: Int64? = nil, _ body: (inout AnswerRecording) -> Void
+        ) {
+            var index = recordings.firstIndex { $0.name == name }
+            if index == nil, let begunAt {
+                index = recordings.endIndex
+                recordings.append(AnswerRecording(name: name, at: begunAt))
+            }
+            guard let index, !recordings[index].hasEnded else { return }
+            body(&recordings[index])
+            if recordings[index].segments.isEmpty, !recordings[index].hasEnded {
+                recordings.remove(at: index)
+            }
+        }
 
         /// Reads a state's bytes.
         public init(decoding bytes: inout StateReader) throws { try self.init(reading: &bytes) }
@@ -53,6 +102,14 @@ public struct QuestionList: Projection {
             recorded = try bytes.optional { (reader) throws(ModelError) in
                 try RecordedAnswer(decoding: &reader)
             }
+            outcomes = try bytes.array { (reader) throws(ModelError) in
+                AnswerOutcome(
+                    intent: try reader.string(),
+                    outcome: try IntentOutcome(decoding: try reader.bytes()))
+            }
+            recordings = try bytes.array { (reader) throws(ModelError) in
+                try AnswerRecording(decoding: &reader)
+            }
         }
 
         /// Writes the state's bytes.
@@ -60,10 +117,15 @@ public struct QuestionList: Projection {
             bytes.add(message: question)
             bytes.add(answer)
             bytes.add(recorded) { $1.encode(into: &$0) }
+            bytes.add(outcomes) {
+                $0.add($1.intent)
+                $0.add($1.outcome.encoded)
+            }
+            bytes.add(recordings) { $1.encode(into: &$0) }
         }
     }
 
-    /// Folds a sighting, a report or a recording.
+    /// Folds a sighting, a report, an outcome, or what is done to a recording.
     public func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
         switch event.typeIndex {
         case 0:
@@ -76,21 +138,53 @@ public struct QuestionList: Projection {
             if key.state.answer == nil {
                 key.state.answer = try event.decode(AnswerUploaded.self).normalized().answer
             }
-        default:
+        case 3:
+            // An older program took one of exactly the longest duration, too.
+            let recorded = try event.decode(AnswerRecorded.self)
             key.state.recorded = RecordedAnswer(
-                event: event.id, at: Int64(event.stamp.milliseconds),
-                recorded: try event.decode(AnswerRecorded.self).normalized())
+                event: event.id, at: Int64(event.stamp.milliseconds), recorded: recorded)
+            if recorded.hasRecording {
+                // Also where its segments come later: they are a part of it.
+                key.state.change(recorded.recording, begunAt: 0) { $0.end() }
+            }
+        case 4:
+            let segment = try event.decode(AnswerSegmentRecorded.self)
+            key.state.change(segment.recording, begunAt: Int64(event.stamp.milliseconds)) {
+                $0.take(segment)
+            }
+        case 5:
+            let segment = try event.decode(AnswerSegmentRemoved.self)
+            key.state.change(segment.recording) { $0.remove(segment.segment) }
+        case 6:
+            let merge = try event.decode(AnswerMergeStarted.self)
+            key.state.change(merge.recording) { $0.merge(merge.segments) }
+        case 7:
+            let failure = try event.decode(AnswerMergeFailed.self)
+            key.state.change(failure.recording) { $0.fail(failure.reason) }
+        default:
+            let told = try IntentOutcome.read(event.payload, order: event.order, of: nil)
+            if let told { key.state.take(told.1, of: told.intent.utf8Text) }
         }
     }
 
-    /// Rows for a question that was shown, and for an answer that waits to be.
+    /// Rows for a question that was shown, and for answers that nobody can watch.
     public func rows(of state: State, key: Tag, into rows: inout RowSink) {
         var value = StateWriter()
         state.encode(into: &value)
-        if let recorded = state.recorded, state.isPending {
-            rows.add(
-                table: 4, key: RowKey().descending(recorded.at).text(key.name),
-                value: value.bytes)
+        if state.isPending {
+            func add(_ at: Int64, recording: String?) {
+                var answer = StateWriter()
+                answer.add(String(key.name))
+                answer.add(recording)
+                state.encode(into: &answer)
+                rows.add(
+                    table: 4, key: RowKey().descending(at).text(key.name).text(recording ?? ""),
+                    value: answer.bytes)
+            }
+            if let recorded = state.handedIn { add(recorded.at, recording: nil) }
+            for recording in state.recordings where !recording.hasEnded {
+                add(recording.at, recording: recording.name)
+            }
         }
         guard !state.question.question.isEmpty else { return }
         let number = NaturalID.number(key.name)
@@ -105,6 +199,13 @@ public struct QuestionList: Projection {
                 value: value.bytes)
         }
     }
+}
+
+/// What became of an answer that was handed in.
+struct AnswerOutcome: Equatable {
+    /// The id of the event by which it was.
+    var intent: String
+    var outcome: IntentOutcome
 }
 
 /// An answer that was recorded here.

@@ -2,22 +2,29 @@ internal import SwiftProtobuf
 public import TapedeckModel
 public import TapedeckProjections
 
-/// The users that remotes tell of, each the sum of their sightings, and what they were asked from here.
+/// The users that remotes tell of, each the sum of their sightings and of what was changed here, and what they
+/// were asked from here.
 ///
-/// A question that was asked here lies under its receiver until a remote shows it.
+/// A field of a profile is as whoever wrote it last: the user of this store, by the time of the edit; or the
+/// remote, by the sighting that first shows its value in the place of another one. So what a remote goes on to
+/// show takes no edit back, and what is written there later counts. A question that was asked here lies under
+/// its receiver until a remote shows it.
 public struct UserList: Projection {
     /// Makes the projection.
     public init() {}
 
     /// `users`.
     public var name: String { "users" }
-    /// 2.
-    public var version: Int { 2 }
+    /// 3.
+    public var version: Int { 3 }
     /// `user`.
     public var tagKind: String { "user" }
-    /// Sightings of users, and questions to them.
+    /// Sightings of users, questions to them, and edits.
     public var eventTypes: [EventType] {
-        [UserObserved.eventType, QuestionObserved.eventType, QuestionAsked.eventType]
+        [
+            UserObserved.eventType, QuestionObserved.eventType, QuestionAsked.eventType,
+            ProfileEdited.eventType,
+        ]
     }
     /// Three: all by their names, the account's own, and questions that wait to be shown.
     public var tables: [String] { ["by-name", "own", "asked"] }
@@ -26,6 +33,11 @@ public struct UserList: Projection {
     public struct State: ProjectionState, Equatable {
         /// All that remotes have shown; its `user` is empty while they have shown nothing.
         var profile = UserObserved()
+        /// When a remote was first seen to show a field's value in the place of another one, in Unix
+        /// milliseconds; only of fields that were seen to change.
+        private(set) var changes: [ProfileChange] = []
+        /// What the user wrote last, of each field that they wrote.
+        private(set) var edits: [ProfileEdit] = []
         /// Questions that were asked here and that no remote has shown, the oldest first.
         var asked: [AskedQuestion] = []
         /// Events of questions that a remote has shown, and that have not come here yet.
@@ -34,9 +46,52 @@ public struct UserList: Projection {
         /// Nothing.
         public init() {}
 
+        /// The user as they are shown; nil where nothing is known of them.
+        func shownProfile(_ key: Tag) -> ShownProfile? {
+            guard !profile.user.isEmpty || !edits.isEmpty else { return nil }
+            var shown = ShownProfile(profile)
+            shown.user.user = String(key.name)
+            for edit in edits {
+                let change = changes.first { $0.field == edit.field }
+                guard change.map({ $0.at <= edit.at }) ?? true else { continue }
+                edit.field.set(edit.value, in: &shown)
+                if edit.field.shown(by: profile) != edit.value { shown.edited.append(edit.field) }
+            }
+            return shown
+        }
+
+        fileprivate mutating func take(_ sighting: UserObserved, at milliseconds: Int64) {
+            let before = profile
+            profile.merge(newer: sighting)
+            for field in ProfileField.allCases {
+                // What was not known may have been there all along.
+                guard let old = field.shown(by: before), field.shown(by: profile) != old
+                else { continue }
+                changes.removeAll { $0.field == field }
+                changes.append(ProfileChange(field: field, at: milliseconds))
+            }
+        }
+
+        fileprivate mutating func take(_ edit: ProfileEdited, at milliseconds: Int64) {
+            for field in ProfileField.allCases {
+                let value = field.written(by: edit)
+                guard value != nil || edit.cleared.contains(field.rawValue) else { continue }
+                edits.removeAll { $0.field == field }
+                edits.append(ProfileEdit(field: field, at: milliseconds, value: value))
+            }
+        }
+
         /// Reads a state's bytes.
         public init(decoding bytes: inout StateReader) throws {
             profile = try bytes.message()
+            changes = try bytes.array { (reader) throws(ModelError) in
+                ProfileChange(field: try reader.profileField(), at: try reader.int64())
+            }
+            edits = try bytes.array { (reader) throws(ModelError) in
+                ProfileEdit(
+                    field: try reader.profileField(), at: try reader.int64(),
+                    value: try reader.optionalString())
+            }
             asked = try bytes.array { (reader) throws(ModelError) in
                 try AskedQuestion(decoding: &reader)
             }
@@ -46,20 +101,35 @@ public struct UserList: Projection {
         /// Writes the state's bytes.
         public func encode(into bytes: inout StateWriter) {
             bytes.add(message: profile)
+            bytes.add(changes) {
+                $0.add($1.field.rawValue)
+                $0.add($1.at)
+            }
+            bytes.add(edits) {
+                $0.add($1.field.rawValue)
+                $0.add($1.at)
+                $0.add($1.value)
+            }
             bytes.add(asked) { $1.encode(into: &$0) }
             bytes.add(shown) { $0.add($1) }
         }
     }
 
-    /// Folds a sighting or a question; all sightings come before all questions.
+    /// Folds a sighting, a question or an edit; all sightings come before what was done here.
     public func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
         switch event.typeIndex {
-        case 0: key.state.profile.merge(newer: try event.decode(UserObserved.self).normalized())
+        case 0:
+            key.state.take(
+                try event.decode(UserObserved.self).normalized(),
+                at: Int64(clamping: event.order.observedVersion))
         case 1:
             let question = try event.decode(QuestionObserved.self).normalized()
             if question.hasPostedAs, !key.state.shown.contains(question.postedAs) {
                 key.state.shown.append(question.postedAs)
             }
+        case 3:
+            key.state.take(
+                try event.decode(ProfileEdited.self), at: Int64(event.stamp.milliseconds))
         default:
             let id = event.id.description
             if let index = key.state.shown.firstIndex(of: id) {
@@ -83,13 +153,13 @@ public struct UserList: Projection {
                 table: 2, key: RowKey().descending(asked.at).text(asked.event.description),
                 value: value.bytes)
         }
-        guard !state.profile.user.isEmpty else { return }
+        guard let shown = state.shownProfile(key) else { return }
         var value = StateWriter()
-        value.add(message: state.profile)
+        shown.encode(into: &value)
         rows.add(
-            table: 0, key: RowKey().text(state.profile.username.lowercased()).text(key.name),
+            table: 0, key: RowKey().text(shown.user.username.lowercased()).text(key.name),
             value: value.bytes)
-        if state.profile.isOwn {
+        if shown.user.isOwn {
             rows.add(table: 1, key: RowKey().text(key.name), value: value.bytes)
         }
     }

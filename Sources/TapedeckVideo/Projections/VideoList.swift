@@ -169,7 +169,10 @@ public struct VideoList: Projection {
     private func foldOutcome(
         _ event: borrowing FoldEvent, into key: inout KeyedState<State>
     ) throws {
-        guard let intent = try IntentOutcome.confirmed(event.payload) else { return }
+        guard
+            let (intent, outcome) = try IntentOutcome.read(
+                event.payload, order: event.order, of: nil), outcome.kind == .confirmed
+        else { return }
         let name = RowKey(VideoList.confirmations + intent)
         let place = BroadcastPlace(time: Int64(event.stamp.milliseconds), id: [])
         if let held = key.item(name), try BroadcastPlace.time(held) <= place.time { return }

@@ -14,6 +14,10 @@ public struct VideoProjections: Sendable {
     public var questions: QuestionList
     /// The users.
     public var users: UserList
+    /// Who follows each user.
+    public var followers: FollowList
+    /// Whom each user follows.
+    public var following: FollowList
     /// The shows and their casts.
     public var shows: ShowCatalogue
     /// The episodes.
@@ -61,6 +65,8 @@ public struct VideoProjections: Sendable {
         answers = AnswerList()
         questions = QuestionList()
         users = UserList()
+        followers = FollowList(.followers)
+        following = FollowList(.following)
         shows = ShowCatalogue()
         schedule = EpisodeSchedule()
         submissions = SubmissionList()
@@ -84,9 +90,9 @@ public struct VideoProjections: Sendable {
     /// Every projection, in the order in which reports list them.
     public var all: [any Projection] {
         [
-            videos, duplicates, watchLater, answers, questions, users, shows, schedule, submissions,
-            chat, viewCounts, accounts, playability, extractions, playback, nowPlaying, queue,
-            downloads, lists, shares, statistics,
+            videos, duplicates, watchLater, answers, questions, users, followers, following, shows,
+            schedule, submissions, chat, viewCounts, accounts, playability, extractions, playback,
+            nowPlaying, queue, downloads, lists, shares, statistics,
         ]
     }
 }

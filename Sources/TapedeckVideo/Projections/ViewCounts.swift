@@ -168,7 +168,7 @@ extension KeyedState<ViewCounts.State> {
                 } else {
                     .counted
                 }
-            case .retried, nil: .waiting
+            case .dispatched, .unknown, .unsent, .retried, nil: .waiting
             }
         if case .confirmed(let at) = held { removeItem(ViewItems.confirmed(at, id)) }
         if case .confirmed(let at) = standing { setItem(ViewItems.confirmed(at, id), []) }

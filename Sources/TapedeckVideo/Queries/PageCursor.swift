@@ -17,7 +17,7 @@ struct PageCursor {
         case questions = 0x71
         case pendingQuestions = 0x70
         case askedQuestions = 0x6B
-        case likes = 0x6C
+        case likers = 0x6C
         case users = 0x75
         case popular = 0x50
         case new = 0x4E
@@ -39,6 +39,8 @@ struct PageCursor {
         case group = 0x0D
         case groupBackwards = 0x0E
         case shares = 0x0F
+        case followers = 0x46
+        case following = 0x47
     }
 
     /// Behind every row of a list.

@@ -15,7 +15,7 @@ public struct QuestionEntry: Codable, Hashable, Sendable {
     public enum State: String, Codable, Sendable {
         /// It was asked here, and no remote shows it.
         case asking
-        /// Nobody has answered it.
+        /// Nobody has answered it; or what was handed in was refused.
         case open
         /// It was answered here, and no remote shows the answer.
         case answering
@@ -39,48 +39,6 @@ public struct QuestionEntry: Codable, Hashable, Sendable {
     public var state: State
     /// The id of its answer.
     @NullWhenNil public var answer: String?
-}
-
-/// A page of users.
-public struct UsersPage: Codable, Hashable, Sendable {
-    /// The users, by their names.
-    public var users: [UserEntry]
-    /// The cursor of the next page; nil on the last.
-    @NullWhenNil public var next: String?
-}
-
-/// What is known of a user.
-public struct UserEntry: Codable, Hashable, Sendable {
-    /// The user's id.
-    public var id: String
-    /// The user's name.
-    @NullWhenNil public var username: String?
-    /// The first name.
-    @NullWhenNil public var firstName: String?
-    /// The last name.
-    @NullWhenNil public var lastName: String?
-    /// Where the user's picture is.
-    @NullWhenNil public var imageUrl: String?
-    /// The user's address for e-mail.
-    @NullWhenNil public var email: String?
-    /// How many users follow this one; nil where the remote does not say.
-    @NullWhenNil public var followerCount: Int?
-    /// How many users this one follows; nil where the remote does not say.
-    @NullWhenNil public var followingCount: Int?
-    /// Whether it is the user of the account.
-    public var isOwn: Bool
-
-    init(_ profile: UserObserved) {
-        id = profile.user
-        isOwn = profile.isOwn
-        username = profile.hasUsername ? profile.username : nil
-        firstName = profile.hasFirstName ? profile.firstName : nil
-        lastName = profile.hasLastName ? profile.lastName : nil
-        imageUrl = profile.hasImageURL ? profile.imageURL : nil
-        email = profile.hasEmail ? profile.email : nil
-        followerCount = profile.hasFollowerCount ? Int(clamping: profile.followerCount) : nil
-        followingCount = profile.hasFollowingCount ? Int(clamping: profile.followingCount) : nil
-    }
 }
 
 extension VideoQueries {
@@ -111,47 +69,17 @@ extension VideoQueries {
         return QuestionsPage(questions: questions, next: next)
     }
 
-    /// What is known of a user; nil for one that no remote has told of.
-    public func user(_ id: String) throws -> UserEntry? {
-        let profile = try reader.state(of: projections.users, key: Tag("user", id))?.profile
-        return profile.flatMap { $0.user.isEmpty ? nil : UserEntry($0) }
-    }
-
-    /// The users of the accounts with which remotes were read.
-    public func ownUsers() throws -> [UserEntry] {
-        try reader.rows(
-            of: projections.users, table: 1, lower: nil, upper: nil, after: nil,
-            limit: QueryLimits.pageCountMax
-        ).map(userEntry)
-    }
-
-    /// The users that remotes have told of, by their names.
+    /// Questions to the user of the account, the one asked last first.
     ///
-    /// - Parameter prefix: how their names begin, in any case; empty for all.
-    public func users(
-        prefix: String = "", limit: Int = QueryLimits.pageCountDefault, cursor: String? = nil
-    ) throws -> UsersPage {
-        var bounds: (lower: RowKey, upper: RowKey)?
-        if !prefix.isEmpty {
-            let lower = Array(RowKey().text(prefix.lowercased()).bytes.dropLast())
-            // No text holds a byte 255.
-            bounds = (RowKey(lower), RowKey(lower + [0xFF]))
-        }
-        let (rows, next) = try page(
-            of: projections.users, .users, limit: limit, cursor: cursor, within: bounds)
-        return UsersPage(users: try rows.map(userEntry), next: next)
-    }
-
-    private func userEntry(_ row: Row) throws -> UserEntry {
-        UserEntry(
-            try StateReader.read(row.value) { (reader) throws(ModelError) in
-                try reader.message()
-            })
-    }
-
-    private func username(_ id: String) throws -> String? {
-        guard !id.isEmpty else { return nil }
-        return try user(id)?.username
+    /// Remotes tell of everybody's questions; these are those for me. Throws `ModelError` with
+    /// `.signInRequired` where nobody knows who that is.
+    ///
+    /// - Parameter isPending: whether those that have an answer are left out.
+    public func ownQuestions(
+        isPending: Bool = true, limit: Int = QueryLimits.pageCountDefault, cursor: String? = nil
+    ) throws -> QuestionsPage {
+        try questions(
+            to: requireOwnUser(), isPending: isPending, limit: limit, cursor: cursor)
     }
 
     /// Those asked here that no remote shows; of one receiver they are few, so all lie in one page.
@@ -176,10 +104,11 @@ extension VideoQueries {
     }
 
     private func entry(_ asked: AskedQuestion, _ receiver: String) throws -> QuestionEntry {
-        let own = try ownUsers().first
+        let own = try ownUser()
         return QuestionEntry(
-            id: asked.event.description, text: asked.text, sender: own?.id,
-            senderName: own?.username, receiver: receiver, receiverName: try username(receiver),
+            id: asked.event.description, text: asked.text, sender: own,
+            senderName: try own.flatMap(username), receiver: receiver,
+            receiverName: try username(receiver),
             state: .asking)
     }
 
@@ -192,8 +121,7 @@ extension VideoQueries {
             id: question.question, text: question.text, sender: question.sender,
             senderName: try username(question.sender), receiver: question.receiver,
             receiverName: try username(question.receiver),
-            state: state.answer != nil
-                ? .answered : state.recorded != nil ? .answering : .open,
+            state: state.answer != nil ? .answered : state.isAnswering ? .answering : .open,
             answer: state.answer)
     }
 }

@@ -127,6 +127,23 @@ package struct KnownQuestion: Sendable {
     }
 }
 
+/// The picture of a user's profile, for those that speak with a remote.
+package struct KnownPicture: Sendable {
+    /// Where the picture is that the remote shows.
+    package var remote: String?
+    /// Where the picture is that is shown here: the remote's, or one that was put in its place.
+    package var shown: String?
+
+    /// Looks a user up in projections that `views` holds.
+    package init(
+        _ user: Tag, _ views: some ViewReader, _ projections: VideoProjections
+    ) throws {
+        guard let state = try views.state(of: projections.users, key: user) else { return }
+        remote = ProfileField.imageUrl.shown(by: state.profile)
+        shown = state.shownProfile(user).flatMap(ProfileField.imageUrl.value)
+    }
+}
+
 /// The greatest numbers that remotes have given, for those that speak with them.
 package struct KnownNumbers: Sendable {
     package var question: UInt64

@@ -69,6 +69,22 @@ enum Samples {
             "services":["twitter"],"channels":["c-1"]}
             """)
 
+    /// Something for every list of Whale's.
+    static let whale = [
+        line("UserObserved", #"{"user":"7","username":"ada","isOwn":true}"#),
+        line("QuestionObserved", #"{"question":"5","text":"why?","sender":"8","receiver":"7"}"#),
+        line("AnswerObserved", #"{"answer":"9","question":"4"}"#),
+        line("LikeObserved", #"{"like":"1","answer":"9","user":"8"}"#),
+        line("FollowToggled", #"{"user":"8","follower":"7","isOn":true}"#),
+        line("ProfileEdited", #"{"user":"7","about":"I answer on Sundays."}"#),
+        line(
+            "AnswerSegmentRecorded",
+            """
+            {"question":"5","recording":"r1","segment":"1","durationSeconds":12.5,\
+            "blob":"\(String(repeating: "ab", count: 32))"}
+            """),
+    ].joined()
+
     /// So many toggles of different videos.
     static func toggles(_ count: Int) -> String {
         (0..<count).map {

@@ -27,8 +27,12 @@ import Testing
                 let shown = try queries.comments(answer: answer.id, limit: 500).comments
                 #expect(shown.map(\.id) == comments.map(\.id).sorted().map { "whale:\($0)" })
                 #expect(shown.map(\.text) == comments.sorted { $0.id < $1.id }.map(\.content))
-                let likers = try queries.likes(answer: answer.id, limit: 500).likes
-                #expect(likers.map(\.user) == likes.map { String($0.user) })
+                let likers = try queries.likers(of: answer.id, limit: 500)
+                // Each once, by their first likes.
+                var users: [String] = []
+                for like in likes.sorted(by: { $0.id < $1.id })
+                where !users.contains(String(like.user)) { users.append(String(like.user)) }
+                #expect(likers.likers.compactMap(\.user) == users && likers.count == users.count)
             }
             let all = try queries.questions(isPending: false, limit: 500).questions
             #expect(all.map(\.id) == world.questions.map(\.id).sorted(by: >).map { String($0) })
@@ -83,7 +87,7 @@ import Testing
             for answer in ["1", "2", "3"] {
                 #expect(try desk.texts(answer) == ["nice"], "\(point)")
             }
-            let likes = try desk.device.query { try $0.likes(answer: "2").likes.map(\.user) }
+            let likes = try desk.device.query { try $0.likers(of: "2").likers.map(\.user) }
             #expect(likes == ["3"], "\(point)")
         }
     }
@@ -187,6 +191,54 @@ import Testing
         #expect(report.refused.map(\.code) == [.notFound])
     }
 
+    @Test func followIsRefusedAsThereIsNoRouteAndHoldsHere() throws {
+        let desk = try WhaleDesk()
+        try desk.device.sync()
+        let event = try desk.device.append(
+            FollowToggled.with { ($0.user, $0.follower, $0.isOn) = ("2", "1", true) })
+        #expect(try desk.device.query { try $0.follows(of: "2").users.map(\.state) } == [.waiting])
+        desk.world.clock.advance(by: .seconds(60))
+        let report = try #require(try desk.device.sync())
+        #expect(report.refused.map(\.event) == [event])
+        #expect(report.refused.map(\.code) == [.notFound])
+        try desk.device.query { queries in
+            let follower = try #require(try queries.follows(of: "2").users.first)
+            #expect(follower.id == "1" && follower.state == .refused)
+            #expect(follower.code == "notFound" && follower.username == "user1")
+            #expect(try queries.user("2")?.isFollowed == true)
+        }
+        #expect(desk.world.simulator.violations.isEmpty)
+    }
+
+    @Test func pictureOfTheProfileIsChangedAndTheRestIsKeptHere() throws {
+        let desk = try WhaleDesk()
+        try desk.device.sync()
+        func edit(_ write: (inout ProfileEdited) -> Void) throws -> EventID {
+            desk.world.clock.advance(by: .seconds(60))
+            var event = ProfileEdited()
+            event.user = "1"
+            write(&event)
+            return try desk.device.append(event)
+        }
+        _ = try edit { $0.imageURL = "http://img.example.org/old.png" }
+        _ = try edit { ($0.imageURL, $0.about) = ("http://img.example.org/new.png", "hello") }
+        _ = try edit { $0.username = "countess" }
+        let local = try edit { $0.imageURL = "file:///pictures/1.png" }
+        var report = try #require(try desk.device.sync())
+        #expect(report.refused.map(\.event) == [local])
+        _ = try edit { $0.imageURL = "http://img.example.org/newest.png" }
+        report = try #require(try desk.device.sync())
+        #expect(desk.effects == ["userImage 1 http://img.example.org/newest.png"])
+        #expect(try desk.device.outbox().map(\.event.id) == [local])
+        try desk.device.query { queries in
+            let found = try #require(try queries.user("1"))
+            #expect(found.username == "countess" && found.about == "hello")
+            #expect(found.imageUrl == "http://img.example.org/newest.png")
+            #expect(found.edited == ["username", "about"])
+        }
+        #expect(desk.world.simulator.violations.isEmpty)
+    }
+
     @Test func refusalsTellWhy() throws {
         let desk = try WhaleDesk()
         let nobody = try desk.ask("anybody?", "77")
@@ -202,6 +254,12 @@ import Testing
         #expect(report.waiting.map(\.event) == [other])
         #expect(report.waiting.map(\.reason) == [.notThere])
         #expect(desk.world.simulator.effects.isEmpty)
+        let states = try desk.device.query { queries in
+            try queries.answers().answers.filter { $0.state != .published }.map {
+                [$0.question, $0.state.rawValue, $0.code]
+            }
+        }
+        #expect(states == [["1", "refused", "conditionFailed"], ["5", "waiting", nil]])
     }
 
     /// The server says no more than 422 to an answer by somebody who was not asked.
@@ -237,6 +295,7 @@ import Testing
         try desk.answer("4")
         let report = try #require(try desk.device.sync())
         #expect(report.waiting.map(\.reason) == [.unconfirmed])
+        #expect(try desk.device.query { try $0.answers().answers.first?.state } == .uploading)
         desk.world.clock.advance(by: .seconds(300))
         try desk.device.sync()
         #expect(uploads == 1, "it may still come")

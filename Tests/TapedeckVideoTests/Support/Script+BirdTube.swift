@@ -77,15 +77,26 @@ extension Script {
     mutating func outcome(
         of intent: EventID, _ video: String, kind: UInt8, at second: Double, origin: UInt64 = 1
     ) throws {
+        try outcome(
+            of: intent, by: BirdTube.system, tags: [try VideoKey(video).tag], kind: kind,
+            at: second,
+            origin: origin)
+    }
+
+    /// What a system says became of an intent, under the intent's tags.
+    mutating func outcome(
+        of intent: EventID, by system: String, tags: [Tag], kind: UInt8, at second: Double,
+        origin: UInt64 = 1
+    ) throws {
         let id = Array(intent.description.utf8)
         // Numbers as in schema/tapedeck/remote/v1/remote.proto.
-        let system = Array(BirdTube.system.utf8)
+        let system = Array(system.utf8)
         let payload =
             [1 << 3 | 2, UInt8(system.count)] + system + [2 << 3 | 2, UInt8(id.count)] + id + [
                 4 << 3, kind,
             ]
-        let proposal = ProposedEvent(
-            type: "OutcomeRecorded", tags: [try VideoKey(video).tag], payload: payload)
-        add(proposal, at: second, origin: origin)
+        add(
+            ProposedEvent(type: "OutcomeRecorded", tags: tags, payload: payload), at: second,
+            origin: origin)
     }
 }

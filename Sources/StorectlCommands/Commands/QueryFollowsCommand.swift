@@ -1,0 +1,55 @@
+internal import ArgumentParser
+internal import Tapedeck
+
+/// `storectl query follows`.
+struct QueryFollowsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "follows",
+        abstract: "Who follows a user, or whom a user follows.",
+        discussion: """
+            EXAMPLE:
+              storectl query follows 7
+              storectl query follows 7 --direction following --json
+            """)
+
+    @Argument(help: ArgumentHelp("The user's id.", valueName: "id"))
+    var user: String
+
+    @Option(help: "Those who follow the user, or those whom the user follows.")
+    var direction = DirectionArgument.followers
+
+    @OptionGroup var page: PageOptions
+    @OptionGroup var options: StoreOptions
+
+    func run() throws {
+        _ = try Tag("user", user)
+        let projections = VideoProjections.standard
+        let wanted: [any Projection] = [
+            projections.followers, projections.following, projections.users,
+        ]
+        let found = try options.query(projections, wanted) {
+            try $0.follows(
+                of: user, direction.direction, limit: page.limit, cursor: page.cursor)
+        }
+        try options.print(JSON(encoding: found)) { text in
+            text.fields([
+                ("followers", String(found.followerCount)),
+                ("following", String(found.followingCount)),
+            ])
+            var table = TextTable([.text("user"), .text("name"), .text("state"), .long("message")])
+            for user in found.users {
+                table.add([user.id, user.username, user.state.rawValue, user.message])
+            }
+            text.line()
+            text.table(table)
+            page.remark(next: found.next, &text)
+        }
+    }
+}
+
+/// `followers` or `following`.
+enum DirectionArgument: String, ExpressibleByArgument, CaseIterable {
+    case followers, following
+
+    var direction: FollowList.Direction { self == .followers ? .followers : .following }
+}

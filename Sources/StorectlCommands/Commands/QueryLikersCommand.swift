@@ -1,0 +1,41 @@
+internal import ArgumentParser
+internal import Tapedeck
+
+/// `storectl query likers`.
+struct QueryLikersCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "likers",
+        abstract: "Who likes an answer, each once.",
+        discussion: """
+            Your own like comes first while no remote shows it.
+
+            EXAMPLE:
+              storectl query likers 4711
+              storectl query likers 4711 --limit 20 --json
+            """)
+
+    @Argument(help: ArgumentHelp("The answer's id.", valueName: "id"))
+    var answer: String
+
+    @OptionGroup var page: PageOptions
+    @OptionGroup var options: StoreOptions
+
+    func run() throws {
+        _ = try Tag("answer", answer)
+        let projections = VideoProjections.standard
+        let wanted: [any Projection] = [
+            projections.answers, projections.users, projections.accounts,
+        ]
+        let found = try options.query(projections, wanted) {
+            try $0.likers(of: answer, limit: page.limit, cursor: page.cursor)
+        }
+        try options.print(JSON(encoding: found)) { text in
+            var table = TextTable([.text("user"), .text("name"), .text("state"), .long("message")])
+            for liker in found.likers {
+                table.add([liker.user, liker.username, liker.state.rawValue, liker.message])
+            }
+            text.table(table)
+            page.remark(next: found.next, &text)
+        }
+    }
+}

@@ -1,0 +1,62 @@
+internal import ArgumentParser
+internal import Tapedeck
+
+/// `storectl query questions`.
+struct QueryQuestionsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "questions",
+        abstract: "The questions that nobody has answered, the last first.",
+        discussion: """
+            Those that were asked here and that no remote shows yet come first.
+
+            EXAMPLE:
+              storectl query questions --mine
+              storectl query questions --to 7 --all --json
+            """)
+
+    @Flag(help: "Only those that you are asked.")
+    var mine = false
+
+    @Option(help: ArgumentHelp("Only those that this user is asked.", valueName: "user"))
+    var to: String?
+
+    @Flag(help: "Those that have an answer, too.")
+    var all = false
+
+    @OptionGroup var page: PageOptions
+    @OptionGroup var options: StoreOptions
+
+    func validate() throws {
+        guard !mine || to == nil else {
+            throw ValidationError("give --mine or --to USER, one of the two")
+        }
+    }
+
+    func run() throws {
+        if let to { _ = try Tag("user", to) }
+        let projections = VideoProjections.standard
+        let wanted: [any Projection] = [
+            projections.questions, projections.users, projections.accounts,
+        ]
+        let found = try options.query(projections, wanted) { queries in
+            mine
+                ? try queries.ownQuestions(
+                    isPending: !all, limit: page.limit, cursor: page.cursor)
+                : try queries.questions(
+                    to: to, isPending: !all, limit: page.limit, cursor: page.cursor)
+        }
+        try options.print(JSON(encoding: found)) { text in
+            var table = TextTable([
+                .text("question"), .text("state"), .text("from"), .text("to"), .long("text"),
+            ])
+            for question in found.questions {
+                table.add([
+                    question.id, question.state.rawValue, question.senderName ?? question.sender,
+                    question.receiverName ?? question.receiver, question.text,
+                ])
+            }
+            text.table(table)
+            page.remark(next: found.next, &text)
+        }
+    }
+}

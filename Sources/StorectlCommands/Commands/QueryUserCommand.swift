@@ -1,0 +1,51 @@
+internal import ArgumentParser
+internal import Tapedeck
+
+/// `storectl query user`.
+struct QueryUserCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "user",
+        abstract: "A user's profile; your own where nobody is named.",
+        discussion: """
+            EXAMPLE:
+              storectl query user
+              storectl query user 7 --json
+            """)
+
+    @Argument(help: ArgumentHelp("The user's id.", valueName: "id"))
+    var user: String?
+
+    @OptionGroup var options: StoreOptions
+
+    func run() throws {
+        if let user { _ = try Tag("user", user) }
+        let projections = VideoProjections.standard
+        let wanted: [any Projection] = [
+            projections.users, projections.accounts, projections.following,
+        ]
+        let found = try options.query(projections, wanted) { queries in
+            let id = try user ?? queries.requireOwnUser()
+            guard let found = try queries.user(id) else {
+                throw CommandError(
+                    .notFound, "of user \(id) nothing is known",
+                    hint: "storectl query users lists those who are known")
+            }
+            return found
+        }
+        try options.print(JSON(encoding: found)) { text in
+            func count(_ value: Int?) -> String { value.map(String.init) ?? "-" }
+            text.fields([
+                ("user", found.id), ("name", found.username ?? "-"),
+                ("first", found.firstName ?? "-"), ("last", found.lastName ?? "-"),
+                ("image", found.imageUrl ?? "-"), ("email", found.email ?? "-"),
+                ("about", found.about ?? "-"), ("followers", count(found.followerCount)),
+                ("following", count(found.followingCount)),
+            ])
+            if !found.edited.isEmpty {
+                text.remark(
+                    "written here, and not shown by the remote: "
+                        + found.edited.joined(separator: ", "))
+            }
+        }
+    }
+}

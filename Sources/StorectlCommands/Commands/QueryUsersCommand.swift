@@ -1,0 +1,47 @@
+internal import ArgumentParser
+internal import Tapedeck
+
+/// `storectl query users`.
+struct QueryUsersCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "users",
+        abstract: "The users that remotes tell of, by name.",
+        discussion: """
+            A name is found by any part of it, in any case and with or without accents.
+
+            EXAMPLE:
+              storectl query users
+              storectl query users zoe --json
+            """)
+
+    @Argument(help: ArgumentHelp("What stands in the name; none for all.", valueName: "name"))
+    var text = ""
+
+    @OptionGroup var page: PageOptions
+    @OptionGroup var options: StoreOptions
+
+    func run() throws {
+        let projections = VideoProjections.standard
+        let wanted: [any Projection] = [
+            projections.users, projections.accounts, projections.following,
+        ]
+        let found = try options.query(projections, wanted) {
+            try $0.users(named: text, limit: page.limit, cursor: page.cursor)
+        }
+        try options.print(JSON(encoding: found)) { text in
+            var table = TextTable([
+                .text("user"), .text("name"), .text("first"), .text("last"), .number("followers"),
+                .number("following"), .text("followed"),
+            ])
+            for user in found.users {
+                table.add([
+                    user.id, user.username, user.firstName, user.lastName,
+                    user.followerCount.map(String.init), user.followingCount.map(String.init),
+                    user.isOwn ? nil : user.isFollowed ? "yes" : "no",
+                ])
+            }
+            text.table(table)
+            page.remark(next: found.next, &text)
+        }
+    }
+}

@@ -1,0 +1,127 @@
+public import TapedeckModel
+
+extension AnswerSegmentRecorded: VideoEvent {
+    /// `AnswerSegmentRecorded`.
+    public static let eventType: EventType = "AnswerSegmentRecorded"
+
+    /// The question.
+    public var tags: [Tag] { get throws { [try Tag("question", question)] } }
+
+    /// Checks the ids, the digest and the duration: a segment alone is shorter than an answer may be.
+    public func normalized() throws(ModelError) -> AnswerSegmentRecorded {
+        try FieldChecks.id(question, "question")
+        try FieldChecks.id(recording, "recording")
+        try FieldChecks.id(segment, "segment")
+        try FieldChecks.digest(blob, "blob")
+        try FieldChecks.answerSeconds(durationSeconds, "durationSeconds")
+        return self
+    }
+}
+
+extension AnswerSegmentRemoved: VideoEvent {
+    /// `AnswerSegmentRemoved`.
+    public static let eventType: EventType = "AnswerSegmentRemoved"
+
+    /// The question.
+    public var tags: [Tag] { get throws { [try Tag("question", question)] } }
+
+    /// Checks the ids.
+    public func normalized() throws(ModelError) -> AnswerSegmentRemoved {
+        try FieldChecks.id(question, "question")
+        try FieldChecks.id(recording, "recording")
+        try FieldChecks.id(segment, "segment")
+        return self
+    }
+}
+
+extension AnswerMergeStarted: VideoEvent {
+    /// `AnswerMergeStarted`.
+    public static let eventType: EventType = "AnswerMergeStarted"
+
+    /// The question.
+    public var tags: [Tag] { get throws { [try Tag("question", question)] } }
+
+    /// Checks the ids, and that there is something to merge.
+    public func normalized() throws(ModelError) -> AnswerMergeStarted {
+        try FieldChecks.id(question, "question")
+        try FieldChecks.id(recording, "recording")
+        try FieldChecks.list(segments.count, "segments")
+        guard !segments.isEmpty else {
+            throw FieldChecks.invalid("segments", "is missing or empty")
+        }
+        for segment in segments { try FieldChecks.id(segment, "segments") }
+        guard Set(segments).count == segments.count else {
+            throw FieldChecks.invalid("segments", "names a segment twice")
+        }
+        return self
+    }
+}
+
+extension AnswerMergeFailed: VideoEvent {
+    /// `AnswerMergeFailed`.
+    public static let eventType: EventType = "AnswerMergeFailed"
+
+    /// The question.
+    public var tags: [Tag] { get throws { [try Tag("question", question)] } }
+
+    /// Checks the ids and the reason.
+    public func normalized() throws(ModelError) -> AnswerMergeFailed {
+        try FieldChecks.id(question, "question")
+        try FieldChecks.id(recording, "recording")
+        try FieldChecks.reason(reason, "reason")
+        return self
+    }
+}
+
+extension FieldChecks {
+    /// How long an answer is, or a part of it: above 0, and below the longest.
+    static func answerSeconds(_ value: Double, _ field: String) throws(ModelError) {
+        guard value.isFinite, value > 0 else {
+            throw invalid(field, "is missing or not above 0")
+        }
+        guard value < AnswerRecorded.secondsMax else {
+            throw ModelError(
+                .tooLarge,
+                "\(field): \(AnswerLength(seconds: value).sentence)")
+        }
+    }
+}
+
+/// How long an answer is, in whole milliseconds: the sum of its segments is the same on all devices.
+struct AnswerLength: Hashable, Comparable, Sendable {
+    /// What an answer stays below.
+    static let end = AnswerLength(milliseconds: Int64(AnswerRecorded.secondsMax) * 1_000)
+
+    private(set) var milliseconds: Int64
+
+    private init(milliseconds: Int64) { self.milliseconds = milliseconds }
+
+    /// Rounds to milliseconds; what is no duration counts as none.
+    init(seconds: Double) {
+        let limit = FieldLimits.secondsMax
+        let known = seconds.isFinite ? min(max(seconds, 0), limit) : 0
+        milliseconds = Int64((known * 1_000).rounded())
+    }
+
+    init(sum lengths: some Sequence<Double>) {
+        milliseconds = lengths.reduce(0) { $0 + AnswerLength(seconds: $1).milliseconds }
+    }
+
+    var seconds: Double { Double(milliseconds) / 1_000 }
+    var isTooLong: Bool { self >= .end }
+    /// How many seconds are to go, beyond which nothing may stay; 0 for one of exactly the limit.
+    var excessSeconds: Double {
+        max(0, Double(milliseconds - AnswerLength.end.milliseconds) / 1_000)
+    }
+
+    /// Why it is too long.
+    var sentence: String {
+        let limit = Int(AnswerRecorded.secondsMax)
+        let excess = excessSeconds > 0 ? "\(excessSeconds) " : ""
+        return "\(seconds) seconds are \(excess)too many: an answer is shorter than \(limit)"
+    }
+
+    static func < (left: AnswerLength, right: AnswerLength) -> Bool {
+        left.milliseconds < right.milliseconds
+    }
+}

@@ -1,0 +1,90 @@
+public import TapedeckModel
+
+extension ProfileEdited: VideoEvent {
+    /// `ProfileEdited`.
+    public static let eventType: EventType = "ProfileEdited"
+
+    /// The user.
+    public var tags: [Tag] { get throws { [try Tag("user", user)] } }
+
+    /// Checks the id, the texts and the address, and that something changes.
+    public func normalized() throws(ModelError) -> ProfileEdited {
+        try FieldChecks.id(user, "user")
+        for (value, field) in [
+            (username, "username"), (firstName, "firstName"), (lastName, "lastName"),
+            (email, "email"), (about, "about"),
+        ] { try FieldChecks.text(value, field) }
+        if hasUsername { try FieldChecks.saying(username, "username") }
+        if hasImageURL { try FieldChecks.url(imageURL, "imageUrl") }
+        let written = ProfileField.allCases.filter { $0.written(by: self) != nil }
+        for name in cleared {
+            guard let field = ProfileField(rawValue: name), field != .username else {
+                throw FieldChecks.invalid(
+                    "cleared", "names \"\(name.prefix(40))\", which is nothing to take away")
+            }
+            guard !written.contains(field) else {
+                throw FieldChecks.invalid("cleared", "names \(name), which is given, too")
+            }
+        }
+        guard !written.isEmpty || !cleared.isEmpty else {
+            throw FieldChecks.invalid("cleared", "is empty, and no field is given")
+        }
+        var copy = self
+        copy.cleared = Set(cleared).sorted()
+        return copy
+    }
+}
+
+extension FollowToggled: VideoEvent {
+    /// `FollowToggled`.
+    public static let eventType: EventType = "FollowToggled"
+
+    /// Who is followed, and who follows.
+    public var tags: [Tag] {
+        get throws { [try Tag("user", user), try Tag("follower", follower)] }
+    }
+
+    /// Checks the ids, and that the toggle says which way.
+    public func normalized() throws(ModelError) -> FollowToggled {
+        try FieldChecks.follow(user, follower)
+        guard hasIsOn else { throw FieldChecks.invalid("isOn", "is missing") }
+        return self
+    }
+}
+
+extension FollowObserved: Observation {
+    /// `FollowObserved`.
+    public static let eventType: EventType = "FollowObserved"
+
+    /// Who is followed, and who follows.
+    public var tags: [Tag] {
+        get throws { [try Tag("user", user), try Tag("follower", follower)] }
+    }
+
+    /// `whale/follow/<follower>/<user>`.
+    public var entity: String { "whale/follow/\(follower)/\(user)" }
+
+    /// None: the remote tells of no changes.
+    public var remoteVersion: UInt64? { nil }
+
+    /// Sightings are told apart by the time at which they were made, in milliseconds.
+    public static var versionMilliseconds: Int64 { 1 }
+
+    /// Checks the ids, and that the sighting says which way.
+    public func normalized() throws(ModelError) -> FollowObserved {
+        try FieldChecks.follow(user, follower)
+        guard hasIsOn else { throw FieldChecks.invalid("isOn", "is missing") }
+        return self
+    }
+}
+
+extension FieldChecks {
+    /// Two users of whom one follows the other.
+    static func follow(_ user: String, _ follower: String) throws(ModelError) {
+        try id(user, "user")
+        try id(follower, "follower")
+        guard user != follower else {
+            throw invalid("follower", "is the user: nobody follows themselves")
+        }
+    }
+}
