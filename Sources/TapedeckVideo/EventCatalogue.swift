@@ -18,12 +18,11 @@ public struct EventCatalogue: Sendable {
         CommentObserved.self, CommentPosted.self, DownloadCompleted.self, DownloadRemoved.self,
         EpisodeScheduled.self, ExtractionFailed.self, FrameObserved.self, LikeObserved.self,
         LikeToggled.self, NowPlayingChanged.self, PlayabilityChecked.self, PlaybackProgressed.self,
-        QuestionAsked.self, QuestionObserved.self, QueueCleared.self, ShowObserved.self,
-        SignedIn.self, SignedOut.self, SubmissionObserved.self, UserObserved.self,
-        VideoExtracted.self, VideoListed.self, VideoOpened.self, VideoQueued.self,
-        VideoQueuedNext.self,
-        VideoShared.self, VideoSubmitted.self, VideoUnqueued.self, VideoWatched.self,
-        WatchLaterToggled.self,
+        QuestionAsked.self, QuestionObserved.self, QueueCleared.self, ScheduleListed.self,
+        ShowObserved.self, SignedIn.self, SignedOut.self, SubmissionObserved.self,
+        UserObserved.self, VideoExtracted.self, VideoListed.self, VideoOpened.self,
+        VideoQueued.self, VideoQueuedNext.self, VideoShared.self, VideoSubmitted.self,
+        VideoUnqueued.self, VideoWatched.self, WatchLaterToggled.self,
     ])
 
     private init(types: [any VideoEvent.Type]) {

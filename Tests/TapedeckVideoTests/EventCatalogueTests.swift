@@ -35,11 +35,11 @@ struct RefusedPayload: CustomTestStringConvertible {
                 "CommentObserved", "CommentPosted", "DownloadCompleted", "DownloadRemoved",
                 "EpisodeScheduled", "ExtractionFailed", "FrameObserved", "LikeObserved",
                 "LikeToggled", "NowPlayingChanged", "PlayabilityChecked", "PlaybackProgressed",
-                "QuestionAsked", "QuestionObserved", "QueueCleared", "ShowObserved", "SignedIn",
-                "SignedOut", "SubmissionObserved", "UserObserved", "VideoExtracted", "VideoListed",
-                "VideoOpened",
-                "VideoQueued", "VideoQueuedNext", "VideoShared", "VideoSubmitted", "VideoUnqueued",
-                "VideoWatched", "WatchLaterToggled",
+                "QuestionAsked", "QuestionObserved", "QueueCleared", "ScheduleListed",
+                "ShowObserved", "SignedIn", "SignedOut", "SubmissionObserved", "UserObserved",
+                "VideoExtracted", "VideoListed", "VideoOpened", "VideoQueued", "VideoQueuedNext",
+                "VideoShared", "VideoSubmitted", "VideoUnqueued", "VideoWatched",
+                "WatchLaterToggled",
             ])
     }
 

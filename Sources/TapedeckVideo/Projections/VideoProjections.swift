@@ -18,6 +18,8 @@ public struct VideoProjections: Sendable {
     public var shows: ShowCatalogue
     /// The episodes.
     public var schedule: EpisodeSchedule
+    /// What whole listings say of the days of schedules.
+    public var listings: ScheduleListings
     /// The videos that were handed in.
     public var submissions: SubmissionList
     /// What is said in the chats of videos.
@@ -61,6 +63,7 @@ public struct VideoProjections: Sendable {
         users = UserList()
         shows = ShowCatalogue()
         schedule = EpisodeSchedule()
+        listings = ScheduleListings()
         submissions = SubmissionList()
         chat = VideoChat()
         viewCounts = ViewCounts(window: viewWindow)
@@ -81,9 +84,9 @@ public struct VideoProjections: Sendable {
     /// Every projection, in the order in which reports list them.
     public var all: [any Projection] {
         [
-            videos, duplicates, watchLater, answers, questions, users, shows, schedule, submissions,
-            chat, viewCounts, accounts, playability, extractions, playback, nowPlaying, queue,
-            downloads, lists, shares,
+            videos, duplicates, watchLater, answers, questions, users, shows, schedule, listings,
+            submissions, chat, viewCounts, accounts, playability, extractions, playback, nowPlaying,
+            queue, downloads, lists, shares,
         ]
     }
 }
