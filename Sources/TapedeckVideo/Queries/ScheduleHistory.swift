@@ -11,9 +11,6 @@ struct ScheduleHistory {
     var zones = ZoneCache()
     private var listings: [Tag: (ScheduleListings.State?, ScheduleListings.State?)] = [:]
 
-    /// How many events of a type are looked through at once.
-    private static let eventsMax = 1_000
-
     init(log: EventLog, mark: LogPosition, head: LogPosition) {
         self.log = log
         self.mark = mark
@@ -24,10 +21,11 @@ struct ScheduleHistory {
 
     /// The episodes and shows of which something stands behind the first place, in the order of the log.
     ///
-    /// Moves the second place forward to where it stopped, once there are `limit` of them.
+    /// Moves the second place back to where it stopped, once there are `limit` of them.
     mutating func touched(limit: Int) throws -> (episodes: [Int64], shows: [Int64]) {
         var found = Touched()
-        for event in try events() {
+        // Of a type twice as many as may be asked for: a thing is mostly told of once.
+        for event in try events(count: 2 * limit) {
             var more = found
             switch event.type {
             case EpisodeScheduled.eventType:
@@ -64,16 +62,15 @@ struct ScheduleHistory {
         }
     }
 
-    /// The events between the two places, of which the second moves forward where there are very many.
-    private mutating func events() throws -> [EventEnvelope] {
+    /// The events between the two places, of which the second moves back where a type has more than `count`.
+    private mutating func events(count: Int) throws -> [EventEnvelope] {
         var found: [EventEnvelope] = []
         for type in [
             EpisodeScheduled.eventType, ScheduleListed.eventType, ShowObserved.eventType,
             CastObserved.eventType,
         ] {
-            let events = try log.events(
-                after: mark, limit: ScheduleHistory.eventsMax, type: type)
-            if events.count == ScheduleHistory.eventsMax, let last = events.last {
+            let events = try log.events(after: mark, limit: count, type: type)
+            if events.count == count, let last = events.last {
                 head = min(head, last.position)
             }
             found += try events.filter(counts)
