@@ -14,6 +14,8 @@ public struct IngestResource: Sendable {
     public let name: String
     /// Whether `read` must be told of which show the response speaks.
     public let needsShow: Bool
+    /// Whether a response is the list of a day, so that `read` can be told of which.
+    public let isListing: Bool
     private let reader: @Sendable (JSONValue, IngestContext, inout IngestResult) -> Void
 
     /// The largest document in bytes.
@@ -21,8 +23,12 @@ public struct IngestResource: Sendable {
 
     /// Every resource that this program reads.
     public static let all: [IngestResource] = [
-        IngestResource(name: "tvmaze/schedule", reader: TVmazeDocuments.schedule),
-        IngestResource(name: "tvmaze/schedule-web", reader: TVmazeDocuments.schedule),
+        IngestResource(name: "tvmaze/schedule", isListing: true) {
+            TVmazeDocuments.schedule($0, web: false, $1, &$2)
+        },
+        IngestResource(name: "tvmaze/schedule-web", isListing: true) {
+            TVmazeDocuments.schedule($0, web: true, $1, &$2)
+        },
         IngestResource(name: "tvmaze/show", reader: TVmazeDocuments.shows),
         IngestResource(name: "tvmaze/cast", needsShow: true, reader: TVmazeDocuments.cast),
         IngestResource(name: "tvmaze/search", reader: TVmazeDocuments.search),
@@ -33,11 +39,12 @@ public struct IngestResource: Sendable {
     ]
 
     private init(
-        name: String, needsShow: Bool = false,
+        name: String, needsShow: Bool = false, isListing: Bool = false,
         reader: @escaping @Sendable (JSONValue, IngestContext, inout IngestResult) -> Void
     ) {
         self.name = name
         self.needsShow = needsShow
+        self.isListing = isListing
         self.reader = reader
     }
 
@@ -61,13 +68,17 @@ public struct IngestResource: Sendable {
     ///   - show: TVmaze's id of the show, where `needsShow`.
     ///   - list: the name of the list that a dashboard or a roll of Shelby is, as `VideoGroup` has it; nil
     ///     for the user's stream, and for the roll that the response names.
+    ///   - listing: what was asked for, where the response is the whole answer to it and `isListing`:
+    ///     what an earlier answer had and this one lacks is cancelled. Nil records no such thing.
     ///   - observedAt: Unix milliseconds of the response, such as its `Date` header says; nil if
     ///     unknown.
     ///
-    /// Throws `ModelError` with `.usage` where a show is needed and not given, or a list is none, and with
-    /// `.invalidTime` for a time before 1970 or after 9999.
+    /// Throws `ModelError` with `.usage` where a show is needed and not given, a list is none, or a listing is
+    /// told that cannot be one or without the time of the response, and with `.invalidTime` for a time before
+    /// 1970 or after 9999.
     public func read(
-        _ bytes: [UInt8], show: Int64? = nil, list: String? = nil, observedAt: Int64? = nil
+        _ bytes: [UInt8], show: Int64? = nil, list: String? = nil, listing: ListingRequest? = nil,
+        observedAt: Int64? = nil
     ) throws(ModelError) -> IngestResult {
         if needsShow, show.map({ $0 <= 0 }) ?? true {
             throw ModelError(
@@ -83,14 +94,49 @@ public struct IngestResource: Sendable {
         if let observedAt, !Timestamps.recorded.contains(observedAt) {
             throw ModelError(.invalidTime, "the time of the response is outside 1970 to 9999")
         }
+        if listing != nil {
+            guard isListing else {
+                throw ModelError(.usage, "\(name) is no list of a day, so it takes no --date")
+            }
+            guard observedAt != nil else {
+                throw ModelError(
+                    .usage, "without its time nobody can tell what a list is newer than",
+                    hint: "say when the response came: --observed-at TIME")
+            }
+        }
         var result = IngestResult()
         do {
             let document = try JSONParser.parse(bytes, bytesMax: IngestResource.documentBytesMax)
-            reader(document, IngestContext(show: show, list: list, observedAt: observedAt), &result)
+            let context = IngestContext(
+                show: show, list: list, listing: listing, observedAt: observedAt)
+            reader(document, context, &result)
         } catch {
             result.refuse(IngestRefusal("$", error))
         }
         return result
+    }
+}
+
+/// What a list of a day was asked for with: the parameters of `/schedule` and `/schedule/web`.
+public struct ListingRequest: Hashable, Sendable {
+    /// The day, `YYYY-MM-DD`.
+    public let date: String
+    /// The country's code; nil for the United States, of web channels for the whole world.
+    public let country: String?
+
+    /// Makes a request.
+    ///
+    /// Throws `ModelError` with `.invalidTime` for what is no day and `.usage` for what is no country.
+    public init(date: String, country: String? = nil) throws(ModelError) {
+        guard CalendarDay(date) != nil else {
+            throw ModelError(
+                .invalidTime, "\"\(date.prefix(20))\" is not a day",
+                hint: "write YYYY-MM-DD, such as 2019-07-11")
+        }
+        self.date = date
+        self.country = try country.map { (text) throws(ModelError) in
+            try ScheduleScope.checkedCountry(text)
+        }
     }
 }
 
@@ -100,6 +146,8 @@ struct IngestContext: Sendable {
     var show: Int64?
     /// Which list it is.
     var list: String?
+    /// What it is the whole answer to.
+    var listing: ListingRequest?
     /// Unix milliseconds of the response.
     var observedAt: Int64?
 

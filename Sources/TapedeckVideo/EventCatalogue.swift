@@ -21,10 +21,11 @@ public struct EventCatalogue: Sendable {
         FollowToggled.self, FrameObserved.self, LikeObserved.self, LikeToggled.self,
         NowPlayingChanged.self, PlayabilityChecked.self, PlaybackProgressed.self,
         ProfileEdited.self, QuestionAsked.self, QuestionObserved.self, QueueCleared.self,
-        ShowObserved.self, SignedIn.self, SignedOut.self, SubmissionObserved.self,
+        ScheduleListed.self, ShowObserved.self, SignedIn.self, SignedOut.self,
+        SubmissionObserved.self,
         UserObserved.self, VideoExtracted.self, VideoListed.self, VideoOpened.self,
-        VideoQueued.self,
-        VideoQueuedNext.self, VideoShared.self, VideoSubmitted.self, VideoUnqueued.self,
+        VideoQueued.self, VideoQueuedNext.self, VideoShared.self, VideoSubmitted.self,
+        VideoUnqueued.self,
         VideoWatched.self, WatchLaterToggled.self,
     ])
 

@@ -87,6 +87,12 @@ import Testing
         events += try GoldenPlayback.events()
         events += try GoldenGroups.events()
         events += try GoldenWhale.events()
+        for number in 0..<12 {
+            events.append(
+                try EventCatalogue.video.proposal(
+                    type: "ScheduleListed", json: listing(number),
+                    atMilliseconds: start + UInt64(number)))
+        }
         return events
     }
 
@@ -195,6 +201,16 @@ import Testing
                 """
             ),
         ]
+    }
+
+    /// The whole of a day; every third one comes late, and all lack something that another has.
+    private static func listing(_ number: Int) -> String {
+        let second = number % 3 == 2 ? number - 2 : number
+        let ids = (0..<30).filter { $0 % 12 != number }.map { 100 + $0 }
+        return """
+            {"date":"2015-01-\(two(1 + number % 4))","country":"US","web":\(number % 5 == 0),
+             "listedAt":"2015-01-01T00:00:\(two(second))Z","episodes":\(ids)}
+            """
     }
 
     private static func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }

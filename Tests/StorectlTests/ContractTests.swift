@@ -45,6 +45,15 @@ struct ContractTests {
         Case(command: "query shares", arguments: ["query", "shares"]),
         Case(command: "query recipients", arguments: ["query", "recipients"]),
         Case(command: "query statistics", arguments: ["query", "statistics"]),
+        Case(
+            command: "query on-now",
+            arguments: ["query", "on-now", "--now", "2019-07-12T00:30:00Z"]),
+        Case(
+            command: "query ending-soon",
+            arguments: ["query", "ending-soon", "--now", "2019-07-12T00:50:00Z"]),
+        Case(
+            command: "query schedule-changes",
+            arguments: ["query", "schedule-changes", "--after", "CHANGED"]),
         Case(command: "query submissions", arguments: ["query", "submissions"]),
         Case(
             command: "query chat", arguments: ["query", "chat", "youtube:aqz-KE-bpKQ", "--guest"]),
@@ -94,7 +103,7 @@ struct ContractTests {
     @Test(arguments: cases)
     func reportHasTheShape(_ given: Case) throws {
         let storectl = try fullStore()
-        let names = [
+        var names = [
             "OTHER": storectl.directory.path + "/other",
             "FILE": storectl.directory.path + "/file",
             "SCHEDULE": try storectl.file(
@@ -105,6 +114,8 @@ struct ContractTests {
             "EXPORT": storectl.directory.path + "/export",
             "BACKUP": storectl.directory.path + "/backup",
         ]
+        let shows = try storectl.succeed("log", "--type", "ShowObserved", "--json")
+        names["CHANGED"] = try shows.document["position"]?.number.map { "\(Int($0))" }
         try storectl.succeed("export", names["EXPORT"] ?? "")
         try storectl.succeed("backup", names["BACKUP"] ?? "")
         let arguments = given.arguments.map { names[$0] ?? $0 } + ["--json"]

@@ -49,6 +49,45 @@ struct RecordedWeekTests {
         }
     }
 
+    /// The days that the files of a folder are the whole of, each with a time of its own.
+    private func listings(_ folder: String) throws -> [(bytes: [UInt8], date: String, at: Int64)] {
+        try Fixtures.files(folder).enumerated().map { index, file in
+            let date = try #require(file.lastPathComponent.firstMatch(of: /\d{4}-\d\d-\d\d/))
+            return (try Fixtures.bytes(file), String(date.0), Int64(index + 1) * 1_663_600_000_000)
+        }
+    }
+
+    @Test(arguments: ["tvmaze/schedule", "tvmaze/schedule-web"])
+    func recordedDaysAreWholeAnswers(_ name: String) throws {
+        let resource = try IngestResource.named(name)
+        let scope = try ScheduleScope(web: name.hasSuffix("web"), includeWeb: true)
+        var script = Script()
+        func count() throws -> Int {
+            let queries = try queries(script.events)
+            return try ["2019-07-11", "2019-07-15", "2020-12-10"].reduce(0) {
+                $0
+                    + (try queries.schedule(week: $1, scope: scope)).days.map(\.episodes.count)
+                    .reduce(0, +)
+            }
+        }
+        for file in try listings(name) {
+            let result = try resource.read(
+                file.bytes, listing: ListingRequest(date: file.date), observedAt: file.at)
+            #expect(result.refused == [])
+            for proposal in result.proposals { script.add(proposal) }
+        }
+        // Neither the days nor two answers of the same day cancel anything of each other.
+        let all = try count()
+        #expect(all > (name.hasSuffix("web") ? 500 : 190))
+        let first = try #require(try listings(name).first)
+        let gone = try resource.read(
+            Array("[]".utf8), listing: ListingRequest(date: first.date),
+            observedAt: Int64(2_000_000_000_000) * 10)
+        for proposal in gone.proposals { script.add(proposal) }
+        #expect(try count() < all - 40)
+        try checkOrderDoesNotMatter(ScheduleListings(), script.events, rounds: 3)
+    }
+
     @Test func webWeekListsChannelsOfAllCountries() throws {
         let queries = try queries(script(["tvmaze/schedule-web"]).events)
         let all = try queries.schedule(week: "2020-12-10", scope: ScheduleScope(web: true))

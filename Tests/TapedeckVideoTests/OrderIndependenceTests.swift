@@ -120,6 +120,14 @@ import Testing
                      "season":\(season)}
                     """,
                     origin: origin)
+                let listed = (1...6).filter { _ in number(2) == 0 }
+                try script.add(
+                    "ScheduleListed",
+                    """
+                    {"date":"2019-07-1\(number(2))","country":"US","web":\(number(3) == 0),
+                     "listedAt":"2019-07-01T00:00:0\(number(9))Z","episodes":\(listed)}
+                    """,
+                    origin: origin)
             }
         }
         return script.events

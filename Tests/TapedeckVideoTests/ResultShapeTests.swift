@@ -82,15 +82,17 @@ import Testing
 
     @Test func schedulesHaveAllFields() throws {
         let week = try queries().schedule(week: "2019-07-11", scope: ScheduleScope())
+        #expect(Set(try object(week).keys) == ["days", "nextChangeAt"])
         let days = try #require(try object(week)["days"] as? [[String: Any]])
         #expect(Set(days[3].keys) == ["date", "episodes"])
         let episode = try #require((days[3]["episodes"] as? [[String: Any]])?.first)
         #expect(
             Set(episode.keys) == [
                 "id", "show", "showId", "name", "season", "number", "startsAt", "timeKnown",
-                "runtimeMinutes", "network", "image", "summary",
+                "endsAt", "runtimeMinutes", "network", "image", "summary",
             ])
         #expect(episode["timeKnown"] as? Bool == false)
+        #expect(episode["endsAt"] is NSNull)
     }
 
     @Test func resultsSurviveTheirJSON() throws {

@@ -12,10 +12,14 @@ struct IngestCommand: ParsableCommand {
             ingested again. What cannot be read is refused with its place, and the rest is kept; \
             then the exit code is 2.
 
+            --date tells that a schedule is the whole answer for that day: what an earlier answer had and \
+            this one lacks is cancelled.
+
             Resources: \(IngestResource.all.map(\.name).joined(separator: ", ")).
 
             EXAMPLE:
               storectl ingest tvmaze/schedule US.json --observed-at 2019-07-11T08:30:00Z
+              storectl ingest tvmaze/schedule - --observed-at 2019-07-11 --date 2019-07-12
               storectl ingest tvmaze/cast - --show 1 < cast.json
               storectl ingest shelby/dashboard day.json --list dashboard/4e38
             """)
@@ -44,20 +48,43 @@ struct IngestCommand: ParsableCommand {
             valueName: "name"))
     var list: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "The day whose whole schedule the file is, YYYY-MM-DD; needs --observed-at.",
+            valueName: "date"))
+    var date: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "With --date, the country that was asked for (default: US; web schedules: the world).",
+            valueName: "code"))
+    var country: String?
+
     @OptionGroup var options: StoreOptions
+
+    func validate() throws {
+        guard date == nil || file.count == 1 else {
+            throw ValidationError("--date belongs to one file")
+        }
+        guard country == nil || date != nil else {
+            throw ValidationError("--country needs --date")
+        }
+    }
 
     func run() throws {
         let resource = try IngestResource.named(resource)
+        let listing = try date.map { try ListingRequest(date: $0, country: country) }
         let observedAt = try observedAt.map { try TimeArgument.milliseconds($0, "--observed-at") }
         // Says what is wrong with the options, and with a file's name, before anything is recorded.
-        _ = try resource.read(Array("[]".utf8), show: show, list: list, observedAt: observedAt)
+        _ = try resource.read(
+            Array("[]".utf8), show: show, list: list, listing: listing, observedAt: observedAt)
         let inputs = try file.map { try FileInput($0) }
         let reports = try options.withLog { log in
             let meter = ProgressMeter("files")
             defer { meter.finish() }
             return try inputs.enumerated().map { index, input in
                 meter.update("ingest", done: UInt64(index), total: UInt64(inputs.count))
-                return try ingest(input, resource, observedAt, FactRecorder(log: log))
+                return try ingest(input, resource, listing, observedAt, FactRecorder(log: log))
             }
         }
         try options.print(["files": .list(reports.map(\.json))]) { text in
@@ -79,11 +106,12 @@ struct IngestCommand: ParsableCommand {
     }
 
     private func ingest(
-        _ input: FileInput, _ resource: IngestResource, _ observedAt: Int64?,
-        _ recorder: FactRecorder
+        _ input: FileInput, _ resource: IngestResource, _ listing: ListingRequest?,
+        _ observedAt: Int64?, _ recorder: FactRecorder
     ) throws -> FileReport {
         let bytes = try input.readAll(bytesMax: IngestResource.documentBytesMax)
-        let result = try resource.read(bytes, show: show, list: list, observedAt: observedAt)
+        let result = try resource.read(
+            bytes, show: show, list: list, listing: listing, observedAt: observedAt)
         let meter = ProgressMeter("facts")
         defer { meter.finish() }
         let outcome = try recorder.record(result.proposals) { done in

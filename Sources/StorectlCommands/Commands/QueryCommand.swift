@@ -15,7 +15,8 @@ struct QueryCommand: ParsableCommand {
         subcommands: [
             QueryVideosCommand.self, QueryDuplicatesCommand.self, QueryWatchLaterCommand.self,
             QueryCommentsCommand.self, QueryAnswersCommand.self, QueryShowCommand.self,
-            QueryScheduleCommand.self, QueryNewsCommand.self,
+            QueryScheduleCommand.self, QueryOnNowCommand.self, QueryEndingSoonCommand.self,
+            QueryScheduleChangesCommand.self, QueryNewsCommand.self,
             QuerySubmissionsCommand.self, QueryChatCommand.self, QueryAccountsCommand.self,
             QueryPlayabilityCommand.self, QueryExtractionsCommand.self,
             QueryExtractionPlanCommand.self, QueryPlaybackCommand.self,

@@ -8,40 +8,43 @@ struct QueryScheduleCommand: ParsableCommand {
         abstract: "The episodes of a week, Monday to Sunday.",
         discussion: """
             A day is the calendar day in the zone of the channel; a channel without a country \
-            counts by UTC.
+            counts by UTC. Without --week it is the week of --now, which turns at midnight in the zone of \
+            most of these channels.
 
             EXAMPLE:
               storectl query schedule --week 2019-07-11
+              storectl query schedule --week 2019-07-11 --filter nbc
               storectl query schedule --week 2020-12-10 --web --json
             """)
 
-    @Option(help: ArgumentHelp("Any day of the week, YYYY-MM-DD.", valueName: "date"))
-    var week: String
-
     @Option(
         help: ArgumentHelp(
-            "The channels' country by ISO 3166 (default: US; with --web any).", valueName: "code"))
-    var country: String?
+            "Any day of the week, YYYY-MM-DD (default: the current week).", valueName: "date"))
+    var week: String?
 
-    @Flag(help: "Web channels only.")
-    var web = false
-
-    @Flag(help: "The country's web channels too.")
-    var includeWeb = false
-
+    @OptionGroup var channels: ScheduleOptions
+    @OptionGroup var now: NowOptions
     @OptionGroup var options: StoreOptions
 
+    func validate() throws {
+        guard week == nil || now.now == nil else {
+            throw ValidationError("--week and --now exclude each other")
+        }
+    }
+
     func run() throws {
-        let scope = try ScheduleScope(country: country, web: web, includeWeb: includeWeb)
-        guard CalendarDay(week) != nil else {
+        let scope = try channels.scope()
+        let time = try now.time()
+        if let week, CalendarDay(week) == nil {
             throw CommandError(
                 .invalidTime, "--week: \"\(week.prefix(40))\" is not a day",
                 hint: "write YYYY-MM-DD, such as 2019-07-11")
         }
         let projections = VideoProjections.standard
-        let schedule = try options.query(
-            projections, [projections.schedule, projections.shows]
-        ) { try $0.schedule(week: week, scope: scope) }
+        let schedule = try options.query(projections, projections.ofSchedules) {
+            if let week { return try $0.schedule(week: week, scope: scope) }
+            return try $0.schedule(at: time, scope: scope)
+        }
         try options.print(JSON(encoding: schedule)) { text in
             var table = TextTable([
                 .text("day"), .text("starts"), .number("min"), .text("network"), .long("show"),
@@ -53,18 +56,12 @@ struct QueryScheduleCommand: ParsableCommand {
                         day.date,
                         episode.timeKnown ? episode.startsAt.description : "time not known",
                         episode.runtimeMinutes.map(String.init), episode.network, episode.show,
-                        QueryScheduleCommand.number(episode), episode.name,
+                        ScheduleOptions.number(season: episode.season, number: episode.number),
+                        episode.name,
                     ])
                 }
             }
             text.table(table)
         }
-    }
-
-    /// `S01E02`, or `S01` for a special.
-    private static func number(_ episode: ScheduleWeek.Episode) -> String {
-        func two(_ value: Int64) -> String { value < 10 ? "0\(value)" : "\(value)" }
-        let season = episode.season.map { "S\(two($0))" } ?? ""
-        return season + (episode.number.map { "E\(two($0))" } ?? "")
     }
 }

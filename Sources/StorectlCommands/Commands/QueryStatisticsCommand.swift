@@ -11,7 +11,7 @@ struct QueryStatisticsCommand: ParsableCommand {
 
             EXAMPLE:
               storectl query statistics
-              storectl query statistics --from 2012-05-01 --through 2012-05-31 --time-zone Europe/Berlin --json
+              storectl query statistics --from 2012-05-01 --time-zone Europe/Berlin --json
             """)
 
     @Option(

@@ -1,3 +1,4 @@
+internal import SwiftProtobuf
 internal import TapedeckModel
 internal import TapedeckVideo
 
@@ -7,9 +8,12 @@ internal import TapedeckVideo
 /// its version, and the folds pick the newest.
 enum TVmazeDocuments {
     /// `/schedule` and `/schedule/web`: episodes, each with its show at `show` or `_embedded.show`.
+    ///
+    /// Where it is known what was asked for, and all of it was read, the list is a fact of its own.
     static func schedule(
-        _ document: JSONValue, _ context: IngestContext, _ result: inout IngestResult
+        _ document: JSONValue, web: Bool, _ context: IngestContext, _ result: inout IngestResult
     ) {
+        var listed: [EpisodeScheduled] = []
         forEachElement(of: document, &result) { (element, result) throws(IngestRefusal) in
             guard let show = try show(of: element) else {
                 throw IngestRefusal("\(element.path).show", .invalidPayload, "is missing")
@@ -19,7 +23,32 @@ enum TVmazeDocuments {
                 tvmaze: element, show: observed.show, updated: observed.version)
             context.propose(observed, at: show.path, in: &result)
             context.propose(episode, at: element.path, in: &result)
+            listed.append(episode)
         }
+        if let listing = context.listing, result.refused.isEmpty {
+            propose(listing, of: listed, web: web, context, &result)
+        }
+    }
+
+    /// Proposes the list of a day; refuses one that is of another day.
+    private static func propose(
+        _ request: ListingRequest, of episodes: [EpisodeScheduled], web: Bool,
+        _ context: IngestContext, _ result: inout IngestResult
+    ) {
+        guard episodes.isEmpty || episodes.contains(where: { $0.airdate == request.date }) else {
+            result.refuse(
+                IngestRefusal(
+                    "$", .invalidPayload, "no episode in the list is of \(request.date)"))
+            return
+        }
+        var listed = ScheduleListed()
+        (listed.date, listed.web) = (request.date, web)
+        if let country = request.country ?? (web ? nil : ScheduleScope.countryDefault) {
+            listed.country = country
+        }
+        listed.listedAt = Google_Protobuf_Timestamp(milliseconds: context.observedAt ?? 0)
+        listed.episodes = episodes.map(\.episode)
+        context.propose(listed, at: "$", in: &result)
     }
 
     /// `/shows/{id}` and `/singlesearch/shows`: a show with what is embedded in it; also a list of

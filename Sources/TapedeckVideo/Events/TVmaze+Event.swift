@@ -114,6 +114,45 @@ extension CastObserved: Observation {
     }
 }
 
+extension ScheduleListed: Observation {
+    /// `ScheduleListed`.
+    public static let eventType: EventType = "ScheduleListed"
+
+    /// The listing: what it lists, of which country, on which day.
+    public var tags: [Tag] { get throws { [try Tag("listing", listing)] } }
+
+    /// `tvmaze/listing/<what>:<country>:<day>`.
+    public var entity: String { "tvmaze/listing/\(listing)" }
+
+    /// When TVmaze answered, in Unix milliseconds.
+    public var remoteVersion: UInt64? { UInt64(max(0, listedAt.milliseconds)) }
+
+    /// Versions are milliseconds.
+    public static var versionMilliseconds: Int64 { 1 }
+
+    private var listing: String { "\(web ? "web" : "network"):\(country):\(date)" }
+
+    /// Checks the day, the country, the time and the ids, and sorts these.
+    public func normalized() throws(ModelError) -> ScheduleListed {
+        try FieldChecks.day(date, "date")
+        guard hasListedAt else { throw FieldChecks.invalid("listedAt", "is missing") }
+        try FieldChecks.time(listedAt, "listedAt")
+        try FieldChecks.list(episodes.count, "episodes")
+        for id in episodes { try FieldChecks.id(id, "episodes") }
+        var listed = self
+        if hasCountry {
+            guard let code = ScheduleScope.countryCode(country) else {
+                throw FieldChecks.invalid("country", "is not two letters, such as US")
+            }
+            listed.country = code
+        } else if !web {
+            throw FieldChecks.invalid("country", "is missing: only web channels have a list of all")
+        }
+        listed.episodes = Set(episodes).sorted()
+        return listed
+    }
+}
+
 extension TVmazeImage {
     func check(_ field: String) throws(ModelError) {
         if hasMedium { try FieldChecks.url(medium, "\(field).medium") }

@@ -636,6 +636,50 @@ public nonisolated struct CastObserved: Sendable {
   fileprivate var _showUpdated: Int64? = nil
 }
 
+/// The whole of what TVmaze lists for a day: what an earlier listing of the day had and this one
+/// lacks is gone from it.
+public nonisolated struct ScheduleListed: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// The day that was asked for, `YYYY-MM-DD`.
+  public var date: String = String()
+
+  /// Whether it is the list of web channels.
+  public var web: Bool = false
+
+  /// The country that was asked for, by ISO 3166; absent for the web channels of the whole world.
+  public var country: String {
+    get {_country ?? String()}
+    set {_country = newValue}
+  }
+  /// Returns true if `country` has been explicitly set.
+  public var hasCountry: Bool {self._country != nil}
+  /// Clears the value of `country`. Subsequent reads from it will return its default value.
+  public mutating func clearCountry() {self._country = nil}
+
+  /// When TVmaze answered: the version of this sighting.
+  public var listedAt: SwiftProtobuf.Google_Protobuf_Timestamp {
+    get {_listedAt ?? SwiftProtobuf.Google_Protobuf_Timestamp()}
+    set {_listedAt = newValue}
+  }
+  /// Returns true if `listedAt` has been explicitly set.
+  public var hasListedAt: Bool {self._listedAt != nil}
+  /// Clears the value of `listedAt`. Subsequent reads from it will return its default value.
+  public mutating func clearListedAt() {self._listedAt = nil}
+
+  /// The ids of all episodes in it, sorted.
+  public var episodes: [Int64] = []
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+
+  fileprivate var _country: String? = nil
+  fileprivate var _listedAt: SwiftProtobuf.Google_Protobuf_Timestamp? = nil
+}
+
 // MARK: - Code below here is support for the SwiftProtobuf runtime.
 
 fileprivate nonisolated let _protobuf_package = "tapedeck.video.v1"
@@ -1219,6 +1263,60 @@ nonisolated extension CastObserved: SwiftProtobuf.Message, SwiftProtobuf._Messag
     if lhs.show != rhs.show {return false}
     if lhs._showUpdated != rhs._showUpdated {return false}
     if lhs.cast != rhs.cast {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension ScheduleListed: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".ScheduleListed"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}date\0\u{1}web\0\u{1}country\0\u{3}listed_at\0\u{1}episodes\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.date) }()
+      case 2: try { try decoder.decodeSingularBoolField(value: &self.web) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self._country) }()
+      case 4: try { try decoder.decodeSingularMessageField(value: &self._listedAt) }()
+      case 5: try { try decoder.decodeRepeatedInt64Field(value: &self.episodes) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if !self.date.isEmpty {
+      try visitor.visitSingularStringField(value: self.date, fieldNumber: 1)
+    }
+    if self.web != false {
+      try visitor.visitSingularBoolField(value: self.web, fieldNumber: 2)
+    }
+    try { if let v = self._country {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 3)
+    } }()
+    try { if let v = self._listedAt {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 4)
+    } }()
+    if !self.episodes.isEmpty {
+      try visitor.visitPackedInt64Field(value: self.episodes, fieldNumber: 5)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: ScheduleListed, rhs: ScheduleListed) -> Bool {
+    if lhs.date != rhs.date {return false}
+    if lhs.web != rhs.web {return false}
+    if lhs._country != rhs._country {return false}
+    if lhs._listedAt != rhs._listedAt {return false}
+    if lhs.episodes != rhs.episodes {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -18,11 +18,19 @@ extension Sighting {
         }
         for field in Self.sightingFields { field.take(&self, newer) }
     }
+
+    /// The names of the fields of which another tells something else, in their order; versions and
+    /// identities have no names.
+    func namesOfFields(differingFrom other: Self) -> [String] {
+        Self.sightingFields.compactMap { $0.differs(self, other) ? $0.name : nil }
+    }
 }
 
 /// How one field of a sighting merges.
 struct SightingField<Message: Sighting>: Sendable {
-    private let name: String?
+    let name: String?
+    /// Whether two sightings tell different things of it.
+    let differs: @Sendable (Message, Message) -> Bool
     /// Takes it over where the newer sighting has it.
     let take: @Sendable (_ known: inout Message, _ newer: Message) -> Void
     let clear: @Sendable (inout Message) -> Void
@@ -32,7 +40,7 @@ struct SightingField<Message: Sighting>: Sendable {
     /// - Parameters:
     ///   - name: what `cleared` calls it.
     ///   - isThere: whether a sighting has it.
-    init<Value>(
+    init<Value: Equatable & SendableMetatype>(
         _ name: String, _ isThere: any KeyPath<Message, Bool> & Sendable,
         _ value: any WritableKeyPath<Message, Value> & Sendable,
         clear: @escaping @Sendable (inout Message) -> Void
@@ -41,11 +49,15 @@ struct SightingField<Message: Sighting>: Sendable {
         take = {
             if $1[keyPath: isThere] { $0[keyPath: value] = $1[keyPath: value] }
         }
+        differs = {
+            $0[keyPath: isThere] != $1[keyPath: isThere]
+                || $0[keyPath: value] != $1[keyPath: value]
+        }
         self.clear = clear
     }
 
     /// One that may be absent and is never null.
-    init<Value>(
+    init<Value: Equatable & SendableMetatype>(
         _ isThere: any KeyPath<Message, Bool> & Sendable,
         _ value: any WritableKeyPath<Message, Value> & Sendable
     ) {
@@ -53,13 +65,17 @@ struct SightingField<Message: Sighting>: Sendable {
         take = {
             if $1[keyPath: isThere] { $0[keyPath: value] = $1[keyPath: value] }
         }
+        differs = { $0[keyPath: value] != $1[keyPath: value] }
         clear = { _ in }
     }
 
     /// One that every sighting has.
-    init<Value>(_ value: any WritableKeyPath<Message, Value> & Sendable) {
+    init<Value: Equatable & SendableMetatype>(
+        _ value: any WritableKeyPath<Message, Value> & Sendable
+    ) {
         name = nil
         take = { $0[keyPath: value] = $1[keyPath: value] }
+        differs = { $0[keyPath: value] != $1[keyPath: value] }
         clear = { _ in }
     }
 

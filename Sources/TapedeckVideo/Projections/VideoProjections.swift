@@ -22,6 +22,8 @@ public struct VideoProjections: Sendable {
     public var shows: ShowCatalogue
     /// The episodes.
     public var schedule: EpisodeSchedule
+    /// What whole listings say of the days of schedules.
+    public var listings: ScheduleListings
     /// The videos that were handed in.
     public var submissions: SubmissionList
     /// What is said in the chats of videos.
@@ -69,6 +71,7 @@ public struct VideoProjections: Sendable {
         following = FollowList(.following)
         shows = ShowCatalogue()
         schedule = EpisodeSchedule()
+        listings = ScheduleListings()
         submissions = SubmissionList()
         chat = VideoChat()
         viewCounts = ViewCounts(window: viewWindow)
@@ -91,7 +94,8 @@ public struct VideoProjections: Sendable {
     public var all: [any Projection] {
         [
             videos, duplicates, watchLater, answers, questions, users, followers, following, shows,
-            schedule, submissions, chat, viewCounts, accounts, playability, extractions, playback,
+            schedule, listings, submissions, chat, viewCounts, accounts, playability, extractions,
+            playback,
             nowPlaying, queue, downloads, lists, shares, statistics,
         ]
     }

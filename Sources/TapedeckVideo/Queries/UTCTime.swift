@@ -9,6 +9,11 @@ public struct UTCTime: Hashable, Comparable, Sendable, Codable, CustomStringConv
     /// `YYYY-MM-DDTHH:MM:SS.mmmZ`.
     public var description: String { Timestamps.text(milliseconds: milliseconds) }
 
+    /// The time so many milliseconds later.
+    func adding(_ milliseconds: Int64) -> UTCTime {
+        UTCTime(milliseconds: self.milliseconds + milliseconds)
+    }
+
     /// Reads the text; throws `DecodingError` where it is no RFC 3339 time.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()

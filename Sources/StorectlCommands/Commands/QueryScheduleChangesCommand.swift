@@ -1,0 +1,61 @@
+internal import ArgumentParser
+internal import Tapedeck
+
+/// `storectl query schedule-changes`.
+struct QueryScheduleChangesCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "schedule-changes",
+        abstract: "What has changed in schedules behind a position of the log.",
+        discussion: """
+            Episodes are added, rescheduled, cancelled (gone from a whole answer, see "storectl ingest \
+            --date") or told otherwise. Each answer says from which position to ask next time.
+
+            EXAMPLE:
+              storectl query schedule-changes --after 0
+              storectl query schedule-changes --after 1200 --limit 500 --json
+            """)
+
+    @Option(
+        help: ArgumentHelp(
+            "The head of the answer before; 0 for all.", valueName: "position"))
+    var after: UInt64
+
+    @Option(
+        help: ArgumentHelp(
+            "After how many episodes and shows it stops, 1 to 500.", valueName: "n"))
+    var limit = QueryLimits.pageCountDefault
+
+    @OptionGroup var options: StoreOptions
+
+    func run() throws {
+        let projections = VideoProjections.standard
+        let changes = try options.withStore(projections) { store in
+            try store.projections.read(projections.ofSchedules.map(\.name)) { views in
+                try VideoQueries(views, projections: projections).scheduleChanges(
+                    since: LogPosition(rawValue: after), in: store.log, limit: limit)
+            }
+        }
+        try options.print(JSON(encoding: changes)) { text in
+            var table = TextTable([
+                .text("change"), .text("from"), .text("to"), .text("network"), .long("show"),
+                .text("episode"), .long("name"), .text("fields"),
+            ])
+            for episode in changes.episodes {
+                table.add([
+                    episode.change.rawValue, episode.from?.description, episode.to?.description,
+                    episode.network, episode.show,
+                    ScheduleOptions.number(season: episode.season, number: episode.number),
+                    episode.name, episode.fields.joined(separator: ","),
+                ])
+            }
+            for show in changes.shows {
+                table.add([
+                    "show", nil, nil, nil, show.name, nil, nil,
+                    show.fields.joined(separator: ","),
+                ])
+            }
+            text.table(table)
+            if changes.more { text.remark("there is more: --after \(changes.head)") }
+        }
+    }
+}

@@ -1,0 +1,103 @@
+internal import TapedeckModel
+internal import TapedeckProjections
+
+/// What the queries about schedules share.
+enum ScheduleQuery {
+    static let dayMilliseconds: Int64 = 86_400_000
+}
+
+/// An episode that a schedule lists, with what it is listed for.
+struct ListedEpisode {
+    let episode: EpisodeScheduled
+    let show: ShowObserved
+    let channel: TVmazeChannel
+    /// The day on which it begins in its channel's zone.
+    let day: CalendarDay
+
+    /// When it begins, in Unix milliseconds.
+    var start: Int64 { episode.airstamp.milliseconds }
+
+    /// When it ends, in Unix milliseconds; nil where its time of day or its length is not known.
+    var end: Int64? {
+        let minutes = [
+            episode.runtimeMinutes, show.runtimeMinutes, show.averageRuntimeMinutes,
+        ].first { $0 > 0 }
+        guard let minutes, !episode.airtime.isEmpty else { return nil }
+        return start + Int64(minutes) * 60_000
+    }
+
+    /// As reports show it.
+    var entry: ScheduleWeek.Episode {
+        ScheduleWeek.Episode(
+            id: episode.episode, show: show.hasName ? show.name : nil, showId: episode.show,
+            name: episode.hasName ? episode.name : nil,
+            season: episode.hasSeason ? Int64(episode.season) : nil,
+            number: episode.hasNumber ? Int64(episode.number) : nil,
+            startsAt: UTCTime(milliseconds: start), timeKnown: !episode.airtime.isEmpty,
+            endsAt: end.map(UTCTime.init),
+            runtimeMinutes: episode.hasRuntimeMinutes ? Int(episode.runtimeMinutes) : nil,
+            network: channel.hasName ? channel.name : nil,
+            image: episode.image.address ?? show.image.address,
+            summary: episode.hasSummary ? PlainText(html: episode.summary).text : nil)
+    }
+}
+
+extension VideoQueries {
+    /// The episodes that begin in a span of time, by beginning, then by id, without the cancelled ones.
+    ///
+    /// Costs the rows of all channels in the span until `body` says no, and a look-up for each show.
+    ///
+    /// - Returns: whether `body` has seen all of them.
+    @discardableResult
+    func forEachEpisode(
+        from lower: UTCTime, to upper: UTCTime, _ scope: ScheduleScope,
+        _ body: (ListedEpisode) throws -> Bool
+    ) throws -> Bool {
+        var shows: [Int64: (show: ShowObserved, channel: TVmazeChannel?)] = [:]
+        var zones = ZoneCache()
+        var cancelled = DayListings()
+        let days = (lower.milliseconds, upper.milliseconds)
+        // An airdate is a day before the day, and a zone is another day.
+        for found in try listings(
+            from: CalendarDay(milliseconds: days.0, offsetSeconds: 0).adding(-2),
+            through: CalendarDay(milliseconds: days.1, offsetSeconds: 0).adding(2))
+        { cancelled.add(found.listing, of: found.day) }
+        let bounds = (
+            RowKey().ascending(lower.milliseconds), RowKey().ascending(upper.milliseconds)
+        )
+        var after: [UInt8]?
+        while true {
+            let rows = try reader.rows(
+                of: projections.schedule, table: EpisodeSchedule.byStart, lower: bounds.0,
+                upper: bounds.1, after: after, limit: 1_000)
+            for row in rows {
+                let episode = try EpisodeScheduled(payload: row.value, version: 1)
+                let known: (show: ShowObserved, channel: TVmazeChannel?)
+                if let found = shows[episode.show] {
+                    known = found
+                } else {
+                    let show = try self.knownShow(episode.show)
+                    known = (show, scope.channel(of: show))
+                    shows[episode.show] = known
+                }
+                guard let channel = known.channel else { continue }
+                let start = episode.airstamp.milliseconds
+                let offset = zones.offsetSeconds(
+                    channel.hasTimezone ? channel.timezone : nil, milliseconds: start)
+                let day = CalendarDay(milliseconds: start, offsetSeconds: offset)
+                guard !cancelled.isCancelled(episode, on: day) else { continue }
+                let listed = ListedEpisode(
+                    episode: episode, show: known.show, channel: channel, day: day)
+                guard try body(listed) else { return false }
+            }
+            guard rows.count == 1_000, let last = rows.last else { return true }
+            after = last.key
+        }
+    }
+
+    /// What is known of a show itself; nothing where it was not seen.
+    func knownShow(_ id: Int64) throws -> ShowObserved {
+        let tag = Tag(unchecked: "show/\(id)")
+        return try reader.state(of: projections.shows, key: tag)?.show ?? ShowObserved()
+    }
+}

@@ -1,0 +1,69 @@
+import Tapedeck
+import TapedeckTesting
+import Testing
+
+/// CT1: the week Monday to Sunday, by days of the channel's own zone and sorted by beginning, for any country
+/// and for web channels.
+@Suite struct CT1Tests {
+    @Test func aWeekIsDividedByTheDaysOfTheChannelsZone() async throws {
+        let stage = try await ScheduleStage("ct1")
+        try await stage.episode(1, at: "2019-07-11T03:30:00Z")
+        // Half past one at night: of the airdate before, on the day that it is there.
+        try await stage.episode(
+            2, at: "2019-07-11T05:30:00Z", airdate: "2019-07-10", airtime: "01:30")
+        try await stage.episode(3, of: 2, at: "2019-07-11T23:30:00Z")
+        #expect(try await stage.week("2019-07-08") == ["2019-07-10": [1], "2019-07-11": [2]])
+        #expect(
+            try await stage.week("2019-07-14", ScheduleScope(country: "GB")) == ["2019-07-12": [3]])
+    }
+
+    @Test func clocksChangeWhereTheyChange() async throws {
+        let stage = try await ScheduleStage("ct1")
+        // Half past eleven at night in New York, before and behind the change on 2019-03-10.
+        try await stage.episode(1, at: "2019-03-10T04:30:00Z")
+        try await stage.episode(2, at: "2019-03-11T03:30:00Z")
+        #expect(
+            try await stage.week("2019-03-10") == ["2019-03-09": [1], "2019-03-10": [2]])
+    }
+
+    @Test func webChannelsHaveASchedule() async throws {
+        let stage = try await ScheduleStage("ct1")
+        for show in 1...5 {
+            try await stage.episode(show, of: show, at: "2019-07-10T16:00:00Z", airtime: "")
+        }
+        let day = "2019-07-10"
+        #expect(try await stage.week(day) == [day: [1, 5]])
+        #expect(try await stage.week(day, ScheduleScope(web: true)) == [day: [3, 4, 5]])
+        #expect(try await stage.week(day, ScheduleScope(includeWeb: true)) == [day: [1, 4, 5]])
+    }
+
+    @Test func theWeekOfATimeTurnsAtMidnightOfItsChannels() async throws {
+        let stage = try await ScheduleStage("ct1")
+        try await stage.episode(1, at: "2019-11-01T00:00:00Z")
+        try await stage.episode(2, of: 2, at: "2019-11-01T20:00:00Z")
+        func week(_ now: String, _ country: String) async throws -> ScheduleWeek {
+            let now = try time(now)
+            return try await stage.ask {
+                try $0.schedule(at: now, scope: ScheduleScope(country: country))
+            }
+        }
+        // Clocks go back on that Sunday in New York, so Monday begins at five.
+        var found = try await week("2019-11-04T04:59:59.999Z", "US")
+        #expect(found.days.first?.date == "2019-10-28")
+        #expect(found.nextChangeAt == (try time("2019-11-04T05:00:00Z")))
+        #expect(found.days[3].episodes.map(\.id) == [1])
+        found = try await week("2019-11-04T05:00:00Z", "US")
+        #expect(found.days.first?.date == "2019-11-04")
+        #expect(found.nextChangeAt == (try time("2019-11-11T05:00:00Z")))
+        #expect(try await week("2019-11-04T00:00:00Z", "GB").days.first?.date == "2019-11-04")
+        // Of a country of which nothing is known, by UTC.
+        #expect(
+            try await week("2019-11-03T23:00:00Z", "DE").nextChangeAt
+                == (try time("2019-11-04T00:00:00Z")))
+        // A week that is named stays as it is.
+        let named = try await stage.ask {
+            try $0.schedule(week: "2019-11-01", scope: ScheduleScope())
+        }
+        #expect(named.nextChangeAt == nil)
+    }
+}

@@ -1,0 +1,153 @@
+import Tapedeck
+import TapedeckTesting
+import Testing
+
+/// CT4: what has changed, an episode at a time: added, rescheduled, cancelled, told otherwise.
+@Suite struct CT4Tests {
+    private let stage: ScheduleStage
+    private let day = "2019-07-10"
+
+    init() async throws {
+        stage = try await ScheduleStage("ct4")
+        for id in 1...3 {
+            try await stage.episode(id, at: "2019-07-10T1\(id):00:00Z", airdate: day)
+        }
+        try await stage.listing(of: day, [1, 2, 3], at: "2019-07-01T00:00:00Z")
+    }
+
+    private func kinds(since mark: LogPosition) async throws -> [Int64: ScheduleChanges.Kind] {
+        try await stage.changes(since: mark).episodes.reduce(into: [:]) { $0[$1.id] = $1.change }
+    }
+
+    @Test func whatIsNewIsAdded() async throws {
+        let found = try await stage.changes(since: .start)
+        #expect(found.episodes.map(\.id) == [1, 2, 3])
+        #expect(found.episodes.allSatisfy { $0.change == .added && $0.from == nil })
+        #expect(found.episodes.first?.to == (try time("2019-07-10T11:00:00Z")))
+        #expect(found.episodes.first?.show == "Show 1" && found.episodes.first?.network == "NBC")
+        #expect(found.head == stage.store.log.head.rawValue && !found.more)
+        #expect(try await stage.changes(since: stage.store.log.head).episodes.isEmpty)
+    }
+
+    @Test func anotherBeginningIsARescheduling() async throws {
+        let mark = stage.store.log.head
+        try await stage.episode(
+            2, at: "2019-07-11T12:30:00Z", airdate: "2019-07-11", airtime: "08:30", version: 11,
+            more: #","name":"Moved""#)
+        let change = try #require(try await stage.changes(since: mark).episodes.first)
+        #expect(change.id == 2 && change.change == .rescheduled && change.fields == ["name"])
+        #expect(change.from == (try time("2019-07-10T12:00:00Z")))
+        #expect(change.to == (try time("2019-07-11T12:30:00Z")))
+        // The whole list of the day that it has left does not cancel it.
+        try await stage.listing(of: day, [1, 3], at: "2019-07-02T00:00:00Z")
+        #expect(try await kinds(since: mark) == [2: .rescheduled])
+        #expect(try await stage.week(day) == [day: [1, 3], "2019-07-11": [2]])
+    }
+
+    @Test func whatIsGoneFromAWholeAnswerIsCancelled() async throws {
+        let mark = stage.store.log.head
+        try await stage.listing(of: day, [1, 3], at: "2019-07-02T00:00:00Z")
+        let change = try #require(try await stage.changes(since: mark).episodes.first)
+        #expect(change.id == 2 && change.change == .cancelled && change.to == nil)
+        #expect(change.from == (try time("2019-07-10T12:00:00Z")))
+        #expect(try await stage.week(day) == [day: [1, 3]])
+        #expect(try await stage.onNow("2019-07-10T12:30:00Z").episodes.isEmpty)
+
+        let cancelled = stage.store.log.head
+        try await stage.listing(of: day, [1, 2, 3], at: "2019-07-03T00:00:00Z")
+        #expect(try await kinds(since: cancelled) == [2: .added])
+        #expect(try await kinds(since: mark) == [:])
+        #expect(try await stage.week(day) == [day: [1, 2, 3]])
+    }
+
+    @Test func anAnswerThatComesLateCancelsNothing() async throws {
+        try await stage.listing(of: day, [1], at: "2019-06-30T00:00:00Z")
+        #expect(try await stage.week(day) == [day: [1, 2, 3]])
+        try await stage.listing(of: day, [1, 2], at: "2019-07-02T00:00:00Z")
+        try await stage.listing(of: day, [1, 2, 3], at: "2019-07-01T12:00:00Z")
+        #expect(try await stage.week(day) == [day: [1, 2]])
+    }
+
+    @Test func aLaterVersionOfTheShowKnowsBetter() async throws {
+        try await stage.listing(of: day, [1, 3], at: "2019-07-02T00:00:00Z")
+        // 2019-07-02T00:00:00Z, and a second later.
+        try await stage.episode(
+            2, at: "2019-07-10T12:00:00Z", airdate: day, version: 1_562_025_600)
+        #expect(try await stage.week(day) == [day: [1, 3]])
+        try await stage.episode(
+            2, at: "2019-07-10T12:00:00Z", airdate: day, version: 1_562_025_601)
+        #expect(try await stage.week(day) == [day: [1, 2, 3]])
+    }
+
+    @Test func anotherListOfTheDayKeepsAnEpisode() async throws {
+        try await stage.episode(9, of: 5, at: "2019-07-10T15:00:00Z", airdate: day)
+        try await stage.listing(of: day, [1, 2, 3, 9], at: "2019-07-02T00:00:00Z")
+        try await stage.listing(
+            of: day, [9], at: "2019-07-02T00:00:00Z", country: nil, web: true)
+        try await stage.listing(of: day, [1, 2, 3], at: "2019-07-03T00:00:00Z")
+        #expect(try await stage.week(day) == [day: [1, 2, 3, 9]])
+        try await stage.listing(
+            of: day, [], at: "2019-07-03T00:00:00Z", country: nil, web: true)
+        #expect(try await stage.week(day) == [day: [1, 2, 3]])
+    }
+
+    @Test func lateNightsAreListedOnTheDayThatTheyAre() async throws {
+        try await stage.episode(
+            7, at: "2019-07-11T05:30:00Z", airdate: day, airtime: "01:30")
+        try await stage.listing(of: "2019-07-11", [7], at: "2019-07-02T00:00:00Z")
+        // Its airdate's list never had it.
+        try await stage.listing(of: day, [1, 2, 3], at: "2019-07-03T00:00:00Z")
+        #expect(try await stage.week(day)["2019-07-11"] == [7])
+        try await stage.listing(of: "2019-07-11", [], at: "2019-07-04T00:00:00Z")
+        #expect(try await stage.week(day)["2019-07-11"] == nil)
+    }
+
+    @Test func otherDetailsAreNamed() async throws {
+        let mark = stage.store.log.head
+        try await stage.episode(
+            1, at: "2019-07-10T11:00:00Z", airdate: day, minutes: 90, version: 11,
+            more: #","summary":"New""#)
+        try await stage.add(
+            "ShowObserved", #"{"show":1,"updated":12,"name":"Renamed","genres":["Drama"]}"#)
+        try await stage.add(
+            "CastObserved",
+            #"{"show":1,"showUpdated":12,"cast":[{"personId":1,"characterId":1}]}"#)
+        // An older sighting that comes late.
+        try await stage.episode(
+            3, at: "2019-07-10T09:00:00Z", airdate: day, version: 9, more: #","season":1"#)
+        let found = try await stage.changes(since: mark)
+        #expect(found.episodes.map(\.id) == [1, 3])
+        #expect(found.episodes.map(\.change) == [.details, .details])
+        #expect(found.episodes.map(\.fields) == [["runtimeMinutes", "summary"], ["season"]])
+        #expect(found.shows.map(\.fields) == [["name", "genres", "cast"]])
+        #expect(found.shows.first?.name == "Renamed")
+    }
+
+    @Test func whatIsChangedBackIsNoChange() async throws {
+        let mark = stage.store.log.head
+        try await stage.episode(1, at: "2019-07-10T19:00:00Z", airdate: day, version: 11)
+        #expect(try await kinds(since: mark) == [1: .rescheduled])
+        let moved = stage.store.log.head
+        try await stage.episode(1, at: "2019-07-10T11:00:00Z", airdate: day, version: 12)
+        #expect(try await kinds(since: mark) == [:])
+        #expect(try await kinds(since: moved) == [1: .rescheduled])
+    }
+
+    @Test func pagesJoinAtTheirHeads() async throws {
+        var mark = LogPosition.start
+        var seen: [Int64] = []
+        var more = true
+        while more {
+            let page = try await stage.changes(since: mark, limit: 1)
+            #expect(page.head > mark.rawValue)
+            seen += page.episodes.map(\.id)
+            (mark, more) = (LogPosition(rawValue: page.head), page.more)
+        }
+        #expect(seen == [1, 2, 3])
+        #expect(mark == stage.store.log.head)
+        let error = await #expect(throws: StoreError.self) {
+            try await stage.changes(since: .start, limit: 0)
+        }
+        #expect(error?.code == .usage)
+    }
+}

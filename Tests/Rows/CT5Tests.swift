@@ -1,0 +1,43 @@
+import Tapedeck
+import TapedeckTesting
+import Testing
+
+/// CT5: the week, and what is on, of shows and channels whose name holds a text.
+@Suite struct CT5Tests {
+    @Test func aFilterLooksAtTheShowAndAtTheChannel() async throws {
+        let stage = try await ScheduleStage("ct5")
+        for show in 1...5 {
+            try await stage.episode(show, of: show, at: "2019-07-10T16:00:00Z")
+        }
+        let day = "2019-07-10"
+        func ids(_ filter: String, web: Bool = false) async throws -> [Int64] {
+            let scope = try ScheduleScope(web: web, filter: filter)
+            return try await stage.week(day, scope)[day] ?? []
+        }
+        #expect(try await ids("nbc") == [1, 5])
+        #expect(try await ids("SHOW 5") == [5])
+        #expect(try await ids(" show ") == [1, 5])
+        // The channel for whose sake it is listed.
+        #expect(try await ids("tele") == [])
+        #expect(try await ids("tele", web: true) == [3, 5])
+        #expect(try await ids("TÉLÉ P", web: true) == [3, 5])
+        #expect(try await ids("hulu", web: true) == [4])
+        #expect(try await ids("nothing of that name") == [])
+    }
+
+    @Test func aFilterHoldsForWhatIsOn() async throws {
+        let stage = try await ScheduleStage("ct5")
+        for show in [1, 5] {
+            try await stage.episode(show, of: show, at: "2019-07-10T16:00:00Z")
+        }
+        let found = try await stage.onNow(
+            "2019-07-10T16:30:00Z", ScheduleScope(filter: "Show 5"))
+        #expect(found.episodes.map(\.id) == [5])
+    }
+
+    @Test(arguments: ["", " \t"])
+    func aBlankFilterIsRefused(_ filter: String) {
+        let error = #expect(throws: ModelError.self) { try ScheduleScope(filter: filter) }
+        #expect(error?.code == .usage)
+    }
+}
