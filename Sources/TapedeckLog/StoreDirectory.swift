@@ -75,7 +75,7 @@ package struct StoreDirectory: Sendable {
 
     /// Whether a file of this name is one that a store makes, other than the marker.
     static func isOwn(_ name: String) -> Bool {
-        let locks = ["log.mdb-lock", "index.lock", "rebuild.lock", "scratch.lock"]
+        let locks = ["log.mdb-lock", "index.lock", "rebuild.lock", "scratch.lock", "turn.lock"]
         if name == "log.mdb" || locks.contains(name) { return true }
         if name.hasPrefix("log.mdb"), name.contains(ReplacedFile.temporarySuffix) { return true }
         // Projections that serve or that are being built, their locks, and what was spilled.

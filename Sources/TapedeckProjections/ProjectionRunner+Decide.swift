@@ -8,12 +8,23 @@ package import TapedeckModel
 /// has been recorded since. What it reads is noted as it reads (`ReadRecorder`), so nobody can name too
 /// little; the rest is an append condition (`ReadBoundary`), evaluated in the transaction that writes the
 /// events. So it makes no difference who was quicker: a task, a process, or a sync.
+///
+/// Who has just recorded something has its views at hand and is the quicker one again, so a process that
+/// never pauses could overtake another for ever. A decision that was overtaken a few times takes the turn:
+/// those of other processes, and of other lanes, wait until it is made. That is a courtesy for which nobody
+/// waits longer than `turnSecondsMax`; what keeps decisions right is the condition alone.
 extension ProjectionRunner {
     /// How often a decision is made again before it is given up.
     ///
-    /// Each time somebody else was quicker. Of eight processes that never pause one loses so often in a row
-    /// about once in five thousand decisions.
+    /// Each time somebody else was quicker.
     package static let decisionAttemptsMax = 64
+
+    /// How often a decision is overtaken before it takes the turn.
+    private static let overtakenMax = 4
+
+    /// The longest that a decision waits for the turn of another, and how often it looks.
+    private static let turnSecondsMax: Duration = .seconds(1)
+    private static let turnInterval: Duration = .milliseconds(1)
 
     /// Records what follows from the state of one key, as of the moment in which it is recorded.
     ///
@@ -43,6 +54,7 @@ extension ProjectionRunner {
         reading names: [String]? = nil, attemptsMax: Int = decisionAttemptsMax,
         _ decide: @escaping @Sendable (Views) throws -> [any Event]
     ) async throws -> AppendedEvents? {
+        try await awaitTurns()
         switch try await attempt(names, decide) {
         case .done(let appended): return appended
         case .overtaken(let cause) where attemptsMax <= 1: throw givenUp(attemptsMax, cause)
@@ -62,15 +74,38 @@ extension ProjectionRunner {
         _ most: Int, _ body: () async throws -> Attempt
     ) async throws -> AppendedEvents? {
         var made = 0
+        var turn: StoreLock?
         while true {
+            if turn == nil { try await awaitTurns() }
             switch try await body() {
             case .done(let appended): return appended
             case .overtaken(let cause):
                 made += 1
                 guard made < most else { throw givenUp(made, cause) }
                 try Task.checkCancellation()
+                if made >= ProjectionRunner.overtakenMax, turn == nil {
+                    turn = try await takeTurn()
+                }
             }
         }
+    }
+
+    /// Waits while another decision has the turn.
+    private func awaitTurns() async throws {
+        let end = ContinuousClock.now + ProjectionRunner.turnSecondsMax
+        while try !StoreLock.isNobodysTurn(log.directory), .now < end {
+            try await Task.sleep(for: ProjectionRunner.turnInterval)
+        }
+    }
+
+    /// Takes the turn; nil where others have it for too long.
+    private func takeTurn() async throws -> StoreLock? {
+        let end = ContinuousClock.now + ProjectionRunner.turnSecondsMax
+        while ContinuousClock.now < end {
+            if let turn = try StoreLock.turn(log.directory) { return turn }
+            try await Task.sleep(for: ProjectionRunner.turnInterval)
+        }
+        return nil
     }
 
     private func attempt(

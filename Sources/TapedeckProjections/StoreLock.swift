@@ -29,6 +29,17 @@ final class StoreLock {
         try StoreLock(directory.path + "/scratch.lock", LOCK_EX | LOCK_NB)
     }
 
+    /// Held by a decision that was overtaken too often, so that others begin theirs behind it; nil where
+    /// another has it.
+    static func turn(_ directory: StoreDirectory) throws -> StoreLock? {
+        try StoreLock(directory.path + "/turn.lock", LOCK_EX | LOCK_NB)
+    }
+
+    /// Whether nobody has a turn.
+    static func isNobodysTurn(_ directory: StoreDirectory) throws -> Bool {
+        try StoreLock(directory.path + "/turn.lock", LOCK_SH | LOCK_NB) != nil
+    }
+
     /// Nil where somebody else has it.
     private init?(_ path: String, _ operation: Int32) throws {
         let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)

@@ -157,7 +157,7 @@ struct EraseTests {
         try log.mergeIndex()
         for name in [
             "views-12.mdb", "views-12.mdb-lock", "views-12.mdb.run3", "rebuild.lock",
-            "scratch.lock",
+            "scratch.lock", "turn.lock",
             "scratch-1B4E28BA-2FA1-11D2-883F-B9A761BDE3FB.mdb", "scratch-5E5.mdb-lock",
             "scratch-5E5.mdb.run0",
         ] {

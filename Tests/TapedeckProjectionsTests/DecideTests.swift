@@ -102,9 +102,16 @@ import Testing
 
     /// A process of its own, so that what else is tested here does not hold it up.
     private static func raceInChild(_ directory: String, _ name: String, _ most: UInt64) async {
-        await #expect(processExitsWith: .success) {
+        let result = await #expect(
+            processExitsWith: .success, observing: [\.standardErrorContent]
+        ) {
             [directory = directory as String, name = name as String, most = most as UInt64] in
             try await DecideTests.race(in: directory, as: name, most)
+        }
+        // What a child says before it fails is all that tells why.
+        if result?.exitStatus != .exitCode(EXIT_SUCCESS) {
+            let said = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+            Issue.record("\(name): \(said.suffix(2_000))")
         }
     }
 
