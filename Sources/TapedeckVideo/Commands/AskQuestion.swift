@@ -23,9 +23,12 @@ public struct AskQuestion: Sendable {
     }
 
     /// Why nothing is recorded.
-    public enum Refusal: Error, Hashable, Sendable {
+    public enum Refusal: CommandRefusal {
         /// Nobody has told of the user.
         case unknownUser
+
+        /// What does not allow it.
+        public var message: String { "nobody has told of this user" }
     }
 
     /// What is to be recorded; nothing while the same question to the same user waits to be asked.

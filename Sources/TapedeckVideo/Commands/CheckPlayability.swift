@@ -29,9 +29,16 @@ public struct CheckPlayability: Sendable {
     }
 
     /// Why nothing is recorded.
-    public enum Refusal: Error, Hashable, Sendable {
+    public enum Refusal: CommandRefusal {
         /// A failure came before the next check was due: two that check at once would wait twice as long.
         case notDue(until: UTCTime)
+
+        /// What does not allow it.
+        public var message: String {
+            switch self {
+            case .notDue(let time): "the last check has failed, and the next one is due at \(time)"
+            }
+        }
     }
 
     /// What is to be recorded; nothing where the same is known already.

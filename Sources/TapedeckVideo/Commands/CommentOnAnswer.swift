@@ -19,9 +19,12 @@ public struct CommentOnAnswer: Sendable {
     }
 
     /// Why nothing is recorded.
-    public enum Refusal: Error, Hashable, Sendable {
+    public enum Refusal: CommandRefusal {
         /// Nobody has told of the answer.
         case unknownAnswer
+
+        /// What does not allow it.
+        public var message: String { "nobody has told of this answer" }
     }
 
     /// What is to be recorded: the comment, said by the user of the account where it is known who that is.

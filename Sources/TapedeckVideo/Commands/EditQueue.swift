@@ -33,7 +33,7 @@ public struct EditQueue: Sendable {
     }
 
     /// Why nothing is recorded.
-    public enum Refusal: Error, Hashable, Sendable {
+    public enum Refusal: CommandRefusal {
         /// It is in the queue already.
         case alreadyQueued
         /// It is not in the queue.
@@ -44,6 +44,18 @@ public struct EditQueue: Sendable {
         case empty
         /// The queue holds `PlayQueue.videosMax` videos.
         case full
+
+        /// What does not allow it.
+        public var message: String {
+            switch self {
+            case .alreadyQueued: "the video is in the queue already"
+            case .notQueued: "the video is not in the queue"
+            case .noSuchPlace:
+                "the video behind which it is to be played is not in the queue, or is itself"
+            case .empty: "the queue is empty"
+            case .full: "the queue holds \(PlayQueue.videosMax) videos, and no more fit in"
+            }
+        }
     }
 
     /// What is to be recorded; throws a `Refusal`, or what reading throws.

@@ -37,9 +37,16 @@ public struct FailExtraction: Sendable {
     }
 
     /// Why nothing is recorded.
-    public enum Refusal: Error, Hashable, Sendable {
+    public enum Refusal: CommandRefusal {
         /// A failure came before the next try was due, as where two devices try at once.
         case notDue(until: UTCTime)
+
+        /// What does not allow it.
+        public var message: String {
+            switch self {
+            case .notDue(let time): "the last try has failed, and the next one is due at \(time)"
+            }
+        }
     }
 
     /// What is to be recorded.

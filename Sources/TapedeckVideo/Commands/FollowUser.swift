@@ -20,11 +20,19 @@ public struct FollowUser: Sendable {
     }
 
     /// Why nothing is recorded.
-    public enum Refusal: Error, Hashable, Sendable {
+    public enum Refusal: CommandRefusal {
         /// Nobody has told of the user.
         case unknownUser
         /// It is the user of the account.
         case isOneself
+
+        /// What does not allow it.
+        public var message: String {
+            switch self {
+            case .unknownUser: "nobody has told of this user"
+            case .isOneself: "nobody follows themselves"
+            }
+        }
     }
 
     /// What is to be recorded; nothing where it is so already.

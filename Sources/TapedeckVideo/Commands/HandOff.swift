@@ -25,11 +25,19 @@ public struct HandOff: Sendable {
     }
 
     /// Why nothing is recorded.
-    public enum Refusal: Error, Hashable, Sendable {
+    public enum Refusal: CommandRefusal {
         /// The two are one device.
         case sameDevice
         /// The device has no video.
         case nothingPlays
+
+        /// What does not allow it.
+        public var message: String {
+            switch self {
+            case .sameDevice: "the two are one device"
+            case .nothingPlays: "the device plays nothing"
+            }
+        }
     }
 
     /// What is to be recorded, of what the source plays: it pauses, and the target goes on, or pauses there

@@ -20,9 +20,12 @@ public struct LikeAnswer: Sendable {
     }
 
     /// Why nothing is recorded.
-    public enum Refusal: Error, Hashable, Sendable {
+    public enum Refusal: CommandRefusal {
         /// Nobody has told of the answer.
         case unknownAnswer
+
+        /// What does not allow it.
+        public var message: String { "nobody has told of this answer" }
     }
 
     /// What is to be recorded; nothing where the answer is liked so already, here or at a remote: a remote counts

@@ -44,7 +44,7 @@ public struct RecordAnswer: Sendable {
     }
 
     /// Why nothing is recorded.
-    public enum Refusal: Error, Hashable, Sendable {
+    public enum Refusal: CommandRefusal {
         /// All segments together are too long by so much; by 0 where they last exactly as long as an answer must
         /// not.
         case tooLong(excessSeconds: Double)
@@ -60,6 +60,20 @@ public struct RecordAnswer: Sendable {
         case isMerging
         /// The segments are not being merged.
         case notMerging
+
+        /// What does not allow it.
+        public var message: String {
+            switch self {
+            case .tooLong(let excess):
+                "together the segments are \(excess) s too long: an answer is shorter than \(Int(AnswerRecorded.secondsMax)) s"
+            case .notAsked: "the question is asked of somebody else"
+            case .alreadyAnswered: "the question is answered, or an answer is on its way"
+            case .hasEnded: "this recording was handed in; another one needs another name"
+            case .nothingRecorded: "nothing is recorded"
+            case .isMerging: "the segments are being merged"
+            case .notMerging: "the segments are not being merged"
+            }
+        }
     }
 
     /// What is to be recorded; nothing where it is done already.

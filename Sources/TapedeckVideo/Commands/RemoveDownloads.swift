@@ -23,9 +23,16 @@ public struct RemoveDownloads: Sendable {
     }
 
     /// Why nothing is recorded.
-    public enum Refusal: Error, Hashable, Sendable {
+    public enum Refusal: CommandRefusal {
         /// The device's disk does not hold this video.
         case notOnDisk(VideoKey)
+
+        /// What does not allow it.
+        public var message: String {
+            switch self {
+            case .notOnDisk(let video): "the device's disk does not hold \(video.text)"
+            }
+        }
     }
 
     /// What is to be recorded; throws a `Refusal`, or what reading throws.
