@@ -145,8 +145,9 @@ final class PartitionFolder {
         if !isSorted { events.sort(by: EventReference.precedes) }
         let key = Tag(unchecked: String(decoding: tag, as: UTF8.self))
         let viewKey = ViewKey(tag: tag)
+        let wanted = routing.drivers(of: events)
         for (index, driver) in routing.drivers.enumerated()
-        where Routing.begins(tag, with: driver.tagPrefix) {
+        where wanted.contains(index) && Routing.begins(tag, with: driver.tagPrefix) {
             folded.removeAll()
             items.removeAll()
             driver.foldAll(

@@ -8,6 +8,8 @@ package struct Routing {
     package let drivers: [ProjectionDriver]
     /// For each driver, type number → its place in the driver's list, or -1.
     package let typeIndexes: [[Int16]]
+    /// For each type number, a bit for each driver that folds it; those from the 64th on share the last.
+    private let driverBits: [UInt64]
     /// For each type number, the kinds of tags that some driver routes it by, with the slash.
     private let prefixes: [TagPrefix]
     /// Where those of each type stand in `prefixes`.
@@ -19,6 +21,12 @@ package struct Routing {
         self.drivers = drivers
         typeIndexes = drivers.map { driver in
             types.map { type in Int16(driver.eventTypes.firstIndex(of: type) ?? -1) }
+        }
+        let indexes = typeIndexes
+        driverBits = types.indices.map { type in
+            indexes.indices.reduce(0) { bits, driver in
+                indexes[driver][type] < 0 ? bits : bits | Routing.bit(driver)
+            }
         }
         var prefixes: [TagPrefix] = []
         var prefixRanges: [Range<Int>] = []
@@ -46,6 +54,25 @@ package struct Routing {
             }
         }
     }
+
+    /// The drivers that fold any of some events; most keys have events for few of many.
+    @inline(__always)
+    func drivers(of events: borrowing [EventReference]) -> DriverSet {
+        var bits: UInt64 = 0
+        for index in events.indices { bits |= driverBits[Int(events[index].record.type)] }
+        return DriverSet(bits: bits)
+    }
+
+    /// Some of the drivers.
+    struct DriverSet {
+        fileprivate let bits: UInt64
+
+        @inline(__always)
+        func contains(_ driver: Int) -> Bool { bits & Routing.bit(driver) != 0 }
+    }
+
+    @inline(__always)
+    private static func bit(_ driver: Int) -> UInt64 { 1 << UInt64(min(driver, 63)) }
 
     @inline(__always)
     package static func begins(_ tag: UnsafeRawBufferPointer, with prefix: [UInt8]) -> Bool {

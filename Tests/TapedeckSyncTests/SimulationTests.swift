@@ -33,6 +33,7 @@ import Testing
 
     private static func failure(seed: UInt64, planted: PlantedBug? = nil) -> Failure? {
         let simulation = Simulation(seed: seed, planted: planted)
+        defer { simulation.end() }
         guard let what = simulation.runSchedule() else { return nil }
         return Failure(seed: seed, what: what, trace: simulation.trace)
     }

@@ -84,7 +84,11 @@ final class Simulation {
         space = server.space(named: "default")
     }
 
-    deinit { try? FileManager.default.removeItem(atPath: base) }
+    /// Lets go of what still waits, which holds the simulation and its stores, and of its files.
+    func end() {
+        queue.removeAll()
+        try? FileManager.default.removeItem(atPath: base)
+    }
 
     // MARK: - Time
 
