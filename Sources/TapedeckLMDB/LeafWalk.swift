@@ -44,7 +44,7 @@ package struct LeafMap {
     }
 
     private static func page(of pointer: UnsafeRawPointer, _ pageSize: Int) -> UnsafeRawPointer {
-        pointer - Int(bitPattern: pointer) % pageSize
+        pointer - (Int(bitPattern: pointer) & (pageSize - 1))
     }
 
     /// The entry whose node lies at `place`, as `walk` told it; nil where no node of an integer key is.
@@ -52,7 +52,8 @@ package struct LeafMap {
     /// A place holds in later transactions as long as its page is neither written nor freed.
     @inline(__always)
     package func entry(at place: Int) -> (key: UInt64, value: UnsafeRawBufferPointer)? {
-        let inPage = place % pageSize
+        // Page sizes are powers of two.
+        let inPage = place & (pageSize - 1)
         guard place > 0, place < Int(pageCount) * pageSize, inPage + 16 <= pageSize else {
             return nil
         }

@@ -20,9 +20,12 @@ package struct EventReference {
         } else {
             id = name
         }
-        // By its own name: of two histories that parted, two events may share stamp and first identity.
-        let activity = FoldOrder(stamp: stamp, id: name)
-        order = record.flags.contains(.fact) ? record.fact?.order ?? activity : activity
+        if record.flags.contains(.fact), let fact = record.fact {
+            order = fact.order
+        } else {
+            // By its own name: of two histories that parted, two events may share stamp and first identity.
+            order = FoldOrder(stamp: stamp, id: name)
+        }
     }
 }
 

@@ -27,7 +27,7 @@ final class PartitionFolder {
     private let items = MemoryItems()
     // A folder belongs to one thread, and what these are lent to never comes back to the folder: checks
     // for overlapping access would only cost time, at every key.
-    @exclusivity(unchecked) private var order = EntryOrder()
+    @exclusivity(unchecked) private var order: EntryOrder
     @exclusivity(unchecked) private var events: [EventReference] = []
     @exclusivity(unchecked) private var folded = KeyOutput()
 
@@ -35,12 +35,14 @@ final class PartitionFolder {
     private static let prefetchedCount = 12
 
     init(
-        _ log: EventLog, _ routing: Routing, _ overrides: OverrideTable, _ limit: Rebuild.Limit
+        _ log: EventLog, _ routing: Routing, _ overrides: OverrideTable, _ limit: Rebuild.Limit,
+        _ order: consuming EntryOrder
     ) {
         self.log = log
         self.routing = routing
         self.overrides = overrides
         self.limit = limit
+        self.order = order
     }
 
     func fold(_ number: Int, _ all: [PartitionEntries]) throws -> PartitionOutput {

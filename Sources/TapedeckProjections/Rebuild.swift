@@ -9,7 +9,7 @@ package import TapedeckLog
 /// Made for two cores, millions of keys and bounded memory. Nothing is looked up by key while folding:
 ///
 /// 1. **Scan**: threads read the log once, check every checksum, and for each key of each event put
-///    (hash of the key, position) into one of 256 partitions by the hash's first byte.
+///    (hash of the key, position) into one of up to 256 partitions by the hash's first bits.
 /// 2. **Fold**: threads take a partition at a time, sort its entries, and so have all events of a key
 ///    side by side. They fetch them from the log, sort them canonically where they came late, fold the
 ///    key once, and forget it. No state outlives its key.
@@ -48,7 +48,6 @@ package final class Rebuild: @unchecked Sendable {
 
     /// Entries of 16 bytes that may be in memory at once.
     static let entriesMax = 14 << 20
-    static let partitions = 256
     /// Bytes of rows after which a load commits.
     static let bytesPerCommitMax = 16 << 20
     /// In-key checkpoints that are kept of a key: the latest.
@@ -95,17 +94,18 @@ package final class Rebuild: @unchecked Sendable {
             )
         }
         let loader = RebuildLoader(file, drivers, budgets)
-        let passes = try passCount(routing, head: head)
+        let (partitions, passes) = try plan(routing, head: head)
         var scanned = Duration.zero
         var folded = Duration.zero
         for pass in 0..<passes {
             let range =
-                pass * Rebuild.partitions / passes..<(pass + 1) * Rebuild.partitions / passes
+                pass * partitions.count / passes..<(pass + 1) * partitions.count / passes
             let started = ContinuousClock.now
-            let entries = try scan(routing, head: head, range: range, pass: pass, passes: passes)
+            let entries = try scan(
+                routing, head: head, partitions, range: range, pass: pass, passes: passes)
             let between = ContinuousClock.now
             try fold(
-                entries, routing, overrides, range: range, into: loader, pass: pass, passes: passes)
+                entries, routing, overrides, partitions, range: range, into: loader)
             scanned += between - started
             folded += ContinuousClock.now - between
         }
@@ -123,11 +123,14 @@ package final class Rebuild: @unchecked Sendable {
 
     // MARK: - Scan
 
-    /// How often the log has to be scanned, judged by a sample.
-    private func passCount(_ routing: Routing, head: UInt64) throws -> Int {
-        let block: UInt64 = 1_024
+    /// Into how many partitions the keys are put, and how often the log has to be scanned, judged by a
+    /// sample.
+    private func plan(
+        _ routing: Routing, head: UInt64
+    ) throws -> (partitions: HashPartitions, passes: Int) {
+        let block: UInt64 = 64
         let blocks = min(64, head / block)
-        guard blocks > 0 else { return 1 }
+        guard blocks > 0 else { return (HashPartitions(entries: 0), 1) }
         var keys = 0
         for index in 0..<blocks {
             let from = head / blocks * index
@@ -135,20 +138,22 @@ package final class Rebuild: @unchecked Sendable {
                 routing.forEachKey(of: record) { _ in keys += 1 }
             }
         }
-        let estimate = Double(keys) / Double(blocks * block) * Double(head) * 1.1
-        return max(
-            1, min(Rebuild.partitions, Int((estimate / Double(budgets.entriesMax)).rounded(.up))))
+        let entries = Double(keys) / Double(blocks * block) * Double(head) * 1.1
+        let partitions = HashPartitions(entries: Int(entries), max: budgets.entriesMax)
+        let passes = Int((entries / Double(budgets.entriesMax)).rounded(.up))
+        return (partitions, max(1, min(partitions.count, passes)))
     }
 
     private func scan(
-        _ routing: Routing, head: UInt64, range: Range<Int>, pass: Int, passes: Int
+        _ routing: Routing, head: UInt64, _ partitions: HashPartitions, range: Range<Int>,
+        pass: Int, passes: Int
     ) throws -> [PartitionEntries] {
         let blockCount = UInt64(EventLog.recordsPerTransactionMax)
         let nextBlock = Atomic<UInt64>(0)
         let results = Mutex<[PartitionEntries]>([])
         let total = head * UInt64(passes)
         try Threads.run(workers) { _ in
-            let entries = PartitionEntries(range)
+            let entries = PartitionEntries(partitions, range)
             while true {
                 if self.isCancelled() { throw CancellationError() }
                 let from = nextBlock.add(blockCount, ordering: .relaxed).oldValue
@@ -197,7 +202,7 @@ package final class Rebuild: @unchecked Sendable {
 
     private func fold(
         _ entries: [PartitionEntries], _ routing: Routing, _ overrides: OverrideTable,
-        range: Range<Int>, into loader: RebuildLoader, pass: Int, passes: Int
+        _ partitions: HashPartitions, range: Range<Int>, into loader: RebuildLoader
     ) throws {
         let handover = OrderedHandover<PartitionOutput>(range, window: 2 * workers + 2)
         let workers = workers
@@ -210,11 +215,12 @@ package final class Rebuild: @unchecked Sendable {
                             Progress(
                                 phase: "fold",
                                 done: UInt64(outputs.last?.number ?? 0),
-                                total: UInt64(Rebuild.partitions)))
+                                total: UInt64(partitions.count)))
                     }
                     return
                 }
-                let folder = PartitionFolder(self.log, routing, overrides, self.limit)
+                let folder = PartitionFolder(
+                    self.log, routing, overrides, self.limit, EntryOrder(partitions))
                 while let number = handover.take() {
                     if self.isCancelled() { throw CancellationError() }
                     handover.put(number, try folder.fold(number, entries))
@@ -265,6 +271,31 @@ struct EventPlace: Hashable {
     var inMap: Int { Int(rawValue & ~EventPlace.positionFlag) }
 }
 
+/// The keys of a log by ranges of their hash.
+///
+/// A partition costs some 60 µs beside its entries, so that few of them are for few entries; more than 256
+/// would make the scan write to more places than the processor keeps at hand.
+struct HashPartitions {
+    private static let bitsMax = 8
+    /// With fewer entries there are fewer partitions.
+    private static let entriesEach = 1 << 14
+    /// How many bits of a hash tell its partition.
+    let bits: Int
+
+    /// - Parameters:
+    ///   - entries: about how many there are.
+    ///   - max: how many there may be in memory at once.
+    init(entries: Int, max: Int = Rebuild.entriesMax) {
+        let wanted = entries / Swift.max(1, min(HashPartitions.entriesEach, max))
+        bits = min(HashPartitions.bitsMax, wanted.bitWidth - wanted.leadingZeroBitCount)
+    }
+
+    var count: Int { 1 << bits }
+
+    /// How far a hash is shifted to tell its partition.
+    var shift: UInt64 { UInt64(64 - bits) }
+}
+
 /// (hash of a key, place of an event) by partitions, in chunks so that growing copies nothing.
 final class PartitionEntries: @unchecked Sendable {
     struct Entry {
@@ -287,11 +318,14 @@ final class PartitionEntries: @unchecked Sendable {
     }
     private let partitions: UnsafeMutableBufferPointer<Partition>
     private let range: Range<Int>
+    private let shift: UInt64
     /// The blocks met, and where each begins in each partition.
     private var blocks: [(number: UInt64, starts: [Int])] = []
 
-    init(_ range: Range<Int>) {
+    /// - Parameter range: which of the partitions it holds.
+    init(_ all: HashPartitions, _ range: Range<Int>) {
         self.range = range
+        shift = all.shift
         partitions = .allocate(capacity: range.count)
         partitions.initialize(repeating: Partition())
     }
@@ -305,7 +339,7 @@ final class PartitionEntries: @unchecked Sendable {
 
     @inline(__always)
     func add(hash: UInt64, _ place: EventPlace) {
-        let index = Int(hash >> 56) - range.lowerBound
+        let index = Int(hash >> shift) - range.lowerBound
         guard index >= 0, index < partitions.count else { return }
         if partitions[index].next == partitions[index].end { addChunk(index) }
         guard let next = partitions[index].next else { return }
@@ -348,11 +382,16 @@ final class PartitionEntries: @unchecked Sendable {
 struct EntryOrder: ~Copyable {
     typealias Entry = PartitionEntries.Entry
 
-    /// Hashes of a partition share their first byte; the bits behind it spread them over buckets.
+    /// Hashes of a partition share their first bits; those behind spread them over buckets.
     private static let bucketBits = 11
     /// Fewer entries are sorted in place.
     private static let insertionCountMax = 32
     private var counts = [Int](repeating: 0, count: 1 << bucketBits)
+    private let shift: UInt64
+
+    init(_ partitions: HashPartitions) {
+        shift = partitions.shift - UInt64(EntryOrder.bucketBits)
+    }
 
     /// - Parameter parts: the entries of each block, in log order.
     mutating func sorted(_ parts: [(block: UInt64, entries: ArraySlice<Entry>)]) -> [Entry] {
@@ -364,7 +403,6 @@ struct EntryOrder: ~Copyable {
 
     /// Into buckets by the leading bits that differ, then each bucket; those of one hash keep their order.
     private mutating func spread(_ all: [Entry]) -> [Entry] {
-        let shift = UInt64(56 - EntryOrder.bucketBits)
         let mask = UInt64(1 << EntryOrder.bucketBits - 1)
         for index in counts.indices { counts[index] = 0 }
         for entry in all { counts[Int(entry.hash >> shift & mask)] += 1 }

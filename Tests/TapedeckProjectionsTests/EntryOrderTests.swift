@@ -12,12 +12,14 @@ import Testing
         // only, so that buckets are mixed and large.
         for (keys, entries) in [(1, 3), (3, 500), (40, 5_000), (4_000, 6_000), (6_000, 6_000)] {
             var random = SeededGenerator(UInt64(keys))
+            // As many partitions as there are for a long log.
+            let partitions = HashPartitions(entries: .max)
             let partition: UInt64 = 7 << 56
             let hashes = (0..<UInt64(keys)).map { key -> UInt64 in
                 let rest: UInt64 = key % 3 == 0 ? key : random.next() >> 8
                 return partition | rest
             }
-            let threads = (0..<3).map { _ in PartitionEntries(7..<9) }
+            let threads = (0..<3).map { _ in PartitionEntries(partitions, 7..<9) }
             var expected: [(hash: UInt64, position: UInt64)] = []
             for block in stride(from: 0, to: entries, by: 700) {
                 let thread = threads[Int(random.next() % 3)]
@@ -32,7 +34,7 @@ import Testing
                 }
             }
             expected.sort { ($0.hash, $0.position) < ($1.hash, $1.position) }
-            var order = EntryOrder()
+            var order = EntryOrder(partitions)
             let found = order.sorted(threads.flatMap { $0.take(7) })
             #expect(found.map(\.hash) == expected.map(\.hash))
             #expect(found.map(\.place.position) == expected.map(\.position))
