@@ -31,8 +31,8 @@ enum BroadcastItems {
     /// The place that a name in either list by time tells; nil where it is none.
     static func place(name: [UInt8]) -> BroadcastPlace? {
         guard name.count > 9 else { return nil }
-        let time = name[1..<9].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-        return BroadcastPlace(time: Int64(bitPattern: time), id: Array(name[9...]))
+        return BroadcastPlace(
+            time: Int64(bitPattern: name[1..<9].bigEndianWord), id: Array(name[9...]))
     }
 }
 

@@ -144,28 +144,14 @@ public struct PlayStatistics: Projection {
     private func foldProgress(
         _ event: borrowing FoldEvent, _ at: Int64, into key: inout KeyedState<State>
     ) throws {
-        var viewing: WireField?
-        var (position, duration) = (0.0, 0.0)
-        var fields = WireFields(event.payload)
-        while let field = fields.next() {
-            // Numbers as in schema/tapedeck/video/v1/videos.proto.
-            switch field.number {
-            case 2: viewing = field
-            case 3: position = field.double
-            case 4: duration = field.double
-            default: break
-            }
-        }
-        guard let viewing, (1...FieldLimits.idBytesMax).contains(viewing.count),
-            !fields.isMalformed, position.isFinite, duration.isFinite
-        else { throw ModelError(.invalidPayload, "a payload is not a PlaybackProgressed") }
-        let name = RowKey(event.payload.bytes(viewing, after: PlayStatistics.viewing))
+        let wire = try ProgressWire(finite: event.payload)
+        let name = RowKey(event.payload.bytes(wire.viewing, after: PlayStatistics.viewing))
         let before = try key.item(name).map { bytes throws(ModelError) in
             try Report(decoding: bytes)
         }
-        let isEnd = Playback.isEnd(position, of: duration)
+        let isEnd = Playback.isEnd(wire.position, of: wire.duration)
         let report = Report(
-            at: at, positionMilliseconds: position * 1_000,
+            at: at, positionMilliseconds: wire.position * 1_000,
             hasReachedEnd: isEnd || before?.hasReachedEnd ?? false)
         key.setItem(name, report.encoded)
         try add(at, &key) { figures in

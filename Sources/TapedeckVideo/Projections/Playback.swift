@@ -162,27 +162,14 @@ public struct Playback: Projection {
     private func foldProgress(
         _ event: borrowing FoldEvent, into key: inout KeyedState<State>
     ) throws {
-        var viewing: WireField?
-        var (position, duration) = (0.0, 0.0)
-        var fields = WireFields(event.payload)
-        while let field = fields.next() {
-            // Numbers as in schema/tapedeck/video/v1/videos.proto.
-            switch field.number {
-            case 2: viewing = field
-            case 3: position = field.double
-            case 4: duration = field.double
-            default: break
-            }
-        }
-        guard let viewing, (1...FieldLimits.idBytesMax).contains(viewing.count),
-            !fields.isMalformed, position.isFinite, duration.isFinite
-        else { throw ModelError(.invalidPayload, "a payload is not a PlaybackProgressed") }
+        let wire = try ProgressWire(finite: event.payload)
+        let duration = wire.duration
         if duration > 0, key.state.duration.map({ $0.order < event.order }) ?? true {
             key.state.duration = Duration(order: event.order, seconds: duration)
         }
         let report = Report(
-            event, viewing: event.payload.bytes(viewing), positionSeconds: position,
-            isFinish: Playback.isEnd(position, of: duration))
+            event, viewing: event.payload.bytes(wire.viewing), positionSeconds: wire.position,
+            isFinish: Playback.isEnd(wire.position, of: duration))
         let hasFinished = Playback.count(report, &key)
         take(report, hasFinished: hasFinished, &key.state)
     }

@@ -25,3 +25,18 @@ extension [UInt8] {
     /// The text of UTF-8 bytes; ill-formed ones are repaired.
     var utf8Text: String { String(decoding: self, as: UTF8.self) }
 }
+
+extension Sequence<UInt8> {
+    /// The number that up to eight bytes tell, the greatest digit in front.
+    var bigEndianWord: UInt64 { reduce(0) { $0 << 8 | UInt64($1) } }
+}
+
+extension Int64 {
+    /// The number that `RowKey.ascending` has written at the front of a key.
+    init(ascending key: some Sequence<UInt8>) {
+        self.init(bitPattern: key.prefix(8).bigEndianWord ^ (1 << 63))
+    }
+
+    /// The number that `RowKey.descending` has written at the front of a key.
+    init(descending key: some Sequence<UInt8>) { self = ~Int64(ascending: key) }
+}

@@ -116,7 +116,7 @@ public struct VideoLists: Projection {
     /// A row for each list that the video is on.
     public func rows(ofItem item: Row, key: Tag, into rows: inout RowSink) throws {
         guard item.key.starts(with: VideoLists.list) else { return }
-        let time = item.value.reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        let time = item.value.bigEndianWord
         let list = Array(item.key.dropFirst(VideoLists.list.count)).utf8Text
         rows.add(table: 0, key: RowKey().text(list).descending(time).text(key.name))
     }

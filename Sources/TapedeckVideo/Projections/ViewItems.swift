@@ -18,9 +18,7 @@ enum ViewItems {
         return RowKey(bytes + id)
     }
 
-    static func time(_ name: [UInt8]) -> UInt64 {
-        name[1..<9].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-    }
+    static func time(_ name: [UInt8]) -> UInt64 { name[1..<9].bigEndianWord }
 
     /// How an opening stands that counts.
     enum Standing: Equatable {

@@ -183,26 +183,12 @@ public struct WatchLater: Projection {
     private func foldProgress(
         _ event: borrowing FoldEvent, into key: inout KeyedState<State>
     ) throws {
-        var viewing: WireField?
-        var position = 0.0
-        var duration = 0.0
-        var fields = WireFields(event.payload)
-        while let field = fields.next() {
-            // Numbers as in schema/tapedeck/video/v1/videos.proto.
-            switch field.number {
-            case 2: viewing = field
-            case 3: position = field.double
-            case 4: duration = field.double
-            default: break
-            }
-        }
-        guard let viewing, (1...FieldLimits.idBytesMax).contains(viewing.count),
-            !fields.isMalformed
-        else { throw ModelError(.invalidPayload, "a payload is not a PlaybackProgressed") }
+        let report = try ProgressWire(event.payload)
+        let (position, duration) = (report.position, report.duration)
         let mark = WatchLater.crossingFraction * duration
         // Most reports lie before the mark and cost no item. No comparison holds for a NaN.
         if rule == .crossing, !(duration > 0 && position >= mark) { return }
-        let name = RowKey(event.payload.bytes(viewing, after: Marks.viewing))
+        let name = RowKey(event.payload.bytes(report.viewing, after: Marks.viewing))
         switch rule {
         case .crossing: foldCrossing(name, by: event.id, at: event.order, into: &key)
         case .rule2012:

@@ -180,23 +180,29 @@ extension VideoQueries {
     /// The time of the broadcast that is the last of the `count` that were shared last; nil where there are
     /// fewer.
     private func cutTime(_ count: Int) throws -> Int64? {
-        let rows = try reader.rows(
+        let rows = try sharedLast(count)
+        let least = rows.count < count ? nil : rows.last.map { Int64(descending: $0.key) }
+        let newest = try broadcasts(from: BroadcastPlace(time: least ?? .min, id: []), of: rows)
+        return newest.count < count ? nil : newest[newest.count - count].time
+    }
+
+    /// The rows of the `count` videos that were shared last.
+    private func sharedLast(_ count: Int) throws -> [Row] {
+        try reader.rows(
             of: projections.videos, table: VideoList.Table.newest, lower: nil, upper: nil,
             after: nil, limit: count)
-        let last = rows.count < count ? nil : rows.last
-        let least = last.map { BroadcastPlace(time: GroupRows<Reader>.time($0.key), id: []) }
-        let newest = try broadcasts(
-            from: least ?? BroadcastPlace(time: .min, id: []), ofFirst: count)
-        return newest.count < count ? nil : newest[newest.count - count].time
     }
 
     /// The broadcasts from a place on, ascending, of the `count` videos that were shared last: among them are
     /// all from there on, if these are no more than `count`, for a broadcast is no later than its video.
     func broadcasts(from place: BroadcastPlace, ofFirst count: Int) throws -> [BroadcastPlace] {
+        try broadcasts(from: place, of: sharedLast(count))
+    }
+
+    private func broadcasts(
+        from place: BroadcastPlace, of rows: [Row]
+    ) throws -> [BroadcastPlace] {
         var found: [BroadcastPlace] = []
-        let rows = try reader.rows(
-            of: projections.videos, table: VideoList.Table.newest, lower: nil, upper: nil,
-            after: nil, limit: count)
         for row in rows {
             let items = try reader.items(
                 of: projections.videos, key: tag("video", in: row, after: 8),
@@ -224,16 +230,15 @@ private struct GroupRows<Reader: ViewReader> {
     private let table: Int
     private var lower: RowKey?
     private var upper: RowKey?
+    private let group: VideoGroup
     /// How many bytes stand in front of the video's key.
     let prefixCount: Int
     /// Whether a row's value is the video's state.
-    let holdsState: Bool
-    private let isListed: Bool
-    let isOfSubmissions: Bool
-    private let isByShare: Bool
+    var holdsState: Bool { projection is VideoList }
+    var isOfSubmissions: Bool { projection is SubmissionList }
 
     init(_ group: VideoGroup, _ reader: Reader, _ projections: VideoProjections) {
-        self.reader = reader
+        (self.group, self.reader) = (group, reader)
         var count = 8
         switch group {
         case .timeline: (projection, table) = (projections.videos, VideoList.Table.newest)
@@ -252,17 +257,13 @@ private struct GroupRows<Reader: ViewReader> {
             count = RowKey().text(name).bytes.count + 8
         }
         prefixCount = count
-        holdsState = projection is VideoList
-        isListed = projection is VideoLists
-        isOfSubmissions = projection is SubmissionList
-        isByShare = group == .timeline || group == .favourites || group == .watchLater
     }
 
     /// Cuts the group to what holds one of the newest broadcasts, or to its first entries.
     ///
     /// - Parameter share: the time of the oldest of these broadcasts; nil where there are fewer.
     mutating func cut(to count: Int, share time: Int64?) throws {
-        if isByShare {
+        if [.timeline, .favourites, .watchLater].contains(group) {
             if let time { upper = RowKey().descending(time).raw([0xFF]) }
         } else if let last = try key(at: count) {
             upper = RowKey(last + [0])
@@ -296,14 +297,9 @@ private struct GroupRows<Reader: ViewReader> {
     }
 
     func listedAt(_ row: Row) -> UTCTime? {
-        guard isListed else { return nil }
-        let time = Self.time(Array(row.key.dropFirst(prefixCount - 8)))
+        guard case .listed = group else { return nil }
+        let time = Int64(descending: row.key.dropFirst(prefixCount - 8))
         return time == 0 ? nil : UTCTime(milliseconds: time)
     }
 
-    /// The time that `RowKey.descending` has written.
-    static func time(_ key: [UInt8]) -> Int64 {
-        let word = key.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-        return Int64(bitPattern: ~word ^ (1 << 63))
-    }
 }

@@ -79,10 +79,9 @@ extension VideoQueries {
         let (rows, next) = try page(
             of: projections.watchLater, .watchLater, limit: limit, cursor: cursor)
         let entries = rows.map { row in
-            let since = row.key.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-            return WatchLaterEntry(
+            WatchLaterEntry(
                 key: String(tag("video", in: row, after: 8).name),
-                since: UTCTime(milliseconds: Int64(bitPattern: since ^ (1 << 63))))
+                since: UTCTime(milliseconds: Int64(ascending: row.key)))
         }
         return WatchLaterPage(videos: entries, next: next)
     }

@@ -156,7 +156,7 @@ package struct KnownNumbers: Sendable {
                 of: projection, table: table, lower: nil, upper: nil, after: nil, limit: 1
             ).first
             // A key begins with the number, descending.
-            return row.map { ~$0.key.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) } } ?? 0
+            return row.map { ~$0.key.prefix(8).bigEndianWord } ?? 0
         }
         question = try greatest(projections.questions, table: 0)
         answer = try greatest(projections.answers, table: 1)

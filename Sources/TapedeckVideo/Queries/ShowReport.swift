@@ -85,10 +85,9 @@ extension VideoQueries {
                 upper: bounds.1, after: after, limit: 1_000)
             for row in rows {
                 let entry = try EpisodeEntry(decoding: row.value)
-                let number = row.key.suffix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
                 episodes.append(
                     ShowReport.Episode(
-                        id: Int64(bitPattern: number ^ (1 << 63)), season: entry.season,
+                        id: Int64(ascending: row.key.suffix(8)), season: entry.season,
                         number: entry.number, name: entry.name,
                         startsAt: entry.startsAt.map(UTCTime.init)))
             }

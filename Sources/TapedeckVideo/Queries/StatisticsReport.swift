@@ -138,9 +138,7 @@ private struct QuarterRows<Reader: ViewReader> {
             ready = rows[...]
         }
         guard let row = ready.popFirst() else { return nil }
-        let word = row.key.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-        let start =
-            Int64(bitPattern: word ^ (1 << 63)) * PlayStatistics.quarterMilliseconds
+        let start = Int64(ascending: row.key) * PlayStatistics.quarterMilliseconds
         return (
             start, Array(row.key.dropFirst(8).dropLast()).utf8Text,
             try PlayStatistics.Figures(decoding: row.value)
@@ -151,12 +149,9 @@ private struct QuarterRows<Reader: ViewReader> {
 /// Adds quarters up, as they come in the order of time.
 private struct StatisticsTally {
     let zone: TimeZone
-    private var days: [CalendarDay: StatisticsFigures] = [:]
-    private var sources: [String: StatisticsFigures] = [:]
-    private var total = StatisticsFigures()
-    private var videosOfDay: [CalendarDay: Set<String>] = [:]
-    private var videosOfSource: [String: Set<String>] = [:]
-    private var videos: Set<String> = []
+    private var days: [CalendarDay: Sum] = [:]
+    private var sources: [String: Sum] = [:]
+    private var total = Sum()
     private var session: (start: Int64, end: Int64)?
     private var sessions = 0
     private var longest: Int64 = 0
@@ -173,12 +168,9 @@ private struct StatisticsTally {
         _ figures: PlayStatistics.Figures, of video: String, on day: CalendarDay, at start: Int64
     ) {
         let source = String(video.prefix { $0 != ":" })
-        days[day, default: .init()].add(figures)
-        sources[source, default: .init()].add(figures)
-        total.add(figures)
-        videosOfDay[day, default: []].insert(video)
-        videosOfSource[source, default: []].insert(video)
-        videos.insert(video)
+        days[day, default: Sum()].add(figures, of: video)
+        sources[source, default: Sum()].add(figures, of: video)
+        total.add(figures, of: video)
         let end = start + PlayStatistics.quarterMilliseconds
         if let held = session, start - held.end <= 2 * PlayStatistics.quarterMilliseconds {
             session = (held.start, max(end, held.end))
@@ -190,32 +182,34 @@ private struct StatisticsTally {
     }
 
     func report(from first: CalendarDay, through last: CalendarDay) -> StatisticsReport {
-        func counted(_ figures: StatisticsFigures?, _ videos: Set<String>?) -> StatisticsFigures {
-            var figures = figures ?? .init()
-            figures.videos = videos?.count ?? 0
-            return figures
-        }
-        return StatisticsReport(
+        StatisticsReport(
             days: (first.number...last.number).map { number in
                 let day = CalendarDay(number: number)
                 return DayStatistics(
-                    date: day.description, figures: counted(days[day], videosOfDay[day]))
+                    date: day.description, figures: days[day]?.figures ?? StatisticsFigures())
             },
             sources: sources.map {
-                SourceStatistics(source: $0.key, figures: counted($0.value, videosOfSource[$0.key]))
+                SourceStatistics(source: $0.key, figures: $0.value.figures)
             }.sorted {
                 ($1.figures.watchedSeconds, $0.source) < ($0.figures.watchedSeconds, $1.source)
             },
-            total: counted(total, videos), sessions: sessions,
+            total: total.figures, sessions: sessions,
             longestSessionSeconds: Double(longest) / 1_000)
     }
 }
 
-extension StatisticsFigures {
-    fileprivate mutating func add(_ figures: PlayStatistics.Figures) {
-        plays += Int(clamping: figures.plays)
-        watchedSeconds += Double(figures.watchedMilliseconds) / 1_000
-        completions += Int(clamping: figures.completions)
-        shares += Int(clamping: figures.shares)
+extension StatisticsTally {
+    /// What quarters of an hour come to.
+    private struct Sum {
+        private(set) var figures = StatisticsFigures()
+        private var videos: Set<String> = []
+
+        mutating func add(_ quarter: PlayStatistics.Figures, of video: String) {
+            figures.plays += Int(clamping: quarter.plays)
+            figures.watchedSeconds += Double(quarter.watchedMilliseconds) / 1_000
+            figures.completions += Int(clamping: quarter.completions)
+            figures.shares += Int(clamping: quarter.shares)
+            if videos.insert(video).inserted { figures.videos += 1 }
+        }
     }
 }
