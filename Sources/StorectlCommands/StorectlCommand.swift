@@ -20,7 +20,8 @@ struct StorectlCommand: ParsableCommand {
         subcommands: [
             InitCommand.self, IngestCommand.self, AppendCommand.self, BlobCommand.self,
             LogCommand.self,
-            ShowCommand.self, QueryCommand.self, ReplayCommand.self, StatusCommand.self,
+            ShowCommand.self, QueryCommand.self, WatchCommand.self, ReplayCommand.self,
+            StatusCommand.self,
             VerifyCommand.self, DoctorCommand.self, ExportCommand.self, ImportCommand.self,
             BackupCommand.self, RestoreCommand.self, EraseCommand.self, RemoteCommand.self,
             LoginCommand.self, SyncCommand.self, OutboxCommand.self, ExplainCommand.self,

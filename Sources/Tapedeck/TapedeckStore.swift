@@ -143,6 +143,17 @@ public final class TapedeckStore: Sendable {
         return try await run { try projections.read(names, body) }
     }
 
+    /// A list as it changes, by this and every other process; see `LiveUpdates`.
+    ///
+    /// - Parameters:
+    ///   - list: such as `.group(.timeline)`, or a `LiveQuery` of one's own.
+    ///   - interval: how long a loop waits at least between two updates.
+    public func live<Query: LiveQuery>(
+        _ list: Query, interval: Duration = .zero
+    ) -> LiveUpdates<Query> {
+        projections.live(list, interval: interval)
+    }
+
     /// The changed rows of one table, commit by commit, from this and every other process.
     public func observe(_ projection: some Projection, table: Int = 0) -> AsyncStream<RowChanges> {
         projections.observe(projection, table: table)

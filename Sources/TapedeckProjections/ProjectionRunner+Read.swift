@@ -13,12 +13,15 @@ extension ProjectionRunner {
     /// Costs a few microseconds when nothing has to be folded. Throws `ProjectionError` and `LogError`.
     @available(*, noasync)
     public func read<R>(_ projections: [String]? = nil, _ body: (Views) throws -> R) throws -> R {
-        try read(projections, recorder: nil, body)
+        try read(projections, recorder: nil, follower: nil, body)
     }
 
-    /// - Parameter recorder: notes what `body` asks, and as of when it is answered.
+    /// - Parameters:
+    ///   - recorder: notes what `body` asks, and as of when it is answered.
+    ///   - follower: is told which rows have changed.
     func read<R>(
-        _ projections: [String]?, recorder: ReadRecorder?, _ body: (Views) throws -> R
+        _ projections: [String]?, recorder: ReadRecorder? = nil, follower: DiffFollower? = nil,
+        _ body: (Views) throws -> R
     ) throws -> R {
         let wanted = try drivers(named: projections)
         return try ProjectionError.naming {
@@ -27,8 +30,9 @@ extension ProjectionRunner {
             let scope = ViewsScope(recorder)
             while true {
                 recorder?.beginAgain()
+                follower?.begin()
                 if let groups = try serving(wanted),
-                    let read = try read(groups[...], as: due, [:], scope, body)
+                    let read = try read(groups[...], as: due, [:], scope, follower, body)
                 {
                     return read
                 }
@@ -44,7 +48,7 @@ extension ProjectionRunner {
         _ groups: ArraySlice<(file: ViewsFile, drivers: [ProjectionDriver])>,
         as due: ProjectionCheckpoint,
         _ sources: [Digest16: (tables: ViewsFile.Tables, transaction: TransactionAlias)],
-        _ scope: ViewsScope, _ body: (Views) throws -> R
+        _ scope: ViewsScope, _ follower: DiffFollower?, _ body: (Views) throws -> R
     ) throws -> R? {
         guard let (file, drivers) = groups.first else {
             defer { scope.end() }
@@ -60,7 +64,8 @@ extension ProjectionRunner {
                 scope.recorder?.reach(checkpoint)
                 sources[driver.fingerprint] = (tables, transaction.alias)
             }
-            return try self.read(groups.dropFirst(), as: due, sources, scope, body)
+            try follower?.take(file, drivers.map(\.fingerprint), transaction)
+            return try self.read(groups.dropFirst(), as: due, sources, scope, follower, body)
         }
     }
 

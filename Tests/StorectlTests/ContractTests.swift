@@ -42,6 +42,11 @@ struct ContractTests {
         Case(
             command: "query schedule", arguments: ["query", "schedule", "--week", "2019-07-09"]),
         Case(command: "query list", arguments: ["query", "list", "timeline"]),
+        Case(
+            command: "watch list", arguments: ["watch", "list", "timeline", "--updates", "1"]),
+        Case(command: "watch queue", arguments: ["watch", "queue", "--updates", "1"]),
+        Case(command: "watch playback", arguments: ["watch", "playback", "--updates", "1"]),
+        Case(command: "watch submissions", arguments: ["watch", "submissions", "--updates", "1"]),
         Case(command: "query shares", arguments: ["query", "shares"]),
         Case(command: "query recipients", arguments: ["query", "recipients"]),
         Case(command: "query statistics", arguments: ["query", "statistics"]),

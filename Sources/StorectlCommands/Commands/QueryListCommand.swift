@@ -18,15 +18,7 @@ struct QueryListCommand: ParsableCommand {
 
     @Argument(
         help: ArgumentHelp("The group.", valueName: "group"),
-        transform: { text in
-            guard let group = VideoGroup(text) else {
-                throw ValidationError(
-                    "there is no group \"\(text)\"; known are "
-                        + VideoGroup.named.map(\.name).joined(separator: ", ")
-                        + ", dashboard/ID and roll/ID")
-            }
-            return group
-        })
+        transform: VideoGroup.init(argument:))
     var group: VideoGroup
 
     @Option(help: ArgumentHelp("How many are left out in front.", valueName: "index"))

@@ -40,3 +40,10 @@ extension Int64 {
     /// The number that `RowKey.descending` has written at the front of a key.
     init(descending key: some Sequence<UInt8>) { self = ~Int64(ascending: key) }
 }
+
+extension RowKey {
+    /// The end of the keys that begin with these texts.
+    ///
+    /// A text ends in a zero byte: nothing stands between it and what ends in 1.
+    var end: RowKey { RowKey(bytes.dropLast() + [1]) }
+}

@@ -60,11 +60,9 @@ extension VideoQueries {
     /// Costs a look-up.
     public func signedInAccount(at system: String = BirdTube.system) throws -> AccountEntry? {
         let lower = RowKey().text(system.lowercased())
-        // The text ends in a zero byte: nothing stands between it and one that ends in 1.
-        let upper = RowKey(lower.bytes.dropLast() + [1])
         return try reader.rows(
-            of: projections.accounts, table: AccountList.Table.signedIn, lower: lower, upper: upper,
-            after: nil, limit: 1
+            of: projections.accounts, table: AccountList.Table.signedIn, lower: lower,
+            upper: lower.end, after: nil, limit: 1
         ).first.map { try accountEntry($0) }
     }
 

@@ -100,7 +100,7 @@ extension VideoQueries {
 
     private func bounds(_ device: Tag) -> (lower: RowKey, upper: RowKey) {
         let prefix = RowKey().text(device.name)
-        return (prefix, RowKey(prefix.bytes + [UInt8](repeating: 0xFF, count: 9)))
+        return (prefix, prefix.end)
     }
 
     private func download(_ video: VideoKey, _ device: Tag) throws -> Downloads.Download? {

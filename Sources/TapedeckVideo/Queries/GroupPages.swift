@@ -85,7 +85,7 @@ extension VideoQueries {
             throw ModelError(
                 .usage, "\(newest) is not between 1 and \(QueryLimits.groupCountMax) entries")
         }
-        var rows = GroupRows(group, reader, projections)
+        var rows = GroupRows(GroupTable(group, projections), reader)
         if let newest { try rows.cut(to: newest, share: cutTime(newest)) }
         let name = Array(group.name.utf8) + [0]
         func text(_ list: PageCursor.List, _ row: Row?) -> String? {
@@ -140,7 +140,7 @@ extension VideoQueries {
                 }
                 count += 1
                 if found.first == nil { found.first = row }
-                let entry = try entry(row, rows, at: now)
+                let (entry, _) = try entry(row, rows.table, at: now)
                 found.last = row
                 if !playableOnly || entry.playability == .playable { found.entries.append(entry) }
             }
@@ -149,32 +149,34 @@ extension VideoQueries {
         }
     }
 
-    private func entry(
-        _ row: Row, _ rows: GroupRows<Reader>, at now: UTCTime
-    ) throws -> GroupEntry {
-        let key = tag("video", in: row, after: rows.prefixCount)
+    /// A row's entry, and until when it is right if nothing happens; nil for ever.
+    func entry(
+        _ row: Row, _ table: GroupTable, at now: UTCTime
+    ) throws -> (GroupEntry, until: UTCTime?) {
+        let key = tag("video", in: row, after: table.prefixCount)
         let state =
-            rows.holdsState
+            table.holdsState
             ? try StateReader.read(row.value) { (reader) throws(ModelError) in
                 try VideoList.State(reading: &reader)
             }
             : try reader.state(of: projections.videos, key: key)
         let marked = try reader.state(of: projections.watchLater, key: key)
-        let known = try reader.state(of: projections.playability, key: key)
+        let known = PlayabilityEntry(
+            key.name, try reader.state(of: projections.playability, key: key), at: now)
         var entry = GroupEntry(
             key: String(key.name), title: state?.title?.utf8Text,
             sharer: state?.sharer?.utf8Text, broadcasts: Int(clamping: state?.broadcasts ?? 0),
-            newestAt: state?.newestAt.map(UTCTime.init), listedAt: rows.listedAt(row),
+            newestAt: state?.newestAt.map(UTCTime.init), listedAt: table.listedAt(row),
             liked: state?.isLiked ?? false, watchLater: marked?.since != nil,
-            playability: PlayabilityEntry(key.name, known, at: now).state)
-        if rows.isOfSubmissions, entry.broadcasts == 0,
+            playability: known.state)
+        if table.isOfSubmissions, entry.broadcasts == 0,
             let submission = try submission(video: entry.key)
         {
             entry.title = submission.title
             entry.sharer = submission.nickname ?? submission.owner
             entry.newestAt = submission.createdAt
         }
-        return entry
+        return (entry, known.until)
     }
 
     /// The time of the broadcast that is the last of the `count` that were shared last; nil where there are
@@ -223,47 +225,58 @@ private struct GroupScan {
     var hasMore = false
 }
 
-/// The rows of a group: a part of a table.
-private struct GroupRows<Reader: ViewReader> {
-    private let reader: Reader
-    private let projection: any Projection
-    private let table: Int
-    private var lower: RowKey?
-    private var upper: RowKey?
-    private let group: VideoGroup
+/// Where the rows of a group stand.
+struct GroupTable {
+    let rows: RowRange
+    let group: VideoGroup
     /// How many bytes stand in front of the video's key.
     let prefixCount: Int
     /// Whether a row's value is the video's state.
-    var holdsState: Bool { projection is VideoList }
-    var isOfSubmissions: Bool { projection is SubmissionList }
+    var holdsState: Bool { rows.projection is VideoList }
+    var isOfSubmissions: Bool { rows.projection is SubmissionList }
 
-    init(_ group: VideoGroup, _ reader: Reader, _ projections: VideoProjections) {
-        (self.group, self.reader) = (group, reader)
-        var count = 8
+    init(_ group: VideoGroup, _ projections: VideoProjections) {
+        self.group = group
+        let videos = projections.videos
         switch group {
-        case .timeline: (projection, table) = (projections.videos, VideoList.Table.newest)
-        case .favourites: (projection, table) = (projections.videos, VideoList.Table.favourites)
-        case .likes: (projection, table) = (projections.videos, VideoList.Table.likes)
+        case .timeline: rows = RowRange(of: videos, table: VideoList.Table.newest)
+        case .favourites: rows = RowRange(of: videos, table: VideoList.Table.favourites)
+        case .likes: rows = RowRange(of: videos, table: VideoList.Table.likes)
         case .watchLater:
-            (projection, table) = (projections.watchLater, WatchLater.Table.sharedLast)
+            rows = RowRange(of: projections.watchLater, table: WatchLater.Table.sharedLast)
         case .popular:
-            (projection, table) = (projections.submissions, SubmissionList.Table.popular)
-            count = 16
-        case .new: (projection, table) = (projections.submissions, SubmissionList.Table.new)
+            rows = RowRange(of: projections.submissions, table: SubmissionList.Table.popular)
+        case .new: rows = RowRange(of: projections.submissions, table: SubmissionList.Table.new)
         case .listed(let name):
-            (projection, table) = (projections.lists, 0)
-            lower = RowKey().text(name)
-            upper = RowKey().text(name).raw([UInt8](repeating: 0xFF, count: 9))
-            count = RowKey().text(name).bytes.count + 8
+            let name = RowKey().text(name)
+            rows = RowRange(of: projections.lists, from: name, below: name.end)
         }
-        prefixCount = count
+        prefixCount = (rows.lower?.bytes.count ?? 0) + (group == .popular ? 16 : 8)
+    }
+
+    func listedAt(_ row: Row) -> UTCTime? {
+        guard case .listed = group else { return nil }
+        let time = Int64(descending: row.key.dropFirst(prefixCount - 8))
+        return time == 0 ? nil : UTCTime(milliseconds: time)
+    }
+}
+
+/// The rows of a group, perhaps of its front alone.
+private struct GroupRows<Reader: ViewReader> {
+    let table: GroupTable
+    private let reader: Reader
+    private var upper: RowKey?
+
+    init(_ table: GroupTable, _ reader: Reader) {
+        (self.table, self.reader) = (table, reader)
+        upper = table.rows.upper
     }
 
     /// Cuts the group to what holds one of the newest broadcasts, or to its first entries.
     ///
     /// - Parameter share: the time of the oldest of these broadcasts; nil where there are fewer.
     mutating func cut(to count: Int, share time: Int64?) throws {
-        if [.timeline, .favourites, .watchLater].contains(group) {
+        if [.timeline, .favourites, .watchLater].contains(table.group) {
             if let time { upper = RowKey().descending(time).raw([0xFF]) }
         } else if let last = try key(at: count) {
             upper = RowKey(last + [0])
@@ -272,12 +285,14 @@ private struct GroupRows<Reader: ViewReader> {
 
     func rows(after key: [UInt8]?, limit: Int) throws -> [Row] {
         try reader.rows(
-            of: projection, table: table, lower: lower, upper: upper, after: key, limit: limit)
+            of: table.rows.projection, table: table.rows.table, lower: table.rows.lower,
+            upper: upper, after: key, limit: limit)
     }
 
     func rows(before key: [UInt8]?, limit: Int) throws -> [Row] {
         try reader.rows(
-            of: projection, table: table, lower: lower, upper: upper, before: key, limit: limit)
+            of: table.rows.projection, table: table.rows.table, lower: table.rows.lower,
+            upper: upper, before: key, limit: limit)
     }
 
     func hasRow(before key: [UInt8]) throws -> Bool {
@@ -295,11 +310,4 @@ private struct GroupRows<Reader: ViewReader> {
         }
         return key
     }
-
-    func listedAt(_ row: Row) -> UTCTime? {
-        guard case .listed = group else { return nil }
-        let time = Int64(descending: row.key.dropFirst(prefixCount - 8))
-        return time == 0 ? nil : UTCTime(milliseconds: time)
-    }
-
 }

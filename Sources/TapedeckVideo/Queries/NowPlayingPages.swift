@@ -49,7 +49,7 @@ extension VideoQueries {
         let prefix = RowKey().text(try VideoKey(video).text)
         let (rows, next) = try page(
             of: projections.nowPlaying, table: NowPlaying.byVideo, .devicesOfVideo, limit: limit,
-            cursor: cursor, within: (prefix, RowKey(prefix.bytes + [0xFF])))
+            cursor: cursor, within: (prefix, prefix.end))
         return NowPlayingPage(
             devices: try rows.map { try device(in: $0, behind: prefix.bytes.count, at: now) },
             next: next)

@@ -81,11 +81,13 @@ extension VideoQueries {
         let (rows, next) = try page(
             of: projections.playback, .inProgress, limit: limit, cursor: cursor)
         return PlaybackPage(
-            videos: try rows.map { row in
-                let state = try StateReader.read(row.value) { (reader) throws(ModelError) in
-                    try Playback.State(reading: &reader)
-                }
-                return PlaybackEntry(tag("video", in: row, after: 8).name, state)
-            }, next: next)
+            videos: try rows.map { try playbackEntry($0) }, next: next)
+    }
+
+    func playbackEntry(_ row: Row) throws -> PlaybackEntry {
+        let state = try StateReader.read(row.value) { (reader) throws(ModelError) in
+            try Playback.State(reading: &reader)
+        }
+        return PlaybackEntry(tag("video", in: row, after: 8).name, state)
     }
 }

@@ -53,8 +53,7 @@ extension VideoQueries {
     ) throws -> QuestionsPage {
         let bounds = receiver.map { receiver in
             let lower = RowKey().text(receiver)
-            // The text ends in a zero byte: nothing stands between it and one that ends in 1.
-            return (lower: lower, upper: RowKey(lower.bytes.dropLast() + [1]))
+            return (lower: lower, upper: lower.end)
         }
         let table = (isPending ? 2 : 0) + (receiver == nil ? 0 : 1)
         let (questions, next) = try page(

@@ -40,12 +40,14 @@ extension VideoQueries {
         let prefix = RowKey().text(tag.name)
         let (rows, next) = try page(
             of: projections.queue, .queue, limit: limit, cursor: cursor,
-            within: (prefix, RowKey(prefix.bytes + [UInt8](repeating: 0xFF, count: 9))))
-        let entries = try rows.map { row in
-            let video = self.tag("video", in: row, after: prefix.bytes.count + 8)
-            return QueuePageEntry(String(video.name), try QueueEntry(decoding: row.value))
-        }
+            within: (prefix, prefix.end))
+        let entries = try rows.map { try queueEntry($0, behind: prefix.bytes.count + 8) }
         return QueuePage(videos: entries, count: try queueCount(queue), next: next)
+    }
+
+    func queueEntry(_ row: Row, behind prefix: Int) throws -> QueuePageEntry {
+        QueuePageEntry(
+            String(tag("video", in: row, after: prefix).name), try QueueEntry(decoding: row.value))
     }
 
     /// Some videos of a queue with what stands before and behind each; those that are not in it are left out.

@@ -113,13 +113,14 @@ extension VideoQueries {
         let (rows, next) = try page(
             of: projections.submissions, table: table, list, limit: limit, cursor: cursor)
         let prefix = table == SubmissionList.Table.popular ? 16 : 8
-        let entries = try rows.compactMap { row in
-            let state = try StateReader.read(row.value) { (reader) throws(ModelError) in
-                try SubmissionList.State(reading: &reader)
-            }
-            return try entry(state, tag("video", in: row, after: prefix))
+        return (try rows.compactMap { try submissionEntry($0, behind: prefix) }, next)
+    }
+
+    func submissionEntry(_ row: Row, behind prefix: Int) throws -> SubmissionEntry? {
+        let state = try StateReader.read(row.value) { (reader) throws(ModelError) in
+            try SubmissionList.State(reading: &reader)
         }
-        return (entries, next)
+        return try entry(state, tag("video", in: row, after: prefix))
     }
 
     private func entry(_ state: SubmissionList.State, _ key: Tag) throws -> SubmissionEntry? {

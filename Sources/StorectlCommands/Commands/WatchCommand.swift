@@ -1,0 +1,210 @@
+internal import ArgumentParser
+internal import Foundation
+internal import Tapedeck
+
+/// `storectl watch`.
+struct WatchCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "watch",
+        abstract: "Print a list, and then what changes in it as it happens.",
+        discussion: """
+            Changes of other processes are told, too. The first lines are the list as it is; then + is an \
+            entry that comes to stand at an index, - one that leaves it, > one that moves, and = one that is \
+            another at its place. Each index is the one at its turn. It ends with Ctrl-C.
+
+            EXAMPLE:
+              storectl watch list timeline
+              storectl watch queue --json
+            """,
+        subcommands: [
+            WatchListCommand.self, WatchQueueCommand.self, WatchPlaybackCommand.self,
+            WatchSubmissionsCommand.self,
+        ])
+}
+
+/// `storectl watch list`.
+struct WatchListCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "The first videos of a group, as in query list.",
+        discussion: """
+            EXAMPLE:
+              storectl watch list watch-later
+              storectl watch list stream --limit 20 --json
+            """)
+
+    @Argument(
+        help: ArgumentHelp("The group.", valueName: "group"),
+        transform: VideoGroup.init(argument:))
+    var group: VideoGroup
+
+    @OptionGroup var parameters: ParameterOptions
+    @OptionGroup var watching: WatchOptions
+    @OptionGroup var options: StoreOptions
+
+    func run() throws {
+        try watching.run(
+            .group(group, limit: watching.limit, projections: parameters.projections),
+            parameters.projections, options
+        ) { [$0.key, $0.sharer, $0.title] }
+    }
+}
+
+/// `storectl watch queue`.
+struct WatchQueueCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "queue",
+        abstract: "What is to be played next, as in query queue.",
+        discussion: """
+            EXAMPLE:
+              storectl watch queue
+            """)
+
+    @Option(help: ArgumentHelp("Which queue.", valueName: "name"))
+    var queue = PlayQueue.defaultName
+
+    @OptionGroup var watching: WatchOptions
+    @OptionGroup var options: StoreOptions
+
+    func run() throws {
+        try watching.run(.queue(queue, limit: watching.limit), .standard, options) {
+            [$0.video, $0.at.description]
+        }
+    }
+}
+
+/// `storectl watch playback`.
+struct WatchPlaybackCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "playback",
+        abstract: "The videos in progress, as in query playback.",
+        discussion: """
+            EXAMPLE:
+              storectl watch playback
+            """)
+
+    @OptionGroup var watching: WatchOptions
+    @OptionGroup var options: StoreOptions
+
+    func run() throws {
+        try watching.run(.inProgress(limit: watching.limit), .standard, options) {
+            [$0.video, "\($0.resumeSeconds) s", $0.playedAt?.description]
+        }
+    }
+}
+
+/// `storectl watch submissions`.
+struct WatchSubmissionsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "submissions",
+        abstract:
+            "The videos that users have handed in and a remote lists, as in query submissions.",
+        discussion: """
+            EXAMPLE:
+              storectl watch submissions --order new
+            """)
+
+    @Option(help: "By views, the most first, or by age, the last first.")
+    var order = OrderArgument.popular
+
+    @OptionGroup var watching: WatchOptions
+    @OptionGroup var options: StoreOptions
+
+    func run() throws {
+        try watching.run(
+            .submissions(order: order.order, limit: watching.limit), .standard, options
+        ) { [$0.key, $0.views.map { "\($0) views" }, $0.title] }
+    }
+}
+
+/// How a list is followed.
+struct WatchOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("How many entries at the most, from the front.", valueName: "n"))
+    var limit = QueryLimits.pageCountDefault
+
+    @Option(help: ArgumentHelp("End after so many updates; the first is the list.", valueName: "n"))
+    var updates: Int?
+
+    func validate() throws {
+        if let updates, updates < 1 { throw ValidationError("--updates must be 1 or more") }
+        guard limit >= 1 else { throw ValidationError("--limit must be 1 or more") }
+    }
+
+    /// Prints a list as it changes, until somebody stops it.
+    ///
+    /// - Parameter cells: what is told of an entry in text.
+    func run<Entry: Encodable & Hashable & Sendable>(
+        _ list: LiveList<Entry>, _ projections: VideoProjections, _ options: StoreOptions,
+        _ cells: (Entry) -> [String?]
+    ) throws {
+        Interruption.remember()
+        try options.withStore(projections) { store in
+            let loop = LiveLoop(store.projections, list)
+            var left = updates ?? .max
+            while left > 0, !Interruption.isRequested, !StandardOutput.isClosed {
+                if let update = try loop.look() {
+                    left -= 1
+                    try StandardOutput.write(
+                        options.json
+                            ? document(update).line + "\n"
+                            : update.changes.map { line($0, cells) }.joined())
+                }
+                if left > 0 {
+                    usleep(UInt32(LiveLoop<LiveList<Entry>>.interval / .microseconds(1)))
+                }
+            }
+        }
+    }
+
+    private func document<Entry: Encodable>(_ update: LiveUpdate<Entry>) throws -> JSON {
+        let changes = try update.changes.map { change -> JSON in
+            switch change {
+            case .removed(let at): ["change": "removed", "at": .integer(Int64(at))]
+            case .inserted(let entry, let at):
+                [
+                    "change": "inserted", "at": .integer(Int64(at)),
+                    "entry": try JSON(encoding: entry),
+                ]
+            case .moved(let from, let to, let entry):
+                [
+                    "change": "moved", "from": .integer(Int64(from)), "to": .integer(Int64(to)),
+                    "entry": try JSON(encoding: entry),
+                ]
+            case .updated(let entry, let at):
+                [
+                    "change": "updated", "at": .integer(Int64(at)),
+                    "entry": try JSON(encoding: entry),
+                ]
+            }
+        }
+        return [
+            "changes": .list(changes), "hasMore": .bool(update.hasMore),
+            "nextChangeAt": .init(update.nextChangeAt.map(TimeArgument.text)),
+        ]
+    }
+
+    private func line<Entry>(_ change: LiveChange<Entry>, _ cells: (Entry) -> [String?]) -> String {
+        let (sign, place, entry): (String, String, Entry?) =
+            switch change {
+            case .removed(let at): ("-", "\(at)", nil)
+            case .inserted(let entry, let at): ("+", "\(at)", entry)
+            case .moved(let from, let to, let entry): (">", "\(from) \(to)", entry)
+            case .updated(let entry, let at): ("=", "\(at)", entry)
+            }
+        let told = entry.map(cells)?.map { $0 ?? "–" } ?? []
+        return ([sign, place] + told).map(TextTable.printable).joined(separator: "\t") + "\n"
+    }
+}
+
+extension VideoGroup {
+    /// The group that an argument names.
+    init(argument text: String) throws {
+        guard let group = VideoGroup(text) else {
+            throw ValidationError(
+                "there is no group \"\(text)\"; known are "
+                    + VideoGroup.named.map(\.name).joined(separator: ", ")
+                    + ", dashboard/ID and roll/ID")
+        }
+        self = group
+    }
+}

@@ -1,0 +1,129 @@
+/// A part of a table: its rows from a key on and below another.
+public struct RowRange: Sendable {
+    /// Whose table it is.
+    public let projection: any Projection
+    /// Which of its tables.
+    public let table: Int
+    /// Where it begins; nil for the front.
+    public let lower: RowKey?
+    /// Where it ends, itself not in it; nil for the end.
+    public let upper: RowKey?
+
+    /// Names rows.
+    public init(
+        of projection: any Projection, table: Int = 0, from lower: RowKey? = nil,
+        below upper: RowKey? = nil
+    ) {
+        (self.projection, self.table) = (projection, table)
+        (self.lower, self.upper) = (lower, upper)
+    }
+
+    func contains(_ key: [UInt8]) -> Bool {
+        if let lower, key.lexicographicallyPrecedes(lower.bytes) { return false }
+        if let upper, !key.lexicographicallyPrecedes(upper.bytes) { return false }
+        return true
+    }
+}
+
+/// A list that can be followed: the first rows of a range, each made into an entry.
+///
+/// The list is read once. From then on commits tell which rows they changed, and only their entries are made
+/// anew; see `ProjectionRunner.live`.
+///
+/// ```swift
+/// struct Shelf: LiveQuery {
+///     let list = RowRange(of: Books())
+///     let limit = 50
+///     func subject(ofListed key: [UInt8]) -> [UInt8] { Array(key.dropFirst(8)) }
+///     func entry(_ row: Row, at now: Int64, from views: Views) throws -> LiveEntry<Book> {
+///         LiveEntry(try Book(row.value))
+///     }
+/// }
+/// ```
+public protocol LiveQuery<Entry>: Sendable {
+    /// What a row is made into.
+    associatedtype Entry: Hashable & Sendable
+
+    /// The rows of the list, in its order.
+    var list: RowRange { get }
+    /// Rows elsewhere that entries are made of, too. Empty by default.
+    var details: [RowRange] { get }
+    /// Projections that `entry` reads beside those of `list` and `details`. None by default.
+    var others: [any Projection] { get }
+    /// How many rows at the most, from the front.
+    var limit: Int { get }
+
+    /// What a row of the list is about. No other row of the list is about the same.
+    func subject(ofListed key: [UInt8]) -> [UInt8]
+    /// What a row of the `index`-th of the `details` is about; nil where it may be about every entry.
+    func subject(ofDetail key: [UInt8], in index: Int) -> [UInt8]?
+    /// Makes the entry of a row.
+    ///
+    /// - Parameters:
+    ///   - now: Unix milliseconds.
+    ///   - views: as of the commit that is told of.
+    func entry(_ row: Row, at now: Int64, from views: Views) throws -> LiveEntry<Entry>
+}
+
+extension LiveQuery {
+    /// None.
+    public var details: [RowRange] { [] }
+    /// None.
+    public var others: [any Projection] { [] }
+    /// Every entry.
+    public func subject(ofDetail key: [UInt8], in index: Int) -> [UInt8]? { nil }
+
+    /// Everything that has to be up to date for an entry.
+    public var projections: [any Projection] {
+        [list.projection] + details.map(\.projection) + others
+    }
+}
+
+/// An entry, and how long it is right if nothing happens.
+public struct LiveEntry<Entry: Hashable & Sendable>: Sendable {
+    /// The entry.
+    public var entry: Entry
+    /// When it is another because of the time alone, in Unix milliseconds; nil for never.
+    public var nextChangeAt: Int64?
+
+    /// Makes one.
+    public init(_ entry: Entry, nextChangeAt: Int64? = nil) {
+        (self.entry, self.nextChangeAt) = (entry, nextChangeAt)
+    }
+}
+
+/// A change of a list; indexes are those at its turn, behind the changes before it.
+public enum LiveChange<Entry: Hashable & Sendable>: Hashable, Sendable {
+    /// An entry that is no longer there.
+    case removed(at: Int)
+    /// An entry that was not there.
+    case inserted(Entry, at: Int)
+    /// An entry that stands elsewhere, perhaps changed: taken out at `from`, and then put in at `to`.
+    case moved(from: Int, to: Int, Entry)
+    /// An entry that is another at its place.
+    case updated(Entry, at: Int)
+}
+
+/// What happened to a list since it was last told of.
+public struct LiveUpdate<Entry: Hashable & Sendable>: Hashable, Sendable {
+    /// The changes in order; the first update of all inserts what is there.
+    public var changes: [LiveChange<Entry>]
+    /// Whether there are rows behind the `limit`.
+    public var hasMore: Bool
+    /// When an entry is another because of the time alone, in Unix milliseconds; it is told of then.
+    public var nextChangeAt: Int64?
+
+    /// Makes the changes of `list`, in order.
+    public func apply(to list: inout [Entry]) {
+        for change in changes {
+            switch change {
+            case .removed(let at): list.remove(at: at)
+            case .inserted(let entry, let at): list.insert(entry, at: at)
+            case .moved(let from, let to, let entry):
+                list.remove(at: from)
+                list.insert(entry, at: to)
+            case .updated(let entry, let at): list[at] = entry
+            }
+        }
+    }
+}
