@@ -19,6 +19,7 @@ struct StorectlCommand: ParsableCommand {
         version: "storectl \(version)",
         subcommands: [
             InitCommand.self, IngestCommand.self, AppendCommand.self, BlobCommand.self,
+            ImageCommand.self,
             LogCommand.self,
             ShowCommand.self, QueryCommand.self, WatchCommand.self, ReplayCommand.self,
             StatusCommand.self,

@@ -71,7 +71,7 @@ package struct StoreDirectory: Sendable {
     }
 
     /// The folders that belong to a store with all that is in them.
-    static let ownFolders = ["blobs", "logins", "subscriptions"]
+    static let ownFolders = ["blobs", "images", "logins", "subscriptions"]
 
     /// Whether a file of this name is one that a store makes, other than the marker.
     static func isOwn(_ name: String) -> Bool {

@@ -20,6 +20,11 @@ struct ContractTests {
             arguments: ["ingest", "tvmaze/schedule", "SCHEDULE", "BAD"], exit: 2),
         Case(command: "append", arguments: ["append", "--file", "LINES"], exit: 2),
         Case(command: "blob add", arguments: ["blob", "add", "LINES"]),
+        Case(
+            command: "image keep",
+            arguments: ["image", "keep", "https://example.org/a.png", "LINES"]),
+        Case(command: "image list", arguments: ["image", "list"]),
+        Case(command: "image evict", arguments: ["image", "evict", "--budget", "0"]),
         Case(command: "log", arguments: ["log", "--limit", "1"]),
         Case(
             command: "show", arguments: ["show", "1"], mayBeEmpty: ["$.receipts"]),
@@ -102,6 +107,8 @@ struct ContractTests {
         try storectl.succeed("append", "--file", "-", input: Samples.birdTube)
         try storectl.succeed("append", "--file", "-", input: Samples.playback)
         try storectl.succeed("append", "--file", "-", input: Samples.whale)
+        let picture = try storectl.file("picture.png", "not quite a picture".utf8)
+        try storectl.succeed("image", "keep", "https://example.org/b.png", picture)
         return storectl
     }
 

@@ -16,6 +16,8 @@ internal import TapedeckModel
 public struct BlobStore: Sendable {
     /// The directory in a store's own.
     public static let directoryName = "blobs"
+    /// What the names of files begin with that are being written.
+    static let draftPrefix = "new-"
     /// How many bytes are copied at a time.
     private static let chunkBytes = 1 << 20
 
@@ -41,7 +43,7 @@ public struct BlobStore: Sendable {
         guard source >= 0 else { throw BlobStore.failure("\(file) cannot be read") }
         defer { _ = close(source) }
         try makeDirectory(directory)
-        let draft = "\(directory)/new-\(UUID().uuidString)"
+        let draft = "\(directory)/\(BlobStore.draftPrefix)\(UUID().uuidString)"
         do throws(SyncError) {
             let blob = try copy(source, file, to: draft)
             try keep(draft, as: blob)
@@ -52,7 +54,52 @@ public struct BlobStore: Sendable {
         }
     }
 
+    /// Keeps bytes, and returns their name when they are on disk.
+    ///
+    /// Throws as `add(contentsOf:)` does.
+    public func add(_ bytes: [UInt8]) throws(SyncError) -> String {
+        try makeDirectory(directory)
+        let draft = "\(directory)/\(BlobStore.draftPrefix)\(UUID().uuidString)"
+        do throws(SyncError) {
+            let target = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+            guard target >= 0 else { throw BlobStore.failure("\(draft) cannot be written") }
+            defer { _ = close(target) }
+            try write(bytes[...], to: target, draft)
+            guard fsync(target) == 0 else { throw BlobStore.failure("\(draft) cannot be written") }
+            let blob = BlobStore.name(of: SHA256.hash(data: bytes))
+            try keep(draft, as: blob)
+            return blob
+        } catch {
+            unlink(draft)
+            throw error
+        }
+    }
+
+    /// Removes a blob; a missing one is no error.
+    func remove(_ blob: String) {
+        guard BlobStore.isName(blob) else { return }
+        unlink(place(of: blob))
+    }
+
+    /// The names of all blobs.
+    func names() -> [String] {
+        let folders = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
+        return folders.flatMap { folder in
+            let names = try? FileManager.default.contentsOfDirectory(
+                atPath: "\(directory)/\(folder)")
+            return (names ?? []).filter(BlobStore.isName)
+        }
+    }
+
     // MARK: - Steps
+
+    /// The name of bytes by their digest.
+    static func name(of digest: SHA256Digest) -> String {
+        digest.map { byte in
+            let digits = String(byte, radix: 16)
+            return byte < 16 ? "0" + digits : digits
+        }.joined()
+    }
 
     private static func isName(_ blob: String) -> Bool {
         blob.utf8.count == 2 * SHA256.byteCount
@@ -78,10 +125,7 @@ public struct BlobStore: Sendable {
             try write(chunk[..<count], to: target, draft)
         }
         guard fsync(target) == 0 else { throw BlobStore.failure("\(draft) cannot be written") }
-        return hash.finalize().map { byte in
-            let digits = String(byte, radix: 16)
-            return byte < 16 ? "0" + digits : digits
-        }.joined()
+        return BlobStore.name(of: hash.finalize())
     }
 
     private func write(
@@ -112,13 +156,13 @@ public struct BlobStore: Sendable {
         }
     }
 
-    private func makeDirectory(_ path: String) throws(SyncError) {
+    func makeDirectory(_ path: String) throws(SyncError) {
         guard mkdir(path, 0o700) == 0 || errno == EEXIST else {
             throw BlobStore.failure("\(path) cannot be made")
         }
     }
 
-    private static func failure(_ what: String) -> SyncError {
+    static func failure(_ what: String) -> SyncError {
         let code: ErrorCode =
             switch errno {
             case ENOENT, ENOTDIR: .notFound

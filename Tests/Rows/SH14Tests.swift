@@ -1,0 +1,131 @@
+import Foundation
+import Tapedeck
+import TapedeckTesting
+import Testing
+
+/// SH14: pictures are kept by their contents, within a budget, and are there without a network.
+@Suite struct SH14Tests {
+    private let place: TemporaryStore
+    private let store: TapedeckStore
+
+    init() throws {
+        place = try TemporaryStore("sh14")
+        store = try place.open()
+    }
+
+    private func cache(bytesMax: UInt64 = ImageCache.bytesMaxDefault) -> ImageCache {
+        let clock = place.clock
+        return ImageCache(
+            store: store.log.directory.path, bytesMax: bytesMax, now: { clock.milliseconds })
+    }
+
+    /// A picture's bytes.
+    private func picture(_ number: Int, _ count: Int = 1_000) -> [UInt8] {
+        (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ number) }
+    }
+
+    private func url(_ number: Int) -> String { "https://images.example.org/\(number).jpg" }
+
+    private func wait(minutes: Int) { place.clock.advance(by: .seconds(60 * minutes)) }
+
+    /// All files below the cache's directory.
+    private var files: [String] {
+        let path = store.log.directory.path + "/" + ImageCache.directoryName
+        let all = FileManager.default.enumerator(atPath: path)?.allObjects as? [String] ?? []
+        return all.filter { $0.split(separator: "/").count > 2 }
+    }
+
+    @Test func thePicturesThatListsShowAreThereOffline() async throws {
+        let user = UserObserved.with {
+            ($0.user, $0.username) = ("7", "ada")
+            $0.imageURL = url(1)
+        }
+        try await store.log.append([try ProposedEvent(sighting: user, observedAt: 1)])
+        let shown = try await store.query { try VideoQueries($0).user("7") }
+        let address = try #require(shown?.imageUrl)
+        let images = cache()
+        #expect(try images.image(at: address) == nil)
+        let kept = try images.keep(picture(1), at: address)
+        // Another process, without any network.
+        let found = try #require(try cache().image(at: address))
+        #expect(found == kept)
+        #expect(FileManager.default.contents(atPath: found.path) == Data(picture(1)))
+        #expect(try cache().bytes(at: address) == picture(1))
+        // A new picture at the same address takes the place of the old one.
+        try images.keep(picture(2), at: address)
+        #expect(try cache().bytes(at: address) == picture(2))
+        #expect(images.images().map(\.url) == [address])
+    }
+
+    @Test func equalPicturesAreKeptOnce() throws {
+        let images = cache()
+        for number in 1...3 { try images.keep(picture(0), at: url(number)) }
+        #expect(Set(images.images().map(\.blob)).count == 1)
+        #expect(files.count == 4)
+        // It stays while anybody has it.
+        #expect(images.evict(to: 999).count == 3)
+        #expect(files.isEmpty)
+    }
+
+    @Test func withinTheBudgetWhatWasAskedForLastStays() throws {
+        let images = cache(bytesMax: 10_000)
+        for number in 1...10 {
+            try images.keep(picture(number), at: url(number))
+            wait(minutes: 2)
+        }
+        #expect(images.images().count == 10)
+        #expect(try images.image(at: url(1)) != nil)
+        wait(minutes: 2)
+        try images.keep(picture(11), at: url(11))
+        // The second and the third were asked for longest ago.
+        let left = Set(cache().images().map(\.url))
+        #expect(left == Set(([1] + Array(4...11)).map(url)))
+        #expect(images.images().reduce(0) { $0 + $1.bytes } <= 10_000)
+        #expect(files.count == 2 * left.count)
+    }
+
+    @Test func whatIsTooLargeOrNoPictureIsRefused() throws {
+        let images = cache(bytesMax: 999)
+        func code(_ body: () throws -> Void) -> ErrorCode? {
+            do {
+                try body()
+                return nil
+            } catch { return (error as? SyncError)?.code }
+        }
+        #expect(code { try images.keep(picture(1), at: url(1)) } == .tooLarge)
+        #expect(code { try images.keep([], at: url(1)) } == .usage)
+        #expect(code { try images.keep([1], at: "") } == .usage)
+        #expect(code { try images.keep([1], at: "a\nb") } == .usage)
+        #expect(code { _ = try images.image(at: String(repeating: "a", count: 5_000)) } == .usage)
+        #expect(files.isEmpty)
+    }
+
+    @Test func whatHasChangedOnDiskIsLetGoOf() throws {
+        let images = cache()
+        let kept = try images.keep(picture(1), at: url(1))
+        try Data(picture(2)).write(to: URL(fileURLWithPath: kept.path))
+        #expect(try images.bytes(at: url(1)) == nil)
+        #expect(try images.image(at: url(1)) == nil)
+        try images.keep(picture(1), at: url(1))
+        #expect(try images.bytes(at: url(1)) == picture(1))
+        // A name whose picture has gone is none.
+        try FileManager.default.removeItem(atPath: kept.path)
+        #expect(try images.image(at: url(1)) == nil)
+        #expect(images.images().isEmpty)
+    }
+
+    @Test func whatWasLeftBehindIsSweptOnceItIsOld() throws {
+        let images = cache()
+        try images.keep(picture(1), at: url(1))
+        let directory = store.log.directory.path + "/" + ImageCache.directoryName
+        // As of a process that ended before the picture had its address.
+        let orphan = try BlobStore(store: directory).add(picture(9))
+        #expect(images.evict(to: .max).isEmpty)
+        #expect(BlobStore(store: directory).path(of: orphan) != nil)
+        // The scenario's clock runs behind the disk's.
+        place.clock.advance(by: .seconds(100 * 365 * 86_400))
+        #expect(images.evict(to: .max).isEmpty)
+        #expect(BlobStore(store: directory).path(of: orphan) == nil)
+        #expect(try images.bytes(at: url(1)) == picture(1))
+    }
+}
