@@ -88,6 +88,7 @@ public struct StoreRemotes: Sendable {
             }
         }
         if try all().contains(remote) { return remote }
+        try LeaseClock.begin(in: eventLog)
         // What was meant for one address must not be sent to another.
         logins.remove(remote.name)
         var added = RemoteAdded()

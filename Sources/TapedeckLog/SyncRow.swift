@@ -98,8 +98,12 @@ extension MetaKey {
 
 extension WriteTransaction {
     func setRow(_ tables: LogTables, _ row: SyncRow) throws {
-        precondition(
-            row.name.utf8.count <= SyncRow.nameCountMax, "the name of a sync row is too long")
+        guard row.name.utf8.count <= SyncRow.nameCountMax else {
+            throw LogError(
+                .tooLarge,
+                "the name of a row has \(row.name.utf8.count) bytes, and"
+                    + " \(SyncRow.nameCountMax) at the most")
+        }
         let key = MetaKey.sync(row.name)
         if let value = row.value {
             try setMeta(tables, key, value)

@@ -11,6 +11,8 @@ package struct HTTPSyncConnector: SyncConnector {
     private static let connectTimeout = TimeAmount.seconds(5)
     /// How long to wait for an answer: beyond it the other side is taken to be gone.
     private static let requestTimeout = TimeAmount.seconds(60)
+    /// The same of a handshake, which every server answers at once.
+    private static let handshakeTimeout = TimeAmount.seconds(20)
     /// Live connections carry a comment every 15 s; silence for longer means that they are dead.
     private static let silenceMax = TimeAmount.seconds(40)
     private static let errorBytesMax = 64 << 10
@@ -47,7 +49,10 @@ package struct HTTPSyncConnector: SyncConnector {
 
     package func send(_ request: SyncRequest) async throws(SyncFailure) -> SyncResponse {
         switch request {
-        case .handshake(let body): .handshake(try await post("/v1/handshake", body))
+        case .handshake(let body):
+            .handshake(
+                try await post(
+                    "/v1/handshake", body, timeout: HTTPSyncConnector.handshakeTimeout))
         case .lineage(let body): .handshake(try await post("/v1/lineage", body))
         case .push(let body): .push(try await post("/v1/push", body))
         case .pull(let body): .pull(try await post("/v1/pull", body))
@@ -55,7 +60,8 @@ package struct HTTPSyncConnector: SyncConnector {
     }
 
     private func post<Answer: Message>(
-        _ path: String, _ message: some Message
+        _ path: String, _ message: some Message,
+        timeout: TimeAmount = HTTPSyncConnector.requestTimeout
     ) async throws(SyncFailure) -> Answer {
         do {
             var request = self.request(path)
@@ -69,12 +75,11 @@ package struct HTTPSyncConnector: SyncConnector {
                 request.headers.add(name: "Content-Encoding", value: SyncCompression.coding)
             }
             request.body = .bytes(ByteBuffer(bytes: bytes))
-            let response = try await client.execute(
-                request, timeout: HTTPSyncConnector.requestTimeout)
+            let response = try await client.execute(request, timeout: timeout)
             guard response.status == .ok else { throw try await failure(response) }
             return try Answer(serializedBytes: try await body(of: response))
         } catch {
-            throw SyncFailure(wrapping: error)
+            throw SyncFailure(wrapping: error, at: base)
         }
     }
 
@@ -110,7 +115,9 @@ package struct HTTPSyncConnector: SyncConnector {
         if let error = read?.error, !error.code.isEmpty {
             return SyncFailure(
                 ErrorCode(rawValue: String(error.code.prefix(64))), error.message,
-                hint: error.hint.isEmpty ? nil : error.hint,
+                hint: error.hint.isEmpty
+                    ? response.status == .notFound ? "check the path of the address" : nil
+                    : error.hint,
                 retryAfter: retryAfter.map { $0 * 1_000 })
         }
         let code: ErrorCode =
@@ -153,7 +160,7 @@ package struct HTTPSyncConnector: SyncConnector {
                 heads.onTermination = { _ in task.cancel() }
             }
         } catch {
-            throw SyncFailure(wrapping: error)
+            throw SyncFailure(wrapping: error, at: base)
         }
     }
 
@@ -187,24 +194,20 @@ private struct LineSplitter {
 
 extension SyncFailure {
     /// Names what a request ended with.
-    fileprivate init(wrapping error: any Error) {
+    fileprivate init(wrapping error: any Error, at base: String) {
         switch error {
         case let failure as SyncFailure: self = failure
         case let error as ModelError:
-            self.init(error.code, error.message, hint: error.hint)
+            self.init(
+                error.code, "\(base): \(error.message)",
+                hint: error.hint ?? "check that the address is a Tapedeck server's")
         case is SwiftProtobuf.BinaryDecodingError:
             self.init(
-                .malformedRequest, "the answer is not one of the protocol",
+                .malformedRequest, "the answer of \(base) is not one of the protocol",
                 hint: "check that the address is a Tapedeck server's")
         case is CancellationError: self.init(.offline, "the request was cancelled")
-        case let error as IOError:
-            self.init(
-                .offline,
-                "the server cannot be reached: \(String(cString: strerror(error.errnoCode)))",
-                hint: "see that it runs and that the address is right")
-        default:
-            // Timeouts, refused and broken connections, names that do not resolve: all pass.
-            self.init(.offline, "the server cannot be reached: \(error)")
+        // Timeouts, refused and broken connections, names that do not resolve: all pass.
+        default: self = HTTPFailure(error, at: base).failure
         }
     }
 }

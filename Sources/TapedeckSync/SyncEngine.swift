@@ -114,7 +114,8 @@ public final class SyncEngine: Sendable {
         token: @escaping @Sendable () -> String
     ) throws {
         let connector = try HTTPSyncConnector(address: address, token: token)
-        try self.init(log, upstream: address, connector, options: options)
+        try self.init(
+            log, upstream: HTTPAddress.name(address), connector, options: options)
     }
 
     package init(

@@ -198,6 +198,7 @@ extension SyncSession {
         }
         if answer.timeMilliseconds > 0 {
             try ServerClock.note(answer.timeMilliseconds, clock, in: log)
+            try LeaseClock.begin(in: log, clock)
         }
         var known: [OriginID: UInt64] = [:]
         forked = []

@@ -261,7 +261,7 @@ extension SyncState {
         _ lineage: LineageID, _ head: UInt64, _ lastSequences: [OriginID: UInt64], _ local: Local,
         _ now: UInt64, _ random: inout some RandomNumberGenerator
     ) -> Action {
-        succeeded()
+        // No success yet: a server that shakes hands and takes nothing would be tried for ever.
         self.lineage = lineage
         self.head = head
         acknowledged = lastSequences
@@ -341,6 +341,7 @@ extension SyncState {
             return .wait(waiting)
         }
         parking.succeed()
+        succeeded()
         phase = .settled
         return .listen
     }

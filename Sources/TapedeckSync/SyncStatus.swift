@@ -58,6 +58,13 @@ public struct SyncStatus: Sendable {
         return found
     }
 
+    /// The address by which a store remembers a server; nil where it has not heard of it.
+    @available(*, noasync)
+    public static func name(of server: String, in log: EventLog) throws(LogError) -> String? {
+        let names = try Upstream.all(in: log).map(\.name)
+        return [server, HTTPAddress.name(server)].first(where: names.contains)
+    }
+
     /// Forgets a server: nothing waits for it any more.
     ///
     /// What it said of events stays, and a sync with it begins anew.
@@ -67,8 +74,8 @@ public struct SyncStatus: Sendable {
     /// Throws `LogError`: `.readOnly`, `.diskFull`, `.closed`.
     @available(*, noasync)
     public static func forget(server: String, in log: EventLog) throws(LogError) -> Bool {
-        guard try Upstream.all(in: log).contains(where: { $0.name == server }) else { return false }
-        try log.setSyncRows([SyncRow(Upstream.prefix + server, nil)])
+        guard let known = try name(of: server, in: log) else { return false }
+        try log.setSyncRows([SyncRow(Upstream.prefix + known, nil)])
         return true
     }
 }
@@ -93,14 +100,15 @@ public struct EventDelivery: Sendable {
     /// How far it is.
     public var state: State
 
-    /// An event's way to every server that the store has been synced with; empty where there is none.
+    /// An event's way to every server that it is to be delivered to; empty where there is none.
     ///
+    /// See `servers`.
     /// Throws `LogError`: `.damaged`, `.closed`.
     @available(*, noasync)
     public static func all(of event: EventID, in log: EventLog) throws(LogError) -> [EventDelivery]
     {
         let receipts = try log.receipts(of: event)
-        return try Upstream.all(in: log).map { upstream in
+        return try Upstream.counted(in: log).map { upstream in
             let receipt = receipts.first { $0.lineage == upstream.cursor?.lineage }
             return EventDelivery(server: upstream.name, state: state(upstream, receipt))
         }
@@ -115,6 +123,14 @@ public struct EventDelivery: Sendable {
         case .accepted: .sequenced(receipt)
         case .refused(let code): .refused(code, receipt)
         }
+    }
+
+    /// The addresses of the servers that events are to be delivered to.
+    ///
+    /// One that has never answered, as one that was mistyped, counts only where none has.
+    @available(*, noasync)
+    public static func servers(in log: EventLog) throws(LogError) -> [String] {
+        try Upstream.counted(in: log).map(\.name)
     }
 
     /// The events that a server has not taken, in the order of their origins and sequences.

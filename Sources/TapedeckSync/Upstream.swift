@@ -173,6 +173,14 @@ package struct Upstream: Hashable, Sendable {
         try log.syncRows(prefix: prefix).compactMap { Upstream($0) }
     }
 
+    /// Those that have answered; all, where none has.
+    @available(*, noasync)
+    static func counted(in log: EventLog) throws(LogError) -> [Upstream] {
+        let all = try all(in: log)
+        let answered = all.filter { $0.cursor != nil }
+        return answered.isEmpty ? all : answered
+    }
+
     /// What a store remembers of a server; a fresh start where it remembers nothing.
     @available(*, noasync)
     package static func named(_ name: String, in log: EventLog) throws(LogError) -> Upstream {

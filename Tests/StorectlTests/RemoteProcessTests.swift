@@ -46,6 +46,22 @@ import Testing
         #expect(try remote.violations == "[]")
     }
 
+    /// Nobody else can have begun: it is this device's own, and young.
+    @Test func whatAServerHeardOfFirstIsDeliveredAtOnce() throws {
+        let remote = try ShelbyProcess()
+        let video = try #require(try remote.connectedStore().videos().last)
+        let server = try ServeProcess()
+        let store = try Storectl.empty()
+        try store.succeed("remote", "add", "home", "shelby", remote.url)
+        try store.succeed("login", "home", "--token-file", remote.tokenFile)
+        try store.append("LikeToggled", #"{"video":"\#(video.key)","isOn":true}"#)
+        #expect(try store.sync(server.url, server).exit == 0)
+        let run = try store.run("sync", "home", "--json")
+        #expect(run.exit == 0, "\(run.stdout)")
+        #expect(try run.document["pushed"]?.number == 1)
+        #expect(try remote.effects.count == 1)
+    }
+
     @Test func whatARemoteHasNoPlaceForIsSaid() throws {
         let remote = try ShelbyProcess()
         let store = try remote.connectedStore()

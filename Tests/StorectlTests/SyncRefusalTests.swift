@@ -56,6 +56,70 @@ import Testing
         try store.checkFails("sync", "127.0.0.1:8737", code: "usage", exit: 64)
     }
 
+    /// One that never answered is no server that anything waits for.
+    @Test func addressThatNeverAnsweredDoesNotCount() throws {
+        let server = try ServeProcess()
+        let store = try Storectl.empty()
+        let token = try store.file("token", "t".utf8)
+        try store.append("WatchLaterToggled", #"{"video":"vimeo:1","isOn":true}"#)
+        try store.checkFails(
+            "sync", "http://127.0.0.1:1", "--token-file", token, code: "offline", exit: 7)
+        try store.checkFails(
+            "sync", server.url + "/foo", "--token-file", server.tokenFile, code: "notFound",
+            exit: 4, says: "/foo")
+        // The same server, however it is written.
+        for url in [server.url + "/", server.url.uppercased()] {
+            #expect(try store.sync(url, server).exit == 0)
+        }
+        #expect(try store.run("explain", "1", "--json").document["state"]?.text == "sequenced")
+        try store.append("WatchLaterToggled", #"{"video":"vimeo:2","isOn":true}"#)
+        #expect(try store.run("outbox", "--json").document["items"]?.list?.count == 1)
+        let known = try store.run("status", "--json").document["sync"]?.list ?? []
+        #expect(known.compactMap { $0["server"]?.text }.filter { $0 == server.url }.count == 1)
+        #expect(known.count == 3)
+        try store.succeed("remote", "remove", server.url + "/foo/", "--yes")
+    }
+
+    @Test(arguments: [
+        "http://127.0.0.1:99999", "http://127.0.0.1:0", "http://127.0.0.1:",
+        "http://localhost:70000000000000000000", "http://[::1]:65536",
+        "http://127.0.0.1:8899/" + String(repeating: "b", count: 400),
+        "https://" + String(repeating: "a", count: 1_000) + ".com", "http://example.org:80",
+        "http://u:p@127.0.0.1:80",
+    ])
+    func addressThatIsNoneIsUsage(_ address: String) throws {
+        let store = try Storectl.empty()
+        let token = try store.file("token", "t".utf8)
+        try store.checkFails("sync", address, "--token-file", token, code: "usage", exit: 64)
+        try store.checkFails("remote", "add", "home", "shelby", address, code: "usage", exit: 64)
+        #expect(try store.run("status", "--json").document["sync"]?.list == [])
+    }
+
+    @Test func whatListensThereMustBeAServer() throws {
+        let store = try Storectl.empty()
+        try store.append("WatchLaterToggled", #"{"video":"vimeo:1","isOn":true}"#)
+        let token = try store.file("token", "t".utf8)
+        // It accepts, and closes at once.
+        let (listener, port) = try LocalSocket.listening()
+        defer { shutdown(listener, Int32(SHUT_RDWR)) }
+        Thread.detachNewThread {
+            while true {
+                let device = accept(listener, nil, nil)
+                guard device >= 0 else { return }
+                close(device)
+            }
+        }
+        let address = "http://127.0.0.1:\(port)"
+        let run = try store.run("sync", address, "--token-file", token)
+        #expect(run.exit == 7)
+        #expect(run.stderr.contains(address) && run.stderr.contains("hint:"))
+        let secure = try store.run("sync", "https://127.0.0.1:\(port)", "--token-file", token)
+        #expect(secure.exit == 7)
+        for words in ["NIO", "Error", "BoringSSL"] {
+            #expect(!(run.stderr + secure.stderr).contains(words))
+        }
+    }
+
     @Test func dryRunChangesNothing() throws {
         let server = try ServeProcess()
         let (store, other) = (try Storectl.empty(), try Storectl.empty())

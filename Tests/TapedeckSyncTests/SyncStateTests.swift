@@ -191,6 +191,22 @@ struct SyncStateTests {
         #expect(state.handle(.failed(failure), local, now: 0, &random) == .end(failure))
     }
 
+    /// Its disk may be full: it shakes hands, and takes nothing.
+    @Test func aServerThatShakesHandsAndTakesNothingEndsASingleSync() {
+        var random = SeededGenerator(seed: 2)
+        var state = SyncState(.init(failuresMax: 3))
+        let failure = SyncFailure(.diskFull, "no room")
+        _ = state.handle(.begin, local, now: 0, &random)
+        for _ in 0..<2 {
+            guard case .push = state.handle(shaken(), local, now: 0, &random),
+                case .wait = state.handle(.failed(failure), local, now: 0, &random)
+            else { return #expect(Bool(false)) }
+            #expect(state.handle(.woken, local, now: 0, &random) == .shake)
+        }
+        _ = state.handle(shaken(), local, now: 0, &random)
+        #expect(state.handle(.failed(failure), local, now: 0, &random) == .end(failure))
+    }
+
     @Test func aTokenThatIsNotTakenEndsASingleSyncAtOnce() {
         var random = SeededGenerator(seed: 2)
         var state = SyncState()

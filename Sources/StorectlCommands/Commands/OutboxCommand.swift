@@ -40,6 +40,7 @@ struct OutboxListCommand: ParsableCommand {
     @OptionGroup var options: StoreOptions
 
     func run() throws {
+        try QueryLimits.check(page.limit)
         let report = try options.withLogAndRemotes { log, remotes in
             try OutboxPage(log, remotes, limit: page.limit, cursor: page.cursor)
         }
@@ -185,17 +186,17 @@ private struct OutboxPage {
     }
 
     private mutating func addServers(_ log: EventLog, _ after: Place?, _ limit: Int) throws {
-        for status in try SyncStatus.all(in: log) {
-            if let after, status.server < after.target { continue }
+        for server in try EventDelivery.servers(in: log) {
+            if let after, server < after.target { continue }
             let wanted = limit - items.count
             guard wanted > 0 else { return }
             let events = try EventDelivery.undelivered(
-                to: status.server, in: log,
-                after: after?.target == status.server ? after?.event : nil, limit: wanted)
+                to: server, in: log, after: after?.target == server ? after?.event : nil,
+                limit: wanted)
             for id in events {
                 guard let event = try log.event(id),
                     let delivery = try EventDelivery.all(of: id, in: log)
-                        .first(where: { $0.server == status.server })
+                        .first(where: { $0.server == server })
                 else { continue }
                 items.append(.server(event, delivery))
             }

@@ -152,7 +152,8 @@ struct RemoteRemoveCommand: ParsableCommand {
 
     private func forgetServer() throws {
         let undelivered = try options.withLog { log in
-            guard let status = try SyncStatus.all(in: log).first(where: { $0.server == name })
+            guard let known = try SyncStatus.name(of: name, in: log),
+                let status = try SyncStatus.all(in: log).first(where: { $0.server == known })
             else {
                 throw CommandError(
                     .notFound, "this store has never been synced with \(name)",

@@ -53,7 +53,7 @@ package struct HTTPRemoteTransport: RemoteTransport {
                 headers: response.headers.map { RemoteRequest.Field($0.name, $0.value) },
                 body: [UInt8](body.readableBytesView))
         } catch {
-            throw HTTPRemoteTransport.failure(error)
+            throw error as? SyncFailure ?? HTTPFailure(error, at: base).failure
         }
     }
 
@@ -83,28 +83,6 @@ package struct HTTPRemoteTransport: RemoteTransport {
                 length: .known(Int64(multipart.byteCount)))
         }
         return prepared
-    }
-
-    private static func failure(_ error: any Error) -> SyncFailure {
-        if let failure = error as? SyncFailure { return failure }
-        var failure: SyncFailure
-        switch error {
-        case let error as IOError:
-            failure = SyncFailure(
-                .offline,
-                "the remote cannot be reached: \(String(cString: strerror(error.errnoCode)))",
-                hint: "see that the address is right")
-            failure.isUnsent = [ECONNREFUSED, EHOSTUNREACH, ENETUNREACH].contains(error.errnoCode)
-        case let error as HTTPClientError:
-            failure = SyncFailure(.offline, "the remote cannot be reached: \(error)")
-            failure.isUnsent = error == .connectTimeout
-        default:
-            failure = SyncFailure(.offline, "the remote cannot be reached: \(error)")
-            let text = String(describing: type(of: error))
-            // No connection came about, to any of the host's addresses.
-            failure.isUnsent = text == "NIOConnectionError" || text == "NWPOSIXError"
-        }
-        return failure
     }
 }
 

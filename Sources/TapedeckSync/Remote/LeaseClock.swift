@@ -1,11 +1,11 @@
-internal import TapedeckLog
+package import TapedeckLog
 @_spi(Core) internal import TapedeckModel
 
 /// Tells how old something is, as long as the clock of the day can be trusted to have gone on evenly.
 ///
 /// It holds the day's clock against the machine's continuous one. A clock that was set, or another boot,
 /// gives no age: the lease then counts as over.
-struct LeaseClock {
+package struct LeaseClock {
     /// How far the two clocks may drift apart, in milliseconds.
     private static let driftMax: UInt64 = 2_000
     private static let name = "lease"
@@ -14,6 +14,7 @@ struct LeaseClock {
     /// How the clocks have stood, and since when.
     private var trusted: (boot: String, offset: UInt64, since: UInt64)
 
+    /// Reads how the clocks have stood, or begins to note it.
     @available(*, noasync)
     init(_ log: EventLog, _ clock: SteadyClock) throws(LogError) {
         self.clock = clock
@@ -26,6 +27,15 @@ struct LeaseClock {
         } else {
             try store(log)
         }
+    }
+
+    /// Begins to note how the clocks stand, unless that was done: what is wanted from now on can be told to be
+    /// young, also before a remote is first met.
+    @available(*, noasync)
+    package static func begin(
+        in log: EventLog, _ clock: SteadyClock = .system
+    ) throws(LogError) {
+        _ = try LeaseClock(log, clock)
     }
 
     private static func reading(

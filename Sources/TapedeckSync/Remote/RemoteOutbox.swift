@@ -186,9 +186,17 @@ extension RemoteSession {
                 report.addWaiting(event, reason, message, until: until)
             case .sent: report.addWaiting(event, .unconfirmed, "its answer never came", until: nil)
             case .queued:
-                report.addWaiting(
-                    event, report.failure?.code ?? .leased, report.failure?.message ?? "",
-                    until: nil)
+                if let failure = report.failure {
+                    report.addWaiting(event, failure.code, failure.message, until: nil)
+                } else if unclaimed.contains(event) {
+                    report.addWaiting(
+                        event, .unclaimed, "the server is to say first whose it is to deliver",
+                        until: nil)
+                } else {
+                    report.addWaiting(
+                        event, .leased, "another device may be delivering it",
+                        until: leased[event])
+                }
             }
             return true
         }

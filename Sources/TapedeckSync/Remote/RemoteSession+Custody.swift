@@ -23,7 +23,8 @@ extension RemoteSession {
 
     /// Who may deliver an intent.
     func custody(of item: OutboxItem) throws -> Custody.Answer {
-        let upstreams = try Upstream.all(in: log)
+        // One that never answered has sequenced nothing.
+        let upstreams = try Upstream.all(in: log).filter { $0.cursor != nil }
         func sequenced(_ event: EventID) throws -> Custody.Sequenced? {
             // A lost server's receipts count on: of several the one with the least time.
             try log.receipts(of: event).min { $0.receivedAt < $1.receivedAt }.map {

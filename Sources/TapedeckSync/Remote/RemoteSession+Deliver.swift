@@ -167,7 +167,7 @@ extension RemoteSession {
         let custody = try custody(of: item)
         if delivery.safety == .natural {
             if case .leased(let until) = custody {
-                block(intent, until: try localTime(ofServer: until))
+                try lease(intent, until: until)
                 return nil
             }
             // Twice is once: no claim is needed. A remote that says yes and does nothing is asked again in
@@ -180,13 +180,15 @@ extension RemoteSession {
         }
         switch custody {
         case .leased(let until):
-            block(intent, until: try localTime(ofServer: until))
+            try lease(intent, until: until)
             return nil
         case .unclaimed:
+            unclaimed.insert(intent.event.id)
             block(intent)
             return nil
         case .claim:
             try claim(intent)
+            unclaimed.insert(intent.event.id)
             block(intent)
             return nil
         case .own, .taken: break
@@ -212,6 +214,12 @@ extension RemoteSession {
             }
         }
         return (probe, .probe(delivery, intent))
+    }
+
+    private mutating func lease(_ intent: Intent, until: UInt64) throws {
+        let local = try localTime(ofServer: until)
+        leased[intent.event.id] = local
+        block(intent, until: local)
     }
 
     private mutating func block(_ intent: Intent, until: UInt64? = nil) {

@@ -81,6 +81,10 @@ package struct RemoteSession {
     /// Natural deliveries that went through, by intent and target.
     var delivered: Set<String> = []
 
+    /// Intents that another device may deliver, until a time of the day's clock here.
+    var leased: [EventID: UInt64] = [:]
+    /// Intents of which the server is to say first whose they are.
+    var unclaimed: Set<EventID> = []
     /// When this session first met a dispatch, by the steady clock.
     var dispatchesMet: [String: UInt64] = [:]
 

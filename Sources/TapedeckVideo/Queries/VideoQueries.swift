@@ -1,4 +1,4 @@
-internal import TapedeckModel
+public import TapedeckModel
 public import TapedeckProjections
 
 /// What can be asked of this domain's projections, all as of the reader's log position.
@@ -36,7 +36,8 @@ public enum QueryLimits {
     /// The most ids of broadcasts that a page of duplicates holds.
     public static let broadcastsPerPageMax = 100_000
 
-    static func check(_ limit: Int) throws(ModelError) {
+    /// Throws `ModelError` with `.usage` for a limit that no page has.
+    public static func check(_ limit: Int) throws(ModelError) {
         guard (1...pageCountMax).contains(limit) else {
             throw ModelError(.usage, "a limit of \(limit) is not between 1 and \(pageCountMax)")
         }
