@@ -143,6 +143,17 @@ public final class TapedeckStore: Sendable {
         return try await run { try projections.read(names, body) }
     }
 
+    /// Reads projections as they were at a point of the log; see `ProjectionRunner.read(_:asOf:)`.
+    ///
+    /// Costs what a rebuild of the named projections does. Throws as `query`.
+    public func query<R: Sendable>(
+        _ names: [String]? = nil, asOf point: HistoryPoint,
+        _ body: @escaping @Sendable (Views) throws -> R
+    ) async throws(StoreError) -> R {
+        let projections = projections
+        return try await run { try projections.read(names, asOf: point, body) }
+    }
+
     /// A list as it changes, by this and every other process; see `LiveUpdates`.
     ///
     /// - Parameters:

@@ -3,6 +3,22 @@ internal import TapedeckLMDB
 internal import TapedeckLog
 public import TapedeckModel
 
+/// A point of a store's history.
+public enum HistoryPoint: Hashable, Sendable {
+    /// What the log held when it ended here.
+    case position(LogPosition)
+    /// What had happened by a time in Unix milliseconds, as known today.
+    case time(milliseconds: UInt64)
+
+    var limit: Rebuild.Limit {
+        switch self {
+        case .position(let position): .position(position)
+        case .time(let time):
+            .time(Stamp(milliseconds: min(time, Stamp.millisecondsMax), counter: .max))
+        }
+    }
+}
+
 /// How a rebuild is asked for and what it reports.
 public struct RebuildOptions: Sendable {
     /// Threads that read and fold; nil for one a core.
@@ -87,10 +103,7 @@ extension ProjectionRunner {
         _ names: [String]? = nil, until position: LogPosition,
         options: RebuildOptions = RebuildOptions()
     ) throws -> RebuildReport {
-        let wanted = try drivers(named: names)
-        return try inScratch(wanted, rebuild(wanted, .position(position), options)) { _, report in
-            RebuildReport(report)
-        }
+        try replay(names, until: .position(position), options)
     }
 
     /// Builds projections in scratch from the events whose effective stamp is not later than `time`.
@@ -99,10 +112,43 @@ extension ProjectionRunner {
         _ names: [String]? = nil, untilMilliseconds time: UInt64,
         options: RebuildOptions = RebuildOptions()
     ) throws -> RebuildReport {
+        try replay(names, until: .time(milliseconds: time), options)
+    }
+
+    private func replay(
+        _ names: [String]?, until point: HistoryPoint, _ options: RebuildOptions
+    ) throws -> RebuildReport {
         let wanted = try drivers(named: names)
-        let end = Stamp(milliseconds: min(time, Stamp.millisecondsMax), counter: .max)
-        return try inScratch(wanted, rebuild(wanted, .time(end), options)) { _, report in
+        return try inScratch(wanted, rebuild(wanted, point.limit, options)) { _, report in
             RebuildReport(report)
+        }
+    }
+
+    /// Reads projections as they were at a point of the log.
+    ///
+    /// They are built in scratch, which costs what a rebuild of them does, and thrown away behind `body`.
+    /// Receipts count as they are known today: the log does not keep when it learned of one.
+    ///
+    /// - Parameter projections: the names that `body` reads; nil for all.
+    @available(*, noasync)
+    public func read<R>(
+        _ projections: [String]? = nil, asOf point: HistoryPoint,
+        options: RebuildOptions = RebuildOptions(), _ body: (Views) throws -> R
+    ) throws -> R {
+        let wanted = try drivers(named: projections)
+        log.settleBuffered()
+        return try inScratch(wanted, rebuild(wanted, point.limit, options)) { file, _ in
+            try file.environment.read { transaction in
+                var sources: [Digest16: (tables: ViewsFile.Tables, transaction: TransactionAlias)] =
+                    [:]
+                for driver in wanted {
+                    guard let tables = file.tables[driver.fingerprint] else { continue }
+                    sources[driver.fingerprint] = (tables, transaction.alias)
+                }
+                let scope = ViewsScope()
+                defer { scope.end() }
+                return try body(Views(sources, scope))
+            }
         }
     }
 

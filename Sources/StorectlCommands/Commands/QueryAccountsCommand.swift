@@ -12,7 +12,7 @@ struct QueryAccountsCommand: ParsableCommand {
             """)
 
     @OptionGroup var page: PageOptions
-    @OptionGroup var options: StoreOptions
+    @OptionGroup var options: QueryOptions
 
     func run() throws {
         let projections = VideoProjections.standard

@@ -13,7 +13,7 @@ struct QueryAnswersCommand: ParsableCommand {
 
     @OptionGroup var page: PageOptions
     @OptionGroup var parameters: ParameterOptions
-    @OptionGroup var options: StoreOptions
+    @OptionGroup var options: QueryOptions
 
     func run() throws {
         let projections = parameters.projections

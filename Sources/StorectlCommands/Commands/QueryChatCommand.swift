@@ -28,7 +28,7 @@ struct QueryChatCommand: ParsableCommand {
     var guest = false
 
     @OptionGroup var page: PageOptions
-    @OptionGroup var options: StoreOptions
+    @OptionGroup var options: QueryOptions
 
     func validate() throws {
         guard before == nil || page.cursor == nil else {

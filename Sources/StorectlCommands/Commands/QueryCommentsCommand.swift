@@ -21,7 +21,7 @@ struct QueryCommentsCommand: ParsableCommand {
 
     @OptionGroup var page: PageOptions
     @OptionGroup var parameters: ParameterOptions
-    @OptionGroup var options: StoreOptions
+    @OptionGroup var options: QueryOptions
 
     func validate() throws {
         guard (video == nil) != (answer == nil) else {

@@ -25,7 +25,7 @@ struct QueryDownloadsCommand: ParsableCommand {
     var current: String?
 
     @OptionGroup var page: PageOptions
-    @OptionGroup var options: StoreOptions
+    @OptionGroup var options: QueryOptions
 
     func run() throws {
         for video in videos { _ = try VideoKey(video) }

@@ -36,7 +36,7 @@ struct QueryExtractionPlanCommand: ParsableCommand {
     var window = QueryLimits.extractionWindowSeconds
 
     @OptionGroup var now: NowOptions
-    @OptionGroup var options: StoreOptions
+    @OptionGroup var options: QueryOptions
 
     func validate() throws {
         guard (running == nil) == (since == nil) else {

@@ -23,7 +23,7 @@ struct QueryExtractionsCommand: ParsableCommand {
 
     @OptionGroup var now: NowOptions
     @OptionGroup var page: PageOptions
-    @OptionGroup var options: StoreOptions
+    @OptionGroup var options: QueryOptions
 
     func run() throws {
         let time = try now.time()

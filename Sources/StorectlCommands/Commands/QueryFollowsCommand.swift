@@ -19,7 +19,7 @@ struct QueryFollowsCommand: ParsableCommand {
     var direction = DirectionArgument.followers
 
     @OptionGroup var page: PageOptions
-    @OptionGroup var options: StoreOptions
+    @OptionGroup var options: QueryOptions
 
     func run() throws {
         _ = try Tag("user", user)

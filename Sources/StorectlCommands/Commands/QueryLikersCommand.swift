@@ -18,7 +18,7 @@ struct QueryLikersCommand: ParsableCommand {
     var answer: String
 
     @OptionGroup var page: PageOptions
-    @OptionGroup var options: StoreOptions
+    @OptionGroup var options: QueryOptions
 
     func run() throws {
         _ = try Tag("answer", answer)

@@ -36,7 +36,7 @@ struct QueryListCommand: ParsableCommand {
     @OptionGroup var now: NowOptions
     @OptionGroup var page: PageOptions
     @OptionGroup var parameters: ParameterOptions
-    @OptionGroup var options: StoreOptions
+    @OptionGroup var options: QueryOptions
 
     func run() throws {
         let time = try now.time()

@@ -17,7 +17,7 @@ struct QueryNowPlayingCommand: ParsableCommand {
 
     @OptionGroup var now: NowOptions
     @OptionGroup var page: PageOptions
-    @OptionGroup var options: StoreOptions
+    @OptionGroup var options: QueryOptions
 
     func run() throws {
         let time = try now.time()

@@ -16,7 +16,7 @@ struct QueryOnNowCommand: ParsableCommand {
 
     @OptionGroup var channels: ScheduleOptions
     @OptionGroup var now: NowOptions
-    @OptionGroup var options: StoreOptions
+    @OptionGroup var options: QueryOptions
 
     func run() throws {
         let scope = try channels.scope()
@@ -46,7 +46,7 @@ struct QueryEndingSoonCommand: ParsableCommand {
 
     @OptionGroup var channels: ScheduleOptions
     @OptionGroup var now: NowOptions
-    @OptionGroup var options: StoreOptions
+    @OptionGroup var options: QueryOptions
 
     func run() throws {
         let scope = try channels.scope()

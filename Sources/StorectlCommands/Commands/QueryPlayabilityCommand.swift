@@ -20,7 +20,7 @@ struct QueryPlayabilityCommand: ParsableCommand {
 
     @OptionGroup var now: NowOptions
     @OptionGroup var page: PageOptions
-    @OptionGroup var options: StoreOptions
+    @OptionGroup var options: QueryOptions
 
     func validate() throws {
         guard videos.isEmpty || state == .all else {

@@ -16,7 +16,7 @@ struct QueryPlaybackCommand: ParsableCommand {
     var videos: [String] = []
 
     @OptionGroup var page: PageOptions
-    @OptionGroup var options: StoreOptions
+    @OptionGroup var options: QueryOptions
 
     func run() throws {
         for video in videos { _ = try VideoKey(video) }

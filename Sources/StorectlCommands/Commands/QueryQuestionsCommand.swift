@@ -24,7 +24,7 @@ struct QueryQuestionsCommand: ParsableCommand {
     var all = false
 
     @OptionGroup var page: PageOptions
-    @OptionGroup var options: StoreOptions
+    @OptionGroup var options: QueryOptions
 
     func validate() throws {
         guard !mine || to == nil else {

@@ -19,7 +19,7 @@ struct QueryQueueCommand: ParsableCommand {
     var queue = PlayQueue.defaultName
 
     @OptionGroup var page: PageOptions
-    @OptionGroup var options: StoreOptions
+    @OptionGroup var options: QueryOptions
 
     func run() throws {
         for video in videos { _ = try VideoKey(video) }

@@ -24,7 +24,7 @@ struct QueryScheduleCommand: ParsableCommand {
 
     @OptionGroup var channels: ScheduleOptions
     @OptionGroup var now: NowOptions
-    @OptionGroup var options: StoreOptions
+    @OptionGroup var options: QueryOptions
 
     func validate() throws {
         guard week == nil || now.now == nil else {

@@ -12,7 +12,7 @@ struct QuerySharesCommand: ParsableCommand {
             """)
 
     @OptionGroup var page: PageOptions
-    @OptionGroup var options: StoreOptions
+    @OptionGroup var options: QueryOptions
 
     func run() throws {
         let projections = VideoProjections.standard
@@ -51,7 +51,7 @@ struct QueryRecipientsCommand: ParsableCommand {
     @Option(help: ArgumentHelp("How many entries at the most, 1 to 500.", valueName: "n"))
     var limit = QueryLimits.pageCountDefault
 
-    @OptionGroup var options: StoreOptions
+    @OptionGroup var options: QueryOptions
 
     func run() throws {
         let projections = VideoProjections.standard

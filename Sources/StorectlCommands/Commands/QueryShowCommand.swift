@@ -14,7 +14,7 @@ struct QueryShowCommand: ParsableCommand {
     @Argument(help: ArgumentHelp("TVmaze's id of the show.", valueName: "id"))
     var id: Int64
 
-    @OptionGroup var options: StoreOptions
+    @OptionGroup var options: QueryOptions
 
     func run() throws {
         let projections = VideoProjections.standard

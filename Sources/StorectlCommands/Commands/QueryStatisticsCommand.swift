@@ -25,7 +25,7 @@ struct QueryStatisticsCommand: ParsableCommand {
     var timeZone = "UTC"
 
     @OptionGroup var now: NowOptions
-    @OptionGroup var options: StoreOptions
+    @OptionGroup var options: QueryOptions
 
     func run() throws {
         let projections = VideoProjections.standard

@@ -25,7 +25,7 @@ struct QuerySubmissionsCommand: ParsableCommand {
             "The \"next\" of the page before, for the page behind it.", valueName: "next"))
     var cursor: String?
 
-    @OptionGroup var options: StoreOptions
+    @OptionGroup var options: QueryOptions
 
     func run() throws {
         let projections = VideoProjections.standard

@@ -15,7 +15,7 @@ struct QueryUserCommand: ParsableCommand {
     @Argument(help: ArgumentHelp("The user's id.", valueName: "id"))
     var user: String?
 
-    @OptionGroup var options: StoreOptions
+    @OptionGroup var options: QueryOptions
 
     func run() throws {
         if let user { _ = try Tag("user", user) }

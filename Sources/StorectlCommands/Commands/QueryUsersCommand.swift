@@ -18,7 +18,7 @@ struct QueryUsersCommand: ParsableCommand {
     var text = ""
 
     @OptionGroup var page: PageOptions
-    @OptionGroup var options: StoreOptions
+    @OptionGroup var options: QueryOptions
 
     func run() throws {
         let projections = VideoProjections.standard

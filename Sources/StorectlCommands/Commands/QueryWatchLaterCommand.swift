@@ -14,7 +14,7 @@ struct QueryWatchLaterCommand: ParsableCommand {
 
     @OptionGroup var page: PageOptions
     @OptionGroup var parameters: ParameterOptions
-    @OptionGroup var options: StoreOptions
+    @OptionGroup var options: QueryOptions
 
     func run() throws {
         let projections = parameters.projections

@@ -47,7 +47,7 @@ struct ReplayCommand: ParsableCommand {
     }
 
     func run() throws {
-        let limit = try until.map(ReplayLimit.init)
+        let limit = try until.map { try HistoryPoint($0, "--until") }
         Interruption.remember()
         let report = try options.withStore(parameters.projections) { store in
             try replay(store.projections, limit, events: store.log.currentHead().rawValue)
@@ -63,7 +63,7 @@ struct ReplayCommand: ParsableCommand {
     }
 
     private func replay(
-        _ projections: ProjectionRunner, _ limit: ReplayLimit?, events: UInt64
+        _ projections: ProjectionRunner, _ limit: HistoryPoint?, events: UInt64
     ) throws -> ReplayReport {
         let names = projection.isEmpty ? nil : projection
         let meter = ProgressMeter("events")
@@ -71,11 +71,7 @@ struct ReplayCommand: ParsableCommand {
         let start = ContinuousClock.now
         let rebuildOptions = RebuildOptions(
             workers: workers,
-            // Each phase counts in a unit of its own; people are told of events.
-            progress: {
-                let part = $0.total > 0 ? min(1, Double($0.done) / Double($0.total)) : 1
-                meter.update($0.phase, done: UInt64(part * Double(events)), total: events)
-            },
+            progress: { meter.update($0, events: events) },
             isCancelled: { Interruption.isRequested })
         defer {
             meter.finish()
@@ -98,23 +94,6 @@ struct ReplayCommand: ParsableCommand {
         return ReplayReport(
             rebuilt: rebuilt, seconds: (ContinuousClock.now - start).inSeconds,
             peakMemoryBytes: memory.stop(), differences: differences)
-    }
-}
-
-/// Where a replay ends: at a position if it is a plain number, else at a time.
-enum ReplayLimit {
-    case position(LogPosition)
-    case time(UInt64)
-
-    init(_ text: String) throws {
-        if !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
-            guard let number = UInt64(text) else {
-                throw CommandError(.usage, "--until: \(text.prefix(40)) is too large a position")
-            }
-            self = .position(LogPosition(rawValue: number))
-            return
-        }
-        self = .time(UInt64(try TimeArgument.milliseconds(text, "--until")))
     }
 }
 

@@ -1,0 +1,67 @@
+internal import ArgumentParser
+internal import Tapedeck
+
+/// What every query takes: a store, and a point of its history.
+struct QueryOptions: ParsableArguments {
+    @Option(
+        name: .customLong("as-of"),
+        help: ArgumentHelp(
+            "What the log held at a position, or what had happened by a time.",
+            valueName: "position|time"))
+    var asOf: String?
+
+    @OptionGroup var store: StoreOptions
+
+    /// Asks projections as of now, or as they were; only those that are wanted are looked at.
+    func query<R>(
+        _ projections: VideoProjections, _ wanted: [any Projection],
+        _ body: (VideoQueries<Views>) throws -> R
+    ) throws -> R {
+        guard let asOf else { return try store.query(projections, wanted, body) }
+        let point = try HistoryPoint(asOf, "--as-of")
+        Interruption.remember()
+        return try store.withStore(projections) { store in
+            let events = try store.log.currentHead().rawValue
+            let meter = ProgressMeter("events")
+            defer { meter.finish() }
+            let options = RebuildOptions(
+                progress: { meter.update($0, events: events) },
+                isCancelled: { Interruption.isRequested })
+            return try store.projections.read(
+                wanted.map(\.name), asOf: point, options: options
+            ) { views in
+                meter.finish()
+                return try body(VideoQueries(views, projections: projections))
+            }
+        }
+    }
+
+    /// Prints a report as JSON or as text.
+    func print(
+        _ document: @autoclosure () throws -> JSON, _ text: (inout TextReport) -> Void
+    ) throws {
+        try store.print(document(), text)
+    }
+}
+
+extension ProgressMeter {
+    /// Tells how far a rebuild is; each phase counts in a unit of its own, and people are told of events.
+    func update(_ progress: RebuildProgress, events: UInt64) {
+        let part = progress.total > 0 ? min(1, Double(progress.done) / Double(progress.total)) : 1
+        update(progress.phase, done: UInt64(part * Double(events)), total: events)
+    }
+}
+
+extension HistoryPoint {
+    /// A position if it is a plain number, else a time.
+    init(_ text: String, _ option: String) throws {
+        if !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
+            guard let number = UInt64(text) else {
+                throw CommandError(.usage, "\(option): \(text.prefix(40)) is too large a position")
+            }
+            self = .position(LogPosition(rawValue: number))
+            return
+        }
+        self = .time(milliseconds: UInt64(try TimeArgument.milliseconds(text, option)))
+    }
+}

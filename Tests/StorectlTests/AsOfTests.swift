@@ -1,0 +1,52 @@
+import Foundation
+import Testing
+
+/// Lists as they were.
+struct AsOfTests {
+    @Test func listsAreShownAsTheyWereAtAPosition() throws {
+        let storectl = try Storectl.demo()
+        let queries = [
+            ["query", "videos"], ["query", "watch-later"], ["query", "list", "timeline"],
+            ["query", "duplicates"], ["query", "comments", "youtube:aqz-KE-bpKQ"],
+            ["query", "answers"],
+        ]
+        let before = try queries.map { try storectl.run($0 + ["--json"]).stdout }
+        try storectl.succeed("append", "WatchLaterToggled", Samples.later)
+        try storectl.succeed(
+            "append", "CommentPosted", #"{"video":"youtube:aqz-KE-bpKQ","text":"later"}"#)
+        try storectl.succeed(
+            "append", "BroadcastReceived",
+            #"{"broadcast":"n","video":"youtube:new","createdAt":"2030-01-01T00:00:00Z"}"#)
+        #expect(try storectl.run(queries[0] + ["--json"]).stdout != before[0])
+        for (query, then) in zip(queries, before) {
+            #expect(try storectl.run(query + ["--as-of", "12", "--json"]).stdout == then)
+        }
+        // The live lists stay what they are, and nothing is left behind.
+        #expect(try storectl.run(queries[0] + ["--json"]).stdout.contains("youtube:new"))
+        let files = try FileManager.default.contentsOfDirectory(atPath: storectl.store)
+        #expect(!files.contains { $0.hasSuffix(".mdb") && $0.hasPrefix("scratch-") })
+        #expect(
+            try storectl.run("query", "videos", "--as-of", "0", "--json").document["videos"]?.list
+                == [])
+    }
+
+    @Test func listsAreShownAsOfATime() throws {
+        let storectl = try Storectl.demo()
+        func videos(_ time: String) throws -> [String] {
+            let page = try storectl.succeed("query", "videos", "--as-of", time, "--json").document
+            return (page["videos"]?.list ?? []).compactMap { $0["key"]?.text }
+        }
+        let all = try videos("2100-01-01")
+        #expect(!all.isEmpty)
+        #expect(try videos("1971-01-01") == [])
+    }
+
+    @Test func aPointThatIsNoneIsUsage() throws {
+        let storectl = try Storectl.demo()
+        try storectl.checkFails(
+            "query", "videos", "--as-of", "yesterday", code: "invalidTime", exit: 64,
+            says: "--as-of")
+        try storectl.checkFails(
+            "query", "videos", "--as-of", "99999999999999999999", code: "usage", exit: 64)
+    }
+}
