@@ -39,11 +39,13 @@ public struct LiveUpdates<Query: LiveQuery>: AsyncSequence, Sendable {
     public struct AsyncIterator: AsyncIteratorProtocol {
         private let loop: LiveLoop<Query>
         private let interval: Duration
+        private let waker: CommitWaker
         private var last: ContinuousClock.Instant?
 
         init(_ updates: LiveUpdates) {
             loop = LiveLoop(updates.runner, updates.query)
             interval = updates.interval
+            waker = CommitWaker(updates.runner.log)
         }
 
         /// The next update, for which it waits; nil at the end.
@@ -56,7 +58,7 @@ public struct LiveUpdates<Query: LiveQuery>: AsyncSequence, Sendable {
                         last = .now
                         return update
                     }
-                    try await Task.sleep(for: ProjectionRunner.pollInterval)
+                    await waker.wait(atMost: ProjectionRunner.pollInterval)
                 }
             } catch is CancellationError {
                 return nil

@@ -60,6 +60,10 @@ struct Bench {
         case "fill": try fill(tail: 0)
         case "fill-tail": try fill(tail: min(65_536, events / 10))
         case "cold-open": try coldOpen()
+        case "fill-videos": try fillVideos()
+        case "point-query", "first-page": try ask()
+        case "live-diff", "live-diff-other": try await follow()
+        case "live-writer": try write()
         default:
             Bench.report("there is no measure \(measure)")
             exit(64)

@@ -1,0 +1,68 @@
+internal import Dispatch
+internal import Synchronization
+internal import TapedeckLog
+
+/// Wakes one who waits as soon as this process commits to the log; other processes take a look now and then.
+final class CommitWaker: Sendable {
+    private struct State {
+        /// Whether a commit came since the last wait.
+        var isDue = false
+        var waiting: CheckedContinuation<Void, Never>?
+        /// Which wait it is: the timer of an earlier one wakes nobody.
+        var wait: UInt64 = 0
+        var observer: Int?
+    }
+
+    private let log: EventLog
+    private let state = Mutex(State())
+
+    init(_ log: EventLog) {
+        self.log = log
+        let observer = log.observeCommits { [weak self] _ in self?.wake() }
+        state.withLock { $0.observer = observer }
+    }
+
+    deinit {
+        if let observer = state.withLock({ $0.observer }) { log.stopObserving(observer) }
+    }
+
+    /// Waits for a commit, for so long at the most; comes back at once where one came since the last wait.
+    func wait(atMost duration: Duration) async {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let wait = state.withLock { state -> UInt64? in
+                    defer { state.isDue = false }
+                    guard !state.isDue, !Task.isCancelled else { return nil }
+                    state.wait += 1
+                    state.waiting = continuation
+                    return state.wait
+                }
+                guard let wait else { return continuation.resume() }
+                let nanoseconds = Int(duration / .nanoseconds(1))
+                DispatchQueue.global(qos: .userInitiated).asyncAfter(
+                    deadline: .now() + .nanoseconds(nanoseconds)
+                ) { [weak self] in self?.end(wait) }
+            }
+        } onCancel: {
+            wake()
+        }
+    }
+
+    private func wake() {
+        let waiting = state.withLock { state in
+            state.isDue = state.waiting == nil
+            defer { state.waiting = nil }
+            return state.waiting
+        }
+        waiting?.resume()
+    }
+
+    private func end(_ wait: UInt64) {
+        let waiting = state.withLock { state -> CheckedContinuation<Void, Never>? in
+            guard state.wait == wait else { return nil }
+            defer { state.waiting = nil }
+            return state.waiting
+        }
+        waiting?.resume()
+    }
+}
