@@ -136,6 +136,9 @@ package struct SyncState: Sendable {
     /// Renewals of the lineage in this session: a server that asks for more is broken.
     private var renewals = 0
     private var pullsNext = false
+    /// Whether the server has answered a pull from our cursor since the handshake: one that was put back may
+    /// have come to the same head again, with other entries.
+    private var isCursorConfirmed = false
 
     private static let idlePushesMax = 3
     private static let renewalsMax = 3
@@ -172,6 +175,7 @@ package struct SyncState: Sendable {
             return next(local, now, &random)
         case .pulled(let head, let reached):
             self.head = head
+            isCursorConfirmed = true
             // What came from the server need not be offered to it.
             for (origin, sequence) in reached {
                 acknowledged[origin] = max(known(origin), sequence)
@@ -267,6 +271,7 @@ extension SyncState {
         acknowledged = lastSequences
         idlePushes = 0
         search = nil
+        isCursorConfirmed = false
         if local.hasReceiptToConfirm {
             phase = .renewing
             return .renewLineage
@@ -314,7 +319,11 @@ extension SyncState {
         _ local: Local, _ now: UInt64, _ random: inout some RandomNumberGenerator
     ) -> Action {
         if let search { return probe(search) }
-        let pulls = local.cursor.map { $0.lineage != lineage || $0.position < head } ?? (head > 0)
+        let pulls =
+            local.cursor.map {
+                $0.lineage != lineage || $0.position < head
+                    || !isCursorConfirmed && $0.position > 0
+            } ?? (head > 0)
         let pushes = lacksEvents(local)
         if pulls, pullsNext || !pushes {
             phase = .pulling

@@ -67,7 +67,7 @@ import Testing
     @Test(
         arguments: [UInt64]([
             1, 2, 3, 788_926_433_912, 692_099_807_044, 973_223_891_253, 498_992_219_669,
-            1_052_145_778_547, 7_987_865_549, 49_494_070_793,
+            1_052_145_778_547, 7_987_865_549, 49_494_070_793, 338_989_355_719,
         ]))
     func formerFailuresStayAway(seed: UInt64) async {
         let failure = await SimulationTests.onThread { SimulationTests.failure(seed: seed) }

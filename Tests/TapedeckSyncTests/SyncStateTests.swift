@@ -176,6 +176,22 @@ struct SyncStateTests {
         guard case .pull = give(.serverChanged(head: 1)) else { return #expect(Bool(false)) }
     }
 
+    /// A server that was put back, and has taken something else since, may stand at the same head.
+    @Test mutating func aCursorAtTheHeadIsConfirmedOnceAHandshake() {
+        local.cursor = SyncCursor(
+            Self.lineage, position: 7, digest: SyncCursor(Self.lineage).digest)
+        guard case .pull = begin(head: 7, [Self.own: 5]) else { return #expect(Bool(false)) }
+        #expect(give(.pulled(head: 7, [:])) == .listen)
+        #expect(give(.serverChanged(head: 7)) == .listen)
+        // What it says to another history.
+        _ = give(.failed(SyncFailure(.offline, "")))
+        #expect(give(.woken) == .shake)
+        guard case .pull = give(shaken(head: 7, [Self.own: 5])) else {
+            return #expect(Bool(false))
+        }
+        #expect(give(.failed(SyncFailure(.cursorMismatch, ""))) == .renewLineage)
+    }
+
     @Test func aSingleSyncEndsAfterSoManyFailures() {
         var random = SeededGenerator(seed: 2)
         var state = SyncState(.init(failuresMax: 3))
