@@ -277,6 +277,8 @@ struct EventPlace: Hashable {
 /// would make the scan write to more places than the processor keeps at hand.
 struct HashPartitions {
     private static let bitsMax = 8
+    /// So few entries are still shared among threads, and asked between whether to go on.
+    private static let bitsMin = 4
     /// With fewer entries there are fewer partitions.
     private static let entriesEach = 1 << 14
     /// How many bits of a hash tell its partition.
@@ -287,7 +289,8 @@ struct HashPartitions {
     ///   - max: how many there may be in memory at once.
     init(entries: Int, max: Int = Rebuild.entriesMax) {
         let wanted = entries / Swift.max(1, min(HashPartitions.entriesEach, max))
-        bits = min(HashPartitions.bitsMax, wanted.bitWidth - wanted.leadingZeroBitCount)
+        let needed = wanted.bitWidth - wanted.leadingZeroBitCount
+        bits = Swift.max(HashPartitions.bitsMin, min(HashPartitions.bitsMax, needed))
     }
 
     var count: Int { 1 << bits }

@@ -140,7 +140,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func aQueueIsFollowedThroughTheStore() async throws {
+    @Test(.timeLimit(.minutes(10))) func aQueueIsFollowedThroughTheStore() async throws {
         let place = try TemporaryStore("live-queue")
         let store = try place.open()
         var updates = store.live(try .queue(limit: 3)).makeAsyncIterator()
