@@ -22,5 +22,9 @@ struct IndexLock: ~Copyable {
         file = opened
     }
 
-    deinit { _ = close(file) }
+    // To close is not enough: a program that is being started holds a copy of the descriptor for a moment.
+    deinit {
+        _ = flock(file, LOCK_UN)
+        _ = close(file)
+    }
 }

@@ -59,5 +59,9 @@ final class StoreLock {
         descriptor = file
     }
 
-    deinit { _ = Foundation.close(descriptor) }
+    // To close is not enough: a program that is being started holds a copy of the descriptor for a moment.
+    deinit {
+        _ = flock(descriptor, LOCK_UN)
+        _ = Foundation.close(descriptor)
+    }
 }

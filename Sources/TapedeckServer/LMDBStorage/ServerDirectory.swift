@@ -97,7 +97,10 @@ final class ServerLock: Sendable {
 
     /// Lets go of it; once is enough.
     func release() {
-        if isHeld.exchange(false, ordering: .relaxed) { _ = close(file) }
+        guard isHeld.exchange(false, ordering: .relaxed) else { return }
+        // To close is not enough: a program that is being started holds a copy of it for a moment.
+        _ = flock(file, LOCK_UN)
+        _ = close(file)
     }
 
     deinit { release() }

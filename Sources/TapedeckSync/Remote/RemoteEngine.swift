@@ -160,19 +160,24 @@ private final class RemoteLock: Sendable {
 
     init(store: String, _ remote: String) throws(SyncError) {
         let path = "\(store)/\(LoginFiles.directoryName)/\(remote).lock"
-        file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        guard file >= 0 else {
+        let opened = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        guard opened >= 0 else {
             throw SyncError(
                 .accessDenied, "\(path) cannot be opened: \(String(cString: strerror(errno)))",
                 hint: SystemReason.accessHint)
         }
-        guard flock(file, LOCK_EX | LOCK_NB) == 0 else {
-            _ = close(file)
+        guard flock(opened, LOCK_EX | LOCK_NB) == 0 else {
+            _ = close(opened)
             throw SyncError(
                 .busy, "another process is syncing with \(remote)",
                 hint: "wait for it, or end it")
         }
+        file = opened
     }
 
-    deinit { _ = close(file) }
+    // To close is not enough: a program that is being started holds a copy of the descriptor for a moment.
+    deinit {
+        _ = flock(file, LOCK_UN)
+        _ = close(file)
+    }
 }
