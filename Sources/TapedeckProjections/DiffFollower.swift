@@ -3,18 +3,11 @@ internal import TapedeckModel
 
 /// What the files tell of changed rows since somebody last asked, in the transactions of a read.
 final class DiffFollower {
-    /// Another file may come to have the number of one that was: where the log was put back.
-    private struct Place: Equatable {
-        var file: UInt64
-        var opened: OpenViews.Place
-        var batch: UInt64
-    }
-
     /// The changes of the ranges that are followed; nil where not all of them are known.
     private(set) var changes: [[RowChange]]?
     private let tables: [(projection: Digest16, table: Int)]
-    private var places: [Digest16: Place] = [:]
-    private var next: [Digest16: Place] = [:]
+    private var places: [Digest16: DiffPlace] = [:]
+    private var next: [Digest16: DiffPlace] = [:]
 
     init(_ ranges: [RowRange]) {
         tables = ranges.map { (ProjectionDriver.fingerprint(of: $0.projection), $0.table) }
@@ -31,19 +24,18 @@ final class DiffFollower {
         _ file: ViewsFile, _ projections: [Digest16], _ views: borrowing ReadTransaction
     ) throws {
         let ring = DiffRing(file)
-        let now = Place(file: file.number, opened: file.opened, batch: try ring.last(views))
+        let now = try ring.place(views)
         let before = projections.compactMap { places[$0] }
         for projection in projections { next[projection] = now }
-        guard before.count == projections.count,
-            before.allSatisfy({ $0.file == now.file && $0.opened == now.opened }),
-            let since = before.map(\.batch).min(),
+        guard before.count == projections.count, before.allSatisfy({ $0.isIn(file) }),
+            let since = before.min(by: { $0.batch < $1.batch }),
             let batches = try ring.batches(after: since, views),
-            batches.allSatisfy({ !$0.batch.isReset })
+            batches.allSatisfy({ !$0.isReset })
         else {
             changes = nil
             return
         }
-        for (_, batch) in batches {
+        for batch in batches {
             for entry in batch.entries {
                 for (index, followed) in tables.enumerated()
                 where followed.projection.high == entry.projection

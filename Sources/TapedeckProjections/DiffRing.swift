@@ -27,12 +27,25 @@ struct DiffRing {
         try append(batch, views)
     }
 
+    /// How far somebody has come who has read all that is here.
+    func place(_ views: borrowing some Readable & ~Copyable) throws -> DiffPlace {
+        DiffPlace(file: file.number, opened: file.opened, batch: try last(views))
+    }
+
+    /// The batches behind a place; nil where it is in another file, or some of them are no longer kept.
+    func batches(
+        after place: DiffPlace, _ views: borrowing some Readable & ~Copyable
+    ) throws -> [DiffBatch]? {
+        guard place.isIn(file) else { return nil }
+        return try batches(after: place.batch, views)?.map(\.batch)
+    }
+
     /// The number of the last batch; 0 where there is none yet.
     func last(_ views: borrowing some Readable & ~Copyable) throws -> UInt64 {
         try views.cursor(file.diffs).last().map { $0.key.loadUnaligned(as: UInt64.self) } ?? 0
     }
 
-    /// The batches behind `after`; nil where some of them are no longer kept.
+    /// The batches behind one, with their numbers; nil where some of them are no longer kept.
     func batches(
         after: UInt64, _ views: borrowing some Readable & ~Copyable
     ) throws -> [(number: UInt64, batch: DiffBatch)]? {
@@ -50,4 +63,15 @@ struct DiffRing {
         }
         return found
     }
+}
+
+/// How far an observer has come: in which file, and behind which batch.
+///
+/// Another file may come to have the number of one that was: where the log was put back.
+struct DiffPlace: Equatable {
+    fileprivate let file: UInt64
+    fileprivate let opened: OpenViews.Place
+    let batch: UInt64
+
+    func isIn(_ file: ViewsFile) -> Bool { self.file == file.number && opened == file.opened }
 }

@@ -16,7 +16,7 @@ final class LiveRows<Query: LiveQuery> {
         }
     }
 
-    let query: Query
+    private let query: Query
     /// In the order of their keys.
     private var entries: [Entry] = []
     private var bySubject: [[UInt8]: Entry] = [:]
@@ -48,7 +48,7 @@ final class LiveRows<Query: LiveQuery> {
         // Whatever was read belongs to the list, also what stands behind the last that was known.
         hasMore = false
         defer { hasMore = hasMore || held }
-        try take(touched, stale: Array(bySubject.values), at: now, views)
+        try take(touched, stale: [], at: now, views)
     }
 
     /// Takes in what commits have changed.
@@ -86,15 +86,17 @@ final class LiveRows<Query: LiveQuery> {
 
     // MARK: - Changes
 
-    /// - Parameter touched: keys with the values that stand there now, nil where nothing does.
+    /// - Parameters:
+    ///   - touched: keys with the values that stand there now, nil where nothing does.
+    ///   - stale: entries whose details changed, or whose time has come.
     private func take(
         _ touched: [[UInt8]: [UInt8]?], stale: [Entry], at now: Int64, _ views: Views
     ) throws {
         let last = hasMore ? entries.last?.key : nil
         var come: [[UInt8]: Row] = [:]
         var fresh: [Row] = []
-        let touched = touched.sorted { $0.key.lexicographicallyPrecedes($1.key) }
-        for (key, value) in touched {
+        let inOrder = touched.sorted { $0.key.lexicographicallyPrecedes($1.key) }
+        for (key, value) in inOrder {
             guard let value else { continue }
             let row = Row(key: key, value: value)
             if let index = index(of: key) {
@@ -104,7 +106,7 @@ final class LiveRows<Query: LiveQuery> {
                 fresh.append(row)
             }
         }
-        for (key, value) in touched where value == nil {
+        for (key, value) in inOrder where value == nil {
             guard let from = index(of: key) else { continue }
             let subject = entries[from].subject
             guard let row = come.removeValue(forKey: subject) else {
@@ -127,7 +129,8 @@ final class LiveRows<Query: LiveQuery> {
             changes.append(.removed(at: entries.count))
             hasMore = true
         }
-        for entry in stale where bySubject[entry.subject] === entry {
+        // What was touched has been made anew already.
+        for entry in stale where bySubject[entry.subject] === entry && touched[entry.key] == nil {
             guard let index = index(of: entry.key),
                 let row = try rows(at: entry.key, views)
             else { continue }

@@ -40,23 +40,6 @@ extension ProjectionRunner {
         }
     }
 
-    /// Another file may come to have the number of one that was: where the log was put back.
-    private struct ObservedFile: Equatable {
-        var number: UInt64
-        var place: OpenViews.Place
-
-        init(_ file: ViewsFile) {
-            number = file.number
-            place = file.opened
-        }
-    }
-
-    /// How far an observer has come: in which file, and behind which batch.
-    private struct DiffPlace {
-        var file: ObservedFile
-        var number: UInt64
-    }
-
     private func changes(
         _ fingerprint: Digest16, table: Int, after place: DiffPlace?
     ) async throws -> ([RowChanges], DiffPlace) {
@@ -97,12 +80,12 @@ extension ProjectionRunner {
         _ transaction: borrowing ReadTransaction
     ) throws -> ([RowChanges], DiffPlace) {
         let ring = DiffRing(file)
-        let now = DiffPlace(file: ObservedFile(file), number: try ring.last(transaction))
-        guard let place, place.file == ObservedFile(file),
-            let batches = try ring.batches(after: place.number, transaction)
-        else { return ([.reset], now) }
+        let now = try ring.place(transaction)
+        guard let place, let batches = try ring.batches(after: place, transaction) else {
+            return ([.reset], now)
+        }
         var found: [RowChanges] = []
-        for (_, batch) in batches {
+        for batch in batches {
             if batch.isReset {
                 found.append(.reset)
                 continue

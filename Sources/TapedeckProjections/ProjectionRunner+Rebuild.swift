@@ -95,28 +95,13 @@ extension ProjectionRunner {
         }
     }
 
-    /// Builds projections in scratch as of a place in the log and throws the result away.
+    /// Builds projections in scratch as of a point of history and throws the result away.
     ///
     /// Receipts count as they are known today: the log does not keep when it learned of one.
     @available(*, noasync)
     public func replay(
-        _ names: [String]? = nil, until position: LogPosition,
+        _ names: [String]? = nil, until point: HistoryPoint,
         options: RebuildOptions = RebuildOptions()
-    ) throws -> RebuildReport {
-        try replay(names, until: .position(position), options)
-    }
-
-    /// Builds projections in scratch from the events whose effective stamp is not later than `time`.
-    @available(*, noasync)
-    public func replay(
-        _ names: [String]? = nil, untilMilliseconds time: UInt64,
-        options: RebuildOptions = RebuildOptions()
-    ) throws -> RebuildReport {
-        try replay(names, until: .time(milliseconds: time), options)
-    }
-
-    private func replay(
-        _ names: [String]?, until point: HistoryPoint, _ options: RebuildOptions
     ) throws -> RebuildReport {
         let wanted = try drivers(named: names)
         return try inScratch(wanted, rebuild(wanted, point.limit, options)) { _, report in

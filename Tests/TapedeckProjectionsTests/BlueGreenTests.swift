@@ -159,7 +159,7 @@ import Testing
         }
         #expect(throws: CancellationError.self) {
             try store.runner.replay(
-                until: .start, options: RebuildOptions(isCancelled: isCancelled))
+                until: .position(.start), options: RebuildOptions(isCancelled: isCancelled))
         }
         #expect(try store.viewsFiles() == files)
     }

@@ -238,7 +238,7 @@ import Testing
             { try store.runner.read { _ in } }, { _ = try store.runner.rebuild() },
             { _ = try store.runner.verify() }, { _ = try store.runner.status() },
             { _ = try store.runner.frozenKeys() },
-            { _ = try store.runner.replay(until: .start) },
+            { _ = try store.runner.replay(until: .position(.start)) },
         ]
         for call in calls {
             let error = #expect(throws: ProjectionError.self) { try call() }

@@ -57,7 +57,7 @@ import Testing
     }
 
     private func checkFresh(_ store: TestStore, _ note: String) throws {
-        let fresh = try store.runner.replay(until: store.log.head).digests
+        let fresh = try store.runner.replay(until: .position(store.log.head)).digests
         #expect(try store.liveDigests() == fresh, "\(note)")
         try store.checkVerifies(note)
     }

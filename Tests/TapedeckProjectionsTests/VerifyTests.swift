@@ -120,7 +120,8 @@ import Testing
         for end in [0, 1, 77, 200, 299, 300, 1_000] {
             let prefix = try TestStore()
             try prefix.log.record(Array(arrival.prefix(end)))
-            let report = try store.runner.replay(until: LogPosition(rawValue: UInt64(end)))
+            let report = try store.runner.replay(
+                until: .position(LogPosition(rawValue: UInt64(end))))
             #expect(report.digests == (try prefix.liveDigests()), "\(seed), until \(end)")
             #expect(report.events == UInt64(min(end, 300)))
         }
@@ -135,7 +136,7 @@ import Testing
             try store.append(NoteAdded(isbn: "1", reader: "r", text: "\(number)"))
         }
         func digest(_ end: UInt64) throws -> [String: String] {
-            try store.runner.replay(until: LogPosition(rawValue: end)).digests
+            try store.runner.replay(until: .position(LogPosition(rawValue: end))).digests
         }
         let before = try digest(2)
         try store.log.recordReceipts([
@@ -145,7 +146,7 @@ import Testing
                 receivedAt: Stamp(milliseconds: 5), outcome: .refused(.fork))
         ])
         #expect(try digest(2) != before)
-        #expect(try store.runner.replay(until: LogPosition(rawValue: 2)).events == 2)
+        #expect(try store.runner.replay(until: .position(LogPosition(rawValue: 2))).events == 2)
     }
 
     @Test func untilATimeEqualsAStoreOfTheEventsUntilThen() throws {
@@ -173,7 +174,7 @@ import Testing
                 #expect(place < history.origins.count)
             }
             try kept.log.recordReceipts(history.receipts)
-            let report = try store.runner.replay(untilMilliseconds: time)
+            let report = try store.runner.replay(until: .time(milliseconds: time))
             #expect(report.digests == (try kept.liveDigests()), "\(seed), until \(time)")
             #expect(report.events == UInt64(times.count { $0 <= time }), "\(seed), until \(time)")
         }

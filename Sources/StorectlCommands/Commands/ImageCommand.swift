@@ -39,11 +39,13 @@ struct ImageKeepCommand: ParsableCommand {
     @Argument(help: "The file.", completion: .file())
     var file: String
 
-    @OptionGroup var budget: ImageBudgetOptions
+    @Option(help: ArgumentHelp("How many bytes all pictures may have.", valueName: "bytes"))
+    var budget = ImageCache.bytesMaxDefault
+
     @OptionGroup var options: StoreOptions
 
     func run() throws {
-        let images = try budget.images(options)
+        let images = try options.images(bytesMax: budget)
         guard let data = FileManager.default.contents(atPath: file) else {
             throw CommandError(.notFound, "\(file) cannot be read", hint: "name a file")
         }
@@ -70,7 +72,7 @@ struct ImageListCommand: ParsableCommand {
     @OptionGroup var options: StoreOptions
 
     func run() throws {
-        let images = try ImageBudgetOptions.images(options, bytesMax: nil)
+        let images = try options.images()
         guard let url else { return try ImageReport.print(images.images(), options) }
         guard let image = try images.image(at: url) else {
             throw CommandError(
@@ -98,27 +100,19 @@ struct ImageEvictCommand: ParsableCommand {
     @OptionGroup var options: StoreOptions
 
     func run() throws {
-        let gone = try ImageBudgetOptions.images(options, bytesMax: nil).evict(to: budget)
+        let gone = try options.images().evict(to: budget)
         try options.print(["evicted": .list(gone.map(JSON.text))]) { text in
             for url in gone { text.line(url) }
         }
     }
 }
 
-/// How many bytes of pictures are kept.
-struct ImageBudgetOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("How many bytes all pictures may have.", valueName: "bytes"))
-    var budget = ImageCache.bytesMaxDefault
-
-    func images(_ options: StoreOptions) throws -> ImageCache {
-        try ImageBudgetOptions.images(options, bytesMax: budget)
-    }
-
-    /// The pictures of a store; the log says that it is one at all.
-    static func images(_ options: StoreOptions, bytesMax: UInt64?) throws -> ImageCache {
-        ImageCache(
-            store: try options.withLog(isReading: true) { $0.directory.path },
-            bytesMax: bytesMax ?? ImageCache.bytesMaxDefault)
+extension StoreOptions {
+    /// The pictures of the store; its log says that it is one at all.
+    fileprivate func images(
+        bytesMax: UInt64 = ImageCache.bytesMaxDefault
+    ) throws -> ImageCache {
+        ImageCache(store: try withLog(isReading: true) { $0.directory.path }, bytesMax: bytesMax)
     }
 }
 

@@ -81,15 +81,10 @@ struct ReplayCommand: ParsableCommand {
         var differences: [ViewsDifference]?
         if verify {
             (rebuilt, differences) = try projections.verify(names, options: rebuildOptions)
+        } else if let limit {
+            rebuilt = try projections.replay(names, until: limit, options: rebuildOptions)
         } else {
-            switch limit {
-            case .position(let position):
-                rebuilt = try projections.replay(names, until: position, options: rebuildOptions)
-            case .time(let time):
-                rebuilt = try projections.replay(
-                    names, untilMilliseconds: time, options: rebuildOptions)
-            case nil: rebuilt = try projections.rebuild(names, options: rebuildOptions)
-            }
+            rebuilt = try projections.rebuild(names, options: rebuildOptions)
         }
         return ReplayReport(
             rebuilt: rebuilt, seconds: (ContinuousClock.now - start).inSeconds,

@@ -42,36 +42,16 @@ public struct BlobStore: Sendable {
         let source = open(file, O_RDONLY | O_CLOEXEC)
         guard source >= 0 else { throw BlobStore.failure("\(file) cannot be read") }
         defer { _ = close(source) }
-        try makeDirectory(directory)
-        let draft = "\(directory)/\(BlobStore.draftPrefix)\(UUID().uuidString)"
-        do throws(SyncError) {
-            let blob = try copy(source, file, to: draft)
-            try keep(draft, as: blob)
-            return blob
-        } catch {
-            unlink(draft)
-            throw error
-        }
+        return try keep { target, draft throws(SyncError) in try copy(source, file, target, draft) }
     }
 
     /// Keeps bytes, and returns their name when they are on disk.
     ///
     /// Throws as `add(contentsOf:)` does.
     public func add(_ bytes: [UInt8]) throws(SyncError) -> String {
-        try makeDirectory(directory)
-        let draft = "\(directory)/\(BlobStore.draftPrefix)\(UUID().uuidString)"
-        do throws(SyncError) {
-            let target = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-            guard target >= 0 else { throw BlobStore.failure("\(draft) cannot be written") }
-            defer { _ = close(target) }
+        try keep { target, draft throws(SyncError) in
             try write(bytes[...], to: target, draft)
-            guard fsync(target) == 0 else { throw BlobStore.failure("\(draft) cannot be written") }
-            let blob = BlobStore.name(of: SHA256.hash(data: bytes))
-            try keep(draft, as: blob)
-            return blob
-        } catch {
-            unlink(draft)
-            throw error
+            return BlobStore.name(of: SHA256.hash(data: bytes))
         }
     }
 
@@ -108,12 +88,29 @@ public struct BlobStore: Sendable {
 
     private func place(of blob: String) -> String { "\(directory)/\(blob.prefix(2))/\(blob)" }
 
-    private func copy(
-        _ source: Int32, _ file: String, to draft: String
+    /// Keeps what `fill` writes into a draft under the name that it returns.
+    private func keep(
+        _ fill: (_ target: Int32, _ draft: String) throws(SyncError) -> String
     ) throws(SyncError) -> String {
+        try makeDirectory(directory)
+        let draft = "\(directory)/\(BlobStore.draftPrefix)\(UUID().uuidString)"
         let target = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard target >= 0 else { throw BlobStore.failure("\(draft) cannot be written") }
         defer { _ = close(target) }
+        do throws(SyncError) {
+            let blob = try fill(target, draft)
+            guard fsync(target) == 0 else { throw BlobStore.failure("\(draft) cannot be written") }
+            try move(draft, to: blob)
+            return blob
+        } catch {
+            unlink(draft)
+            throw error
+        }
+    }
+
+    private func copy(
+        _ source: Int32, _ file: String, _ target: Int32, _ draft: String
+    ) throws(SyncError) -> String {
         var hash = SHA256()
         var chunk = [UInt8](repeating: 0, count: BlobStore.chunkBytes)
         while true {
@@ -124,7 +121,6 @@ public struct BlobStore: Sendable {
             chunk.withUnsafeBytes { hash.update(bufferPointer: .init(rebasing: $0[..<count])) }
             try write(chunk[..<count], to: target, draft)
         }
-        guard fsync(target) == 0 else { throw BlobStore.failure("\(draft) cannot be written") }
         return BlobStore.name(of: hash.finalize())
     }
 
@@ -140,7 +136,7 @@ public struct BlobStore: Sendable {
         }
     }
 
-    private func keep(_ draft: String, as blob: String) throws(SyncError) {
+    private func move(_ draft: String, to blob: String) throws(SyncError) {
         let place = place(of: blob)
         let folder = "\(directory)/\(blob.prefix(2))"
         try makeDirectory(folder)
