@@ -26,7 +26,7 @@ struct StorectlCommand: ParsableCommand {
             VerifyCommand.self, DoctorCommand.self, ExportCommand.self, ImportCommand.self,
             BackupCommand.self, RestoreCommand.self, EraseCommand.self, RemoteCommand.self,
             LoginCommand.self, SyncCommand.self, OutboxCommand.self, ExplainCommand.self,
-            ServeCommand.self, TokenCommand.self,
+            NetworkCommand.self, ServeCommand.self, TokenCommand.self,
             SimulateCommand.self, CompletionsCommand.self,
         ])
 

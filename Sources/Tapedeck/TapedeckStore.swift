@@ -192,6 +192,21 @@ public final class TapedeckStore: Sendable {
         }
     }
 
+    /// What was said of this device's network last; `online` where nothing was.
+    public func network() async throws(StoreError) -> NetworkState {
+        let log = log
+        return try await run { try NetworkState.current(in: log) }
+    }
+
+    /// Says what this device's network is from now on; see `NetworkState`.
+    ///
+    /// Every sync of the store heeds it within seconds, in whatever process. Costs a commit. Throws
+    /// `StoreError`: `.readOnly`, `.diskFull`, `.closed`.
+    public func setNetwork(_ state: NetworkState) async throws(StoreError) {
+        let log = log
+        try await run { try state.set(in: log) }
+    }
+
     /// Stops writing and lets go of locks, before the system suspends the process.
     public func suspend() { log.suspend() }
 

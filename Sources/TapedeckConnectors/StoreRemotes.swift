@@ -123,6 +123,9 @@ public struct StoreRemotes: Sendable {
             readAt: row.readAt > 0 ? row.readAt : nil, reason: row.wait?.reason,
             message: row.wait?.message,
             until: row.wait.flatMap { $0.until > 0 ? $0.until : nil })
+        if let offline = try NetworkState.current(in: log).failure {
+            (status.reason, status.message, status.until) = (offline.code, offline.message, nil)
+        }
         try outbox(of: remote) { delivery in
             if delivery.isOver { status.ended += 1 } else { status.undelivered += 1 }
             return true

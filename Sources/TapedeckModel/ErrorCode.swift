@@ -115,6 +115,10 @@ extension ErrorCode {
     ///
     /// It is tried again by itself.
     public static let offline = ErrorCode(rawValue: "offline")
+    /// Files wait for a network whose bytes cost nothing.
+    ///
+    /// `storectl network online` says that there is one.
+    public static let metered = ErrorCode(rawValue: "metered")
     /// The other side asks for less.
     ///
     /// It is tried again when it said, or later.
@@ -170,7 +174,7 @@ extension ErrorCode {
         (.inputOutput, .damaged), (.mustReopen, .unavailable), (.damaged, .damaged),
         (.newerFormat, .damaged), (.fork, .checkFailed), (.gap, .checkFailed),
         (.unauthorized, .remote), (.signInRequired, .remote), (.offline, .remote),
-        (.throttled, .remote),
+        (.metered, .remote), (.throttled, .remote),
         (.unavailable, .remote), (.malformedRequest, .remote), (.protocolMismatch, .remote),
         (.lineageChanged, .remote), (.cursorMismatch, .remote),
         (.notThere, .remote), (.leased, .remote), (.unclaimed, .remote),

@@ -136,23 +136,27 @@ package struct SyncSession {
                     .pull(pullRequest(behind: upstream.cursor ?? cursorAtStart, bytesMax: bytesMax))
                 )
             case .wait(let wait):
-                upstream.wait = wait
-                try log.setSyncRows([upstream.row])
+                try note(wait)
                 return .wait(wait)
             case .listen:
                 try settle()
                 return .listen
             case .end(let failure):
                 if let failure {
-                    upstream.wait = SyncWait(
-                        reason: failure.code, message: failure.message, until: 0)
-                    try log.setSyncRows([upstream.row])
+                    try note(SyncWait(reason: failure.code, message: failure.message, until: 0))
                 } else {
                     try settle()
                 }
                 return .end(failure)
             }
         }
+    }
+
+    /// Remembers why the server is waited for; what the host said of the network is remembered already.
+    private mutating func note(_ wait: SyncWait) throws(LogError) {
+        guard try NetworkState.current(in: log) != .offline else { return }
+        upstream.wait = wait
+        try log.setSyncRows([upstream.row])
     }
 
     private var cursorAtStart: SyncCursor {
@@ -167,7 +171,8 @@ package struct SyncSession {
         return SyncState.Local(
             own: log.origin, lastSequences: last, cursor: upstream.cursor,
             hasReceiptsToSeed: try hasReceiptsToSeed(), forkedOrigins: forked,
-            hasReceiptToConfirm: unconfirmed != nil || hasReturned)
+            hasReceiptToConfirm: unconfirmed != nil || hasReturned,
+            network: try .current(in: log))
     }
 
     /// Notes that everything was delivered, so that it can be told without the network.

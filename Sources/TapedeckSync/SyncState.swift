@@ -61,13 +61,16 @@ package struct SyncState: Sendable {
         /// Whether the server has given receipts beyond what has been read of its log, so that it is
         /// to be asked whether it still holds the last of them; looked at after a handshake only.
         package var hasReceiptToConfirm: Bool
+        /// What the host says of the network.
+        package var network: NetworkState
 
         package init(
             own: OriginID, lastSequences: [OriginID: UInt64], cursor: SyncCursor?,
             hasReceiptsToSeed: Bool = false, forkedOrigins: [OriginID] = [],
-            hasReceiptToConfirm: Bool = false
+            hasReceiptToConfirm: Bool = false, network: NetworkState = .online
         ) {
             self.hasReceiptToConfirm = hasReceiptToConfirm
+            self.network = network
             self.own = own
             self.lastSequences = lastSequences
             self.cursor = cursor
@@ -158,7 +161,7 @@ package struct SyncState: Sendable {
         case .stop: return end(nil)
         case .begin, .woken:
             switch phase {
-            case .ready, .waiting, .settled: return shake()
+            case .ready, .waiting, .settled: return offline(local, now) ?? shake()
             default: return .none
             }
         case .localChanged:
@@ -254,6 +257,16 @@ extension SyncState {
         return .shake
     }
 
+    /// What is done while the host says that there is no network.
+    private mutating func offline(_ local: Local, _ now: UInt64) -> Action? {
+        guard let failure = local.network.failure else { return nil }
+        guard options.isLive else { return end(failure) }
+        let wait = SyncWait(
+            reason: failure.code, message: failure.message, until: now + NetworkState.pause)
+        phase = .waiting(wait)
+        return .wait(wait)
+    }
+
     private mutating func end(_ failure: SyncFailure?) -> Action {
         phase = .ended(failure)
         return .end(failure)
@@ -319,6 +332,7 @@ extension SyncState {
         _ local: Local, _ now: UInt64, _ random: inout some RandomNumberGenerator
     ) -> Action {
         if let search { return probe(search) }
+        if let offline = offline(local, now) { return offline }
         let pulls =
             local.cursor.map {
                 $0.lineage != lineage || $0.position < head

@@ -37,22 +37,26 @@ public struct SyncStatus: Sendable {
     @available(*, noasync)
     public static func all(in log: EventLog) throws(LogError) -> [SyncStatus] {
         var found: [SyncStatus] = []
+        let offline = try NetworkState.current(in: log).failure.map {
+            SyncWait(reason: $0.code, message: $0.message, until: 0)
+        }
         for upstream in try Upstream.all(in: log) {
             let undelivered = try upstream.undelivered(in: log).reduce(0) { $0 + $1.count }
+            let wait = offline ?? upstream.wait
             let state: State =
-                if upstream.wait != nil {
+                if wait != nil {
                     .waiting
                 } else if upstream.cursor == nil {
                     .never
                 } else {
                     undelivered == 0 ? .upToDate : .behind
                 }
-            let until = upstream.wait?.until ?? 0
+            let until = wait?.until ?? 0
             found.append(
                 SyncStatus(
                     server: upstream.name, state: state, undelivered: undelivered,
                     contactedAt: upstream.contactedAt > 0 ? upstream.contactedAt : nil,
-                    reason: upstream.wait?.reason, message: upstream.wait?.message,
+                    reason: wait?.reason, message: wait?.message,
                     until: until > 0 ? until : nil))
         }
         return found
@@ -108,9 +112,14 @@ public struct EventDelivery: Sendable {
     public static func all(of event: EventID, in log: EventLog) throws(LogError) -> [EventDelivery]
     {
         let receipts = try log.receipts(of: event)
+        let offline = try NetworkState.current(in: log).failure
         return try Upstream.counted(in: log).map { upstream in
             let receipt = receipts.first { $0.lineage == upstream.cursor?.lineage }
-            return EventDelivery(server: upstream.name, state: state(upstream, receipt))
+            var delivery = EventDelivery(server: upstream.name, state: state(upstream, receipt))
+            if let offline, receipt == nil {
+                delivery.state = .waiting(reason: offline.code, until: nil)
+            }
+            return delivery
         }
     }
 

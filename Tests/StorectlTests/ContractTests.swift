@@ -25,6 +25,7 @@ struct ContractTests {
             arguments: ["image", "keep", "https://example.org/a.png", "LINES"]),
         Case(command: "image list", arguments: ["image", "list"]),
         Case(command: "image evict", arguments: ["image", "evict", "--budget", "0"]),
+        Case(command: "network", arguments: ["network", "metered"]),
         Case(command: "log", arguments: ["log", "--limit", "1"]),
         Case(
             command: "show", arguments: ["show", "1"], mayBeEmpty: ["$.receipts"]),

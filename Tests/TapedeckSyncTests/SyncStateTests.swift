@@ -65,6 +65,28 @@ struct SyncStateTests {
         #expect(give(.woken) == .shake)
     }
 
+    @Test mutating func nothingIsTriedWithoutANetwork() {
+        local.network = .offline
+        guard case .wait(let wait) = give(.begin, now: 50) else {
+            return #expect(Bool(false), "\(state.phase)")
+        }
+        #expect(wait.reason == .offline && wait.until > 50)
+        guard case .wait = give(.woken, now: wait.until) else {
+            return #expect(Bool(false), "\(state.phase)")
+        }
+        local.network = .metered
+        #expect(give(.woken) == .shake)
+        local.network = .offline
+        guard case .wait = give(shaken()) else {
+            return #expect(Bool(false), "\(state.phase)")
+        }
+        state = SyncState(.init(isLive: false))
+        guard case .end(let failure) = give(.begin) else {
+            return #expect(Bool(false), "\(state.phase)")
+        }
+        #expect(failure?.code == .offline)
+    }
+
     @Test mutating func waitsGrowToTheLongestAndSuccessEndsThem() {
         _ = give(.begin)
         var waits: [UInt64] = []

@@ -24,6 +24,9 @@ struct QueryExtractionPlanCommand: ParsableCommand {
     @Option(help: ArgumentHelp("The device whose downloads count.", valueName: "name"))
     var device = Downloads.defaultDevice
 
+    @Option(help: "What the network is; else what storectl network says.")
+    var network: NetworkArgument?
+
     @Option(help: ArgumentHelp("What runs at the moment.", valueName: "video"))
     var running: String?
 
@@ -53,15 +56,19 @@ struct QueryExtractionPlanCommand: ParsableCommand {
                 since: UTCTime(milliseconds: try TimeArgument.milliseconds(since ?? "", "--since")))
         }
         let projections = VideoProjections.standard
+        let policy = ExtractionPolicy(
+            aheadCount: kind.deviceKind.aheadCount,
+            network: try network?.state
+                ?? options.store.withLog(isReading: true) {
+                    try NetworkState.current(in: $0)
+                })
         let found = try options.query(
             projections, [projections.extractions, projections.downloads]
         ) {
             ExtractionPlanReport(
                 try $0.extractionPlan(
                     list, current: current, running: job,
-                    policy: ExtractionPolicy(aheadCount: kind.deviceKind.aheadCount),
-                    device: device, at: time,
-                    windowSeconds: window))
+                    policy: policy, device: device, at: time, windowSeconds: window))
         }
         try options.print(JSON(encoding: found)) { text in
             var table = TextTable([

@@ -36,6 +36,7 @@ private struct StatusReport {
     let unindexed: UInt64
     let files: StoreFiles
     let projections: [ProjectionStatus]
+    let network: NetworkState
     let servers: [SyncStatus]
     let remotes: [RemoteStatusText]
 
@@ -54,6 +55,7 @@ private struct StatusReport {
         let remotes = StoreRemotes(store)
         self.remotes = try remotes.all().map { RemoteStatusText(try remotes.status($0)) }
         projections = try store.projections.status()
+        network = try NetworkState.current(in: log)
         servers = try SyncStatus.all(in: log)
         files = try StoreFiles(directory)
     }
@@ -73,6 +75,7 @@ private struct StatusReport {
                         ["origin": .text($0.origin.description), "events": .init($0.lastSequence)]
                     }),
                 "projections": .list(try projections.map { try JSON(encoding: $0) }),
+                "network": .text(network.rawValue),
                 "sync": .list(servers.map(StatusReport.json)),
                 "remotes": .list(remotes.map(\.json)),
             ]
@@ -129,6 +132,7 @@ private struct StatusReport {
         text.table(table)
         guard !servers.isEmpty || !remotes.isEmpty else { return }
         text.line()
+        if network != .online { text.fields([("network", network.rawValue)]) }
         text.fields(
             servers.map { ($0.server, StatusReport.line($0)) }
                 + remotes.map { ($0.status.remote.name, $0.line) })

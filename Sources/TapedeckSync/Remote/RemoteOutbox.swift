@@ -46,6 +46,7 @@ package struct RemoteOutbox {
     private let row: RemoteRow
     private let account: RemoteAccount
     private let hasLogin: Bool
+    private let network: NetworkState
 
     /// Looks at a remote's outbox in an open store; `account` where somebody has logged in.
     @available(*, noasync)
@@ -61,6 +62,7 @@ package struct RemoteOutbox {
         self.account = account ?? RemoteAccount(user: "", token: "")
         hasLogin = account != nil
         row = try RemoteRow.named(remote.name, in: log)
+        network = try .current(in: log)
     }
 
     /// Calls `body` with each item, the oldest of each kind first, until it returns false.
@@ -140,6 +142,9 @@ package struct RemoteOutbox {
             return .waiting(
                 reason: .unauthorized, message: "nobody has logged in", until: nil)
         }
+        if let offline = network.failure {
+            return .waiting(reason: offline.code, message: offline.message, until: nil)
+        }
         if let wait = row.wait {
             return .waiting(
                 reason: wait.reason, message: wait.message,
@@ -148,9 +153,12 @@ package struct RemoteOutbox {
         if case .waiting(let code, let message) = plan {
             return .waiting(reason: code, message: message, until: nil)
         }
-        if let lane = try RemoteRow.lane(remote.name, intent.key.text, in: log) {
+        if let wait = try RemoteRow.lane(remote.name, intent.key.text, in: log)?.wait,
+            wait.reason != .metered || network == .metered
+        {
             return .waiting(
-                reason: lane.wait.reason, message: lane.wait.message, until: lane.wait.until)
+                reason: wait.reason, message: wait.message,
+                until: wait.until > 0 ? wait.until : nil)
         }
         return item.parts.contains { $0.kind == .dispatched } ? .sent : .queued
     }

@@ -48,6 +48,11 @@ package struct RemoteRequest: Hashable, Sendable {
     package var headers: [Field]
     package var body: Body
 
+    /// Whether it carries media, and not only facts.
+    package var hasFiles: Bool {
+        if case .parts = body { true } else { false }
+    }
+
     package init(
         _ method: String, _ path: String, query: [Field] = [], headers: [Field] = [],
         body: Body = .none

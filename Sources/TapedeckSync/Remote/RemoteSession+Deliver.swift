@@ -164,6 +164,10 @@ extension RemoteSession {
     ) throws -> (RemoteRequest, Pending)? {
         let part = item.part(delivery.target)
         if let part, part.kind == .confirmed || part.isEnd { return nil }
+        if network == .metered, delivery.request.hasFiles {
+            try waitForNetwork(intent)
+            return nil
+        }
         let custody = try custody(of: item)
         if delivery.safety == .natural {
             if case .leased(let until) = custody {
@@ -214,6 +218,23 @@ extension RemoteSession {
             }
         }
         return (probe, .probe(delivery, intent))
+    }
+
+    /// Lets a lane wait whose next step is to send files, which the network is too dear for.
+    private mutating func waitForNetwork(_ intent: Intent) throws {
+        let held = try RemoteRow.lane(remote.name, intent.key.text, in: log)
+        if held?.wait.reason != .metered {
+            let wait = SyncWait(
+                reason: .metered, message: "its files wait for a network that is not metered",
+                until: 0)
+            try log.setSyncRows([
+                RemoteRow.lane(
+                    remote.name, intent.key.text,
+                    LaneWait(failures: held?.failures ?? 0, wait: wait))
+            ])
+        }
+        // Nobody tells a session that the network is another one: it looks.
+        block(intent, until: options.isLive ? now + NetworkState.pause : nil)
     }
 
     private mutating func lease(_ intent: Intent, until: UInt64) throws {

@@ -52,6 +52,8 @@ package struct RemoteSession {
     let logins: LoginFiles
     var leases: LeaseClock
     let clock: SteadyClock
+    /// What the host said of the network, as of the last look.
+    var network = NetworkState.online
     var login: RemoteLogin
     var row: RemoteRow
     var pending = Pending.nothing
@@ -194,6 +196,14 @@ package struct RemoteSession {
 
     private mutating func next() throws -> Step {
         if isStopped { return try end(nil) }
+        network = try .current(in: log)
+        if let failure = network.failure {
+            guard options.isLive else { return try end(failure) }
+            return .wait(
+                SyncWait(
+                    reason: failure.code, message: failure.message, until: now + NetworkState.pause
+                ))
+        }
         takeUpLogin()
         if let refusal {
             row.wait = SyncWait(reason: refusal.code, message: refusal.message, until: 0)

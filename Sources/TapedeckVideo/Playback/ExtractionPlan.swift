@@ -39,6 +39,8 @@ public struct ExtractionPlan: Hashable, Sendable {
             case overtaken
             /// It is at hand by now, or another device's try has failed.
             case notNeeded
+            /// The network is not one for it any more.
+            case network
             /// It is neither the current video nor one of the next.
             case unwanted
         }
@@ -75,6 +77,10 @@ public struct ExtractionPlan: Hashable, Sendable {
             case failed
             /// It has run for too long just now.
             case timedOut
+            /// The network is metered, and it is not the current video.
+            case metered
+            /// There is no network.
+            case offline
         }
     }
 }

@@ -1,3 +1,5 @@
+public import TapedeckModel
+
 /// Which video's content to extract now: one at a time, the current video's first.
 ///
 /// The policy of the app of 2013, as a pure function: on every change of the list, of the current video or of
@@ -11,13 +13,15 @@
 ///
 /// What is wanted are the current video and the `aheadCount` behind it, each once, in this order. Of those
 /// the ones that lie on disk, whose address is good, or whose last try failed and is not due again are
-/// skipped. The first that is left runs. Whatever else runs is cancelled, and so is what has run for
+/// skipped, and so are those that the network is too dear for. The first that is left runs. Whatever else runs is cancelled, and so is what has run for
 /// `timeoutSeconds`, which is skipped in this plan: record that it failed, and ask again.
 public struct ExtractionPolicy: Hashable, Sendable {
     /// How many videos behind the current one are wanted, too.
     public var aheadCount: Int
     /// After how many seconds what runs is given up.
     public var timeoutSeconds: Double
+    /// What the host says of the network: where it is metered only the current video is extracted.
+    public var network: NetworkState
 
     /// What runs for longer is given up.
     public static let timeoutSeconds = 15.0
@@ -46,11 +50,13 @@ public struct ExtractionPolicy: Hashable, Sendable {
     /// Makes a policy; `aheadCount` is held between 0 and `aheadCountMax`.
     public init(
         aheadCount: Int = DeviceKind.phone.aheadCount,
-        timeoutSeconds: Double = ExtractionPolicy.timeoutSeconds
+        timeoutSeconds: Double = ExtractionPolicy.timeoutSeconds,
+        network: NetworkState = .online
     ) {
         precondition(timeoutSeconds > 0, "a time-out is above 0")
         self.aheadCount = min(max(0, aheadCount), ExtractionPolicy.aheadCountMax)
         self.timeoutSeconds = timeoutSeconds
+        self.network = network
     }
 
     /// What is known of a video.
@@ -114,7 +120,9 @@ public struct ExtractionPolicy: Hashable, Sendable {
         var plan = ExtractionPlan()
         var queue: [VideoKey] = []
         for video in wanted(list, current) {
-            if let skip = skip(video, try knowledge(video), running, now) {
+            if let skip = try skip(video, knowledge(video), running, now)
+                ?? forbidden(video, isCurrent: video == list[current])
+            {
                 plan.skipped.append(skip)
             } else {
                 queue.append(video)
@@ -170,6 +178,14 @@ public struct ExtractionPolicy: Hashable, Sendable {
         return nil
     }
 
+    private func forbidden(_ video: VideoKey, isCurrent: Bool) -> ExtractionPlan.Skip? {
+        switch network {
+        case .online: nil
+        case .metered: isCurrent ? nil : .init(video: video, reason: .metered)
+        case .offline: .init(video: video, reason: .offline)
+        }
+    }
+
     private func isTimedOut(_ running: Running, _ now: UTCTime) -> Bool {
         running.since.adding(seconds: timeoutSeconds) <= now
     }
@@ -182,8 +198,8 @@ public struct ExtractionPolicy: Hashable, Sendable {
                 .timedOut
             } else if queue.contains(running.video) {
                 .overtaken
-            } else if skipped.contains(where: { $0.video == running.video }) {
-                .notNeeded
+            } else if let skip = skipped.first(where: { $0.video == running.video }) {
+                skip.reason == .metered || skip.reason == .offline ? .network : .notNeeded
             } else {
                 .unwanted
             }
