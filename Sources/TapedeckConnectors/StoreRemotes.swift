@@ -284,19 +284,62 @@ public struct StoreRemotes: Sendable {
     public func withoutPlace(
         for event: EventEnvelope, besides deliveries: [RemoteDelivery]
     ) throws -> [Remote] {
-        let told = Set(deliveries.map(\.remote))
-        var found: [Remote] = []
-        for remote in try all() where !told.contains(remote.name) {
-            let kinds = connector(for: remote)?.manifest.intentKinds ?? []
-            for tag in event.tags where kinds.contains(String(tag.kind)) {
-                let intent = Intent(event, key: tag)
-                if try runner.standing(of: intent, in: Connectors.outboxes) != nil {
-                    found.append(remote)
-                    break
-                }
+        try remotes(of: event, besides: deliveries) { _, intent in
+            try runner.standing(of: intent, in: Connectors.outboxes) != nil
+        }
+    }
+
+    /// The remotes at which something that was wanted later has taken the place of what an event wants.
+    ///
+    /// - Parameter deliveries: what the outboxes have of the event, as `deliveries(of:)` says.
+    @available(*, noasync)
+    public func withoutNeed(
+        of event: EventEnvelope, besides deliveries: [RemoteDelivery]
+    ) throws -> [Remote] {
+        try remotes(of: event, besides: deliveries) { remote, intent in
+            let isIntent = Connectors.outboxes.contains {
+                $0.tagKind == intent.key.kind && $0.isIntent(event.type)
+            }
+            guard isIntent, try runner.standing(of: intent, in: Connectors.outboxes) == nil,
+                let connector = connector(for: remote)
+            else { return false }
+            let account = try logins.read(remote)?.account ?? RemoteAccount(user: "", token: "")
+            let plan = try runner.read(connector.lookups.map(\.name)) {
+                try connector.plan(intent, $0, account)
+            }
+            if case .foreign = plan { return false }
+            return true
+        }
+    }
+
+    /// The remotes that show what follows from an event by a rule.
+    ///
+    /// - Parameter deliveries: what the outboxes have of the event, as `deliveries(of:)` says.
+    @available(*, noasync)
+    public func showing(
+        whatFollowsFrom event: EventEnvelope, besides deliveries: [RemoteDelivery]
+    ) throws -> [Remote] {
+        try remotes(of: event, besides: deliveries) { remote, intent in
+            guard let connector = connector(for: remote) else { return false }
+            return try runner.read(connector.lookups.map(\.name)) {
+                try connector.showsWhatFollows(from: intent.event.id, of: intent.key, $0)
             }
         }
-        return found
+    }
+
+    /// The remotes that have to do with a tag of an event, and of which `isMeant` says so.
+    private func remotes(
+        of event: EventEnvelope, besides deliveries: [RemoteDelivery],
+        _ isMeant: (Remote, Intent) throws -> Bool
+    ) throws -> [Remote] {
+        let told = Set(deliveries.map(\.remote))
+        return try all().filter { remote in
+            guard !told.contains(remote.name) else { return false }
+            let kinds = connector(for: remote)?.manifest.intentKinds ?? []
+            return try event.tags.contains {
+                try kinds.contains(String($0.kind)) && isMeant(remote, Intent(event, key: $0))
+            }
+        }
     }
 
     @available(*, noasync)

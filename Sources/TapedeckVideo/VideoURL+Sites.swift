@@ -24,6 +24,12 @@ extension VideoURL {
                 return id
             }
         }
+        // The API of 2008 to 2015: /feeds/api/videos/ID.
+        if segments.first?.lowercased() == "feeds", let folder = segments.firstIndex(of: "videos"),
+            folder + 1 < segments.count
+        {
+            return VideoURL.youTubeID(segments[folder + 1])
+        }
         return youTubeFragmentID
     }
 
@@ -58,17 +64,25 @@ extension VideoURL {
         case "video", "videos", "m", "embed": place = 1
         case "channels", "ondemand", "manage": place = 2
         case "groups", "album", "showcase": place = 3
+        // Of the API, /api/v2/video/ID.json, and of couch mode, /couchmode/inbox/ID.
+        case "api", "couchmode": place = segments.count - 1
         case "moogaloop.swf": return parameter("clip_id").flatMap(VideoURL.vimeoID)
         default:
-            // A review page: /user123/review/ID/hash. Old pages: /hd#ID.
-            guard segments.count > 2, segments[1].lowercased() == "review" else {
-                return VideoURL.vimeoID(fragment)
-            }
-            place = 2
+            // A user's page: /user123/ID. A review page: /user123/review/ID/hash. Old pages: /hd#ID.
+            let isReview = segments.count > 2 && segments[1].lowercased() == "review"
+            let isUsers = segments.count == 2 && !VideoURL.vimeoFolders.contains(first)
+            guard isReview || isUsers else { return VideoURL.vimeoID(fragment) }
+            place = isReview ? 2 : 1
         }
-        return segments.count > place
-            ? VideoURL.vimeoID(segments[place]) : VideoURL.vimeoID(fragment)
+        guard segments.count > place else { return VideoURL.vimeoID(fragment) }
+        return VideoURL.vimeoID(segments[place].prefix { $0 != "." }.description)
+            ?? VideoURL.vimeoID(fragment)
     }
+
+    /// Path segments that are no user's name and behind which a number is no video's.
+    private static let vimeoFolders: Set<String> = [
+        "blog", "categories", "event", "folder", "forums", "help", "jobs", "store", "tag", "user",
+    ]
 
     private static func vimeoID(_ text: String) -> String? {
         let digits = text.utf8.allSatisfy { (0x30...0x39).contains($0) }

@@ -17,9 +17,10 @@ struct VideoURL {
     /// How many redirecting URLs may stand inside each other.
     static let redirectsMax = 4
 
-    /// Takes a text of visible ASCII apart; nil when it has a scheme other than http and https.
+    /// Takes a text of visible ASCII apart; nil when it has a scheme other than http, https and those of
+    /// YouTube's apps.
     init?(_ text: String) {
-        var rest = Substring(text)
+        var rest = VideoURL.withoutAppScheme(text)
         if let scheme = rest.firstRange(of: "://") {
             let name = rest[..<scheme.lowerBound].lowercased()
             // A slash, question mark or hash before "://" belongs to an inner URL.
@@ -88,6 +89,18 @@ struct VideoURL {
     }
 
     // MARK: - Taking apart
+
+    /// Addresses that open YouTube's apps, `vnd.youtube:ID` and `youtube://ID`, as one that browsers open; an
+    /// address may stand in the place of the id.
+    private static func withoutAppScheme(_ text: String) -> Substring {
+        let lowered = text.lowercased()
+        guard let scheme = ["vnd.youtube:", "youtube:"].first(where: lowered.hasPrefix) else {
+            return Substring(text)
+        }
+        var rest = Substring(text).dropFirst(scheme.count)
+        if rest.hasPrefix("//") { rest = rest.dropFirst(2) }
+        return rest.prefix { !"/?#".contains($0) }.contains(".") ? rest : "youtu.be/" + rest
+    }
 
     private static func host(of authority: Substring) -> String {
         let afterUser = authority.lastIndex(of: "@").map { authority.index(after: $0) }

@@ -35,6 +35,8 @@ struct AppendTests {
         file += Array(#"","isOn":true}}"#.utf8) + [0x0A]
         file += Array(#"{"type":"WatchLaterToggled"}"#.utf8) + [0x0A]
         file += Array(Samples.line("WatchLaterToggled", Samples.later, at: "1562678812").utf8)
+        file += Array(
+            Samples.line("WatchLaterToggled", Samples.later, at: "1969-12-31T23:59:59Z").utf8)
         file += Array(#"{"payload":{},"type":7}"#.utf8) + [0x0A]
         file += Array(#"["type"]"#.utf8) + [0x0D, 0x0A]
         // The last line has no end.
@@ -47,13 +49,13 @@ struct AppendTests {
         #expect(report["recorded"]?.number == 2)
         #expect(report["last"]?["position"]?.number == 2)
         let refused = try #require(report["refused"]?.list)
-        #expect(refused.compactMap { $0["line"]?.number } == [3, 4, 5, 6, 7, 8, 9])
+        #expect(refused.compactMap { $0["line"]?.number } == [3, 4, 5, 6, 7, 8, 9, 10])
         #expect(
             refused.compactMap { $0["code"]?.text } == [
                 "malformedJSON", "unknownType", "malformedJSON", "invalidPayload", "invalidTime",
-                "invalidPayload", "malformedJSON",
+                "invalidTime", "invalidPayload", "malformedJSON",
             ])
-        #expect(report["refusedCount"]?.number == 7)
+        #expect(report["refusedCount"]?.number == 8)
         #expect(run.stderr.contains("refused: line 3: column 1"))
     }
 

@@ -44,6 +44,26 @@ import Testing
         #expect(try store.run("outbox", "--json").document["items"]?.list == [])
         #expect(try remoteState(store) == "upToDate")
         #expect(try remote.violations == "[]")
+        // What followed from a rule is told of like what was asked for.
+        let derived = try store.run("explain", watched, "--json").document["remotes"]?[0]
+        #expect(derived?["state"]?.text == "confirmed" && derived?["derived"] == .bool(true))
+    }
+
+    @Test func whatWasWantedLaterTakesThePlaceOfWhatWasWantedBefore() throws {
+        let remote = try ShelbyProcess()
+        let store = try remote.connectedStore()
+        let video = try #require(try store.videos().last)
+        let said = try [true, false, true].map { isOn in
+            try store.append("LikeToggled", #"{"video":"\#(video.key)","isOn":\#(isOn)}"#)
+        }
+        let states = try said.map {
+            try store.run("explain", $0, "--json").document["remotes"]?[0]?["state"]?.text
+        }
+        #expect(states == ["replaced", "replaced", "queued"])
+        try store.succeed("sync", "home")
+        let last = try #require(said.last)
+        let told = try store.run("explain", last, "--json").document["remotes"]?[0]
+        #expect(told?["state"]?.text == "confirmed")
     }
 
     /// Nobody else can have begun: it is this device's own, and young.

@@ -32,6 +32,17 @@ struct UsageTests {
             arguments: ["append", "WatchLaterToggled", Samples.later, "--at", "yesterday"],
             code: "invalidTime", says: "--at"),
         Case(
+            arguments: [
+                "append", "WatchLaterToggled", Samples.later, "--at", "1969-12-31T23:59:59Z",
+            ],
+            code: "invalidTime", says: "1970"),
+        Case(
+            arguments: ["query", "videos", "--as-of", "1970-01-01T00:00:00+05:00"],
+            code: "invalidTime", says: "--as-of"),
+        Case(
+            arguments: ["replay", "--until", "1815-01-01T00:00:00Z"],
+            code: "invalidTime", says: "--until"),
+        Case(
             arguments: ["append", "WatchLaterToggled", Samples.later, "--at", "1562678812"],
             code: "invalidTime", says: "--at"),
         Case(arguments: ["ingest", "tvmaze/nothing", "x"], code: "usage", says: "no resource"),

@@ -232,6 +232,12 @@ struct RefusedPayload: CustomTestStringConvertible {
         RefusedPayload(
             "ShowObserved", #"{"show":1180591620717411303424}"#, .invalidPayload, "show"),
         RefusedPayload(
+            "EpisodeScheduled", #"{"show":1,"episode":2,"airtime":"25:99"}"#, .invalidPayload,
+            "airtime"),
+        RefusedPayload(
+            "EpisodeScheduled", #"{"show":1,"episode":2,"airtime":"9:5"}"#, .invalidPayload,
+            "airtime"),
+        RefusedPayload(
             "EpisodeScheduled", #"{"show":1,"episode":2,"airdate":"2019-99-99"}"#, .invalidPayload,
             "airdate"),
         RefusedPayload("CastObserved", #"{"show":1,"cast":[{}]}"#, .invalidPayload, "cast[0]"),

@@ -65,6 +65,10 @@ private func cases(_ key: String?, _ texts: [String]) -> [KeyCase] {
             "http://i3.ytimg.com/vi/\(id)/hqdefault.jpg",
             "https://i.ytimg.com/vi_webp/\(id)/maxresdefault.webp",
             "https://img.youtube.com/vi/\(id)/0.jpg",
+            "https://gdata.youtube.com/feeds/api/videos/\(id)",
+            "http://gdata.youtube.com/feeds/api/videos/\(id)/related?v=2",
+            "vnd.youtube:\(id)", "vnd.youtube://\(id)?t=3", "youtube://\(id)",
+            "youtube://www.youtube.com/watch?v=\(id)", "youtube://watch?v=\(id)",
             "https://user:pass@www.youtube.com/watch?v=\(id)",
         ])
 
@@ -85,7 +89,9 @@ private func cases(_ key: String?, _ texts: [String]) -> [KeyCase] {
             "https://vimeo.com/user22/review/76979871/ab",
             "https://vimeo.com/moogaloop.swf?clip_id=76979871", "https://vimeo.com/#76979871",
             "https://vimeo.com/api/oembed.json?url=https%3A//vimeo.com/76979871",
-            "HTTPS://VIMEO.COM/76979871",
+            "HTTPS://VIMEO.COM/76979871", "http://vimeo.com/api/v2/video/76979871.json",
+            "https://vimeo.com/couchmode/inbox/sort:date/76979871",
+            "https://vimeo.com/user22/76979871",
         ])
 
     static let dailymotion = cases(
@@ -126,7 +132,8 @@ private func cases(_ key: String?, _ texts: [String]) -> [KeyCase] {
             "https://example.com/watch?v=\(id)", "https://notyoutube.com/watch?v=\(id)",
             "https://youtube.com.example.org/watch?v=\(id)",
             "https://www.youtube.com@example.org/watch?v=\(id)", "ftp://youtube.com/watch?v=\(id)",
-            "https://vimeo.com/", "https://vimeo.com/user22",
+            "https://vimeo.com/", "https://vimeo.com/user22", "https://vimeo.com/event/76979871",
+            "https://vimeo.com/album/2838732", "https://gdata.youtube.com/feeds/api/videos",
             "https://vimeo.com/channels/staffpicks",
             "https://vimeo.com/00123", "https://vimeo.com/12345678901234567890",
             "https://www.dailymotion.com/", "https://www.dailymotion.com/user/x",

@@ -71,7 +71,7 @@ struct AppendCommand: ParsableCommand {
     }
 
     private func appendOne() throws -> AppendReport {
-        let time = try at.map { UInt64(try TimeArgument.milliseconds($0, "--at")) }
+        let time = try at.map { try TimeArgument.eventMilliseconds($0, "--at") }
         let proposal = try AppendableEvents.proposal(
             type: type ?? "", json: Array((payload ?? "").utf8), atMilliseconds: time)
         var report = AppendReport()

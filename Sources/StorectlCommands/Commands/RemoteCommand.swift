@@ -29,7 +29,8 @@ struct RemoteAddCommand: ParsableCommand {
         abstract: "Connect the store with an account of a remote system.",
         discussion: """
             A store holds one account of a system. The same name again changes the address, and asks \
-            for a new login there. Nothing is sent yet.
+            for a new login there. Nothing is sent yet. An address of a Shelby that ends in /v1 speaks as that \
+            of 2012 to 2014 did, any other one as v2.
 
             EXAMPLE:
               storectl remote add home shelby https://api.example.org
@@ -85,7 +86,7 @@ struct RemoteListCommand: ParsableCommand {
         }
         try options.print(["remotes": .list(statuses.map(\.json))]) { text in
             var table = TextTable([
-                .text("name"), .text("system"), .text("address"), .text("state"),
+                .text("name"), .text("system"), .text("address"), .state("state"),
             ])
             for text in statuses {
                 let remote = text.status.remote

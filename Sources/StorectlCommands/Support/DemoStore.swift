@@ -28,7 +28,7 @@ enum DemoStore {
         let proposals = try samples.map { sample in
             var proposal = try EventCatalogue.video.proposal(
                 type: sample.type, json: sample.payload,
-                atMilliseconds: TimeArgument.read(sample.at).map { UInt64($0) })
+                atMilliseconds: TimeArgument.readEvent(sample.at))
             proposal.tags.append(mark)
             return proposal
         }

@@ -59,7 +59,7 @@ enum EventLine {
         switch value {
         case nil, .null: return nil
         case .string(let text):
-            if let time = TimeArgument.read(text) { return UInt64(time) }
+            if let time = TimeArgument.readEvent(text) { return time }
             throw ModelError(
                 .invalidTime, "at: \"\(text.prefix(64))\" is not a time from 1970 to 9999",
                 hint: TimeArgument.hint)

@@ -62,6 +62,6 @@ extension HistoryPoint {
             self = .position(LogPosition(rawValue: number))
             return
         }
-        self = .time(milliseconds: UInt64(try TimeArgument.milliseconds(text, option)))
+        self = .time(milliseconds: try TimeArgument.eventMilliseconds(text, option))
     }
 }

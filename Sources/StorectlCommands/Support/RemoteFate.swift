@@ -19,8 +19,18 @@ struct RemoteFate {
     let isDerived: Bool
     let delivery: RemoteDelivery?
     let outcomes: [Outcome]
-    /// Whether the remote has no place for it.
-    var isUntold = false
+    /// What is known without an outbox and without outcomes.
+    var finding: Finding?
+
+    /// What is known of an event that no outbox has.
+    enum Finding {
+        /// The remote has no place for it.
+        case untold
+        /// Something that was wanted later has taken its place.
+        case replaced
+        /// The remote shows what follows from it.
+        case shown
+    }
 
     /// What became of an event, a remote each; none for what concerns no remote.
     static func all(
@@ -45,18 +55,27 @@ struct RemoteFate {
             if outcomes[place] == nil { places.append(place) }
             deliveries[place] = delivery
         }
-        let untold = try remotes.withoutPlace(for: event, besides: open).filter { remote in
-            !places.contains { $0.system == remote.system && !$0.isDerived }
+        var found: [(Remote, Finding)] = []
+        for (remotes, finding) in [
+            (try remotes.withoutPlace(for: event, besides: open), Finding.untold),
+            (try remotes.withoutNeed(of: event, besides: open), .replaced),
+            (try remotes.showing(whatFollowsFrom: event, besides: open), .shown),
+        ] {
+            found += remotes.filter { remote in
+                !places.contains {
+                    $0.system == remote.system && $0.isDerived == (finding == .shown)
+                }
+            }.map { ($0, finding) }
         }
         return places.map { place in
             RemoteFate(
                 system: place.system, remote: systems[place.system], isDerived: place.isDerived,
                 delivery: deliveries[place], outcomes: outcomes[place] ?? [])
         }
-            + untold.map { remote in
+            + found.map { remote, finding in
                 RemoteFate(
-                    system: remote.system, remote: remote.name, isDerived: false, delivery: nil,
-                    outcomes: [], isUntold: true)
+                    system: remote.system, remote: remote.name, isDerived: finding == .shown,
+                    delivery: nil, outcomes: [], finding: finding)
             }
     }
 
@@ -134,7 +153,12 @@ struct RemoteFate {
 
     /// `untold`, `confirmed`, `dropped`, what the outbox says, or `replaced` where a later intent took its place.
     var state: String {
-        if isUntold { return "untold" }
+        switch finding {
+        case .untold: return "untold"
+        case .replaced: return "replaced"
+        case .shown: return "confirmed"
+        case nil: break
+        }
         if let delivery { return RemoteDeliveryText(delivery).state }
         if let end { return end.kind }
         if remote != nil { return "replaced" }

@@ -16,6 +16,17 @@ enum TimeArgument {
             hint: hint)
     }
 
+    /// Unix milliseconds of a time at which something may have happened: not before 1970.
+    static func eventMilliseconds(_ text: String, _ name: String) throws -> UInt64 {
+        if let time = readEvent(text) { return time }
+        throw CommandError(
+            .invalidTime, "\(name): \"\(text.prefix(64))\" is not a time from 1970 to 9999",
+            hint: hint)
+    }
+
+    /// The same, or nil.
+    static func readEvent(_ text: String) -> UInt64? { read(text).flatMap { UInt64(exactly: $0) } }
+
     /// Unix milliseconds, or nil.
     static func read(_ text: String) -> Int64? {
         if let time = Timestamps.milliseconds(text) { return time }

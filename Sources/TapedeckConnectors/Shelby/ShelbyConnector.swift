@@ -1,6 +1,6 @@
 internal import Foundation
 internal import SwiftProtobuf
-internal import TapedeckModel
+package import TapedeckModel
 package import TapedeckProjections
 package import TapedeckSync
 package import TapedeckVideo
@@ -115,6 +115,16 @@ package struct ShelbyConnector: Connector {
         try WatchLaterUnset.page(
             of: projections.watchLater, views, after: after, limit: limit
         ).map { DerivedIntent(row: $0.row, event: $0.unset.event, key: $0.unset.key) }
+    }
+
+    package func showsWhatFollows(
+        from event: EventID, of key: Tag, _ views: some ViewReader
+    ) throws -> Bool {
+        guard
+            try WatchLaterUnset.isUnset(key, by: event, of: projections.watchLater, views)
+        else { return false }
+        let known = try KnownBroadcasts(key, views, projections)
+        return known.winner != nil && known.told.isEmpty
     }
 
     /// What this API has a place for.

@@ -55,6 +55,11 @@ package protocol Connector: Sendable {
         _ views: some ViewReader, after: [UInt8]?, limit: Int
     ) throws -> [DerivedIntent]
 
+    /// Whether the remote shows what follows from an event by a rule, so that nothing is left to do of it.
+    func showsWhatFollows(
+        from event: EventID, of key: Tag, _ views: some ViewReader
+    ) throws -> Bool
+
     /// Reads the answer to a delivery that arrived.
     func confirm(
         _ response: RemoteResponse, _ delivery: Delivery, of intent: Intent,
@@ -76,6 +81,10 @@ extension Connector {
     package func derived(
         _ views: some ViewReader, after: [UInt8]?, limit: Int
     ) throws -> [DerivedIntent] { [] }
+
+    package func showsWhatFollows(
+        from event: EventID, of key: Tag, _ views: some ViewReader
+    ) throws -> Bool { false }
 
     package func find(
         _ response: RemoteResponse, _ delivery: Delivery, of intent: Intent, baseline: String,

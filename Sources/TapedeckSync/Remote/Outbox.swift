@@ -29,6 +29,9 @@ public struct Outbox: Projection {
         isRegister = [false, false] + intents.map { registers.contains($0) }
     }
 
+    /// Whether events of a type are intents of this outbox.
+    package func isIntent(_ type: EventType) -> Bool { intents.contains(type) }
+
     /// `outbox-` and the kind.
     public var name: String { "outbox-\(tagKind)" }
     /// 2.

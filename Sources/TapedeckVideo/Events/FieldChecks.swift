@@ -65,6 +65,18 @@ package enum FieldChecks {
         }
     }
 
+    /// A time of day, `HH:MM`; empty where none is known.
+    package static func timeOfDay(_ value: String, _ field: String) throws(ModelError) {
+        guard !value.isEmpty else { return }
+        let parts = value.utf8.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
+        let numbers = parts.compactMap { part in
+            part.count == 2 ? UInt8(String(decoding: part, as: UTF8.self)) : nil
+        }
+        guard parts.count == 2, numbers.count == 2, numbers[0] < 24, numbers[1] < 60 else {
+            throw invalid(field, "is not a time of day, such as 21:30")
+        }
+    }
+
     /// A list.
     package static func list(_ count: Int, _ field: String) throws(ModelError) {
         guard count <= FieldLimits.listCountMax else {

@@ -67,6 +67,7 @@ extension EpisodeScheduled: Observation {
         try FieldChecks.id(show, "show")
         if hasShowUpdated { try FieldChecks.version(showUpdated, "showUpdated") }
         if hasAirdate { try FieldChecks.day(airdate, "airdate") }
+        try FieldChecks.timeOfDay(airtime, "airtime")
         if hasAirstamp { try FieldChecks.moment(airstamp, "airstamp") }
         if hasRuntimeMinutes { try FieldChecks.minutes(runtimeMinutes, "runtimeMinutes") }
         if hasImage { try image.check("image") }

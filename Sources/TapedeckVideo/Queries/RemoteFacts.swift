@@ -20,6 +20,14 @@ package struct WatchLaterUnset: Hashable, Sendable {
         return writer.bytes
     }
 
+    /// Whether it was by this event that a viewing took a video off the list, and nothing has since.
+    package static func isUnset(
+        _ video: Tag, by event: EventID, of watchLater: WatchLater, _ views: some ViewReader
+    ) throws -> Bool {
+        guard let state = try views.state(of: watchLater, key: video) else { return false }
+        return state.isCrossing && state.clearedBy == event
+    }
+
     /// Rows behind one, with the bytes to go on from.
     package static func page(
         of watchLater: WatchLater, _ views: some ViewReader, after: [UInt8]?, limit: Int
