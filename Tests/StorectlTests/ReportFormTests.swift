@@ -50,6 +50,27 @@ struct ReportFormTests {
             table.text(isTerminal: false, width: 34).hasPrefix("a\t10\ta title that is much too"))
     }
 
+    @Test func timesAreToldFromNowInATerminal() {
+        var table = TextTable([.time("at"), .state("state")])
+        let times = [
+            "2012-05-03T17:59:00.000Z", "2012-05-03T18:00:30.000Z", "2012-05-03T15:00:00.000Z",
+            "2012-04-29T18:00:00.000Z", "2012-01-01T00:00:00.000Z", "2012-05-03T18:00:00.000Z",
+        ]
+        for time in times + ["-"] { table.add([time, "refused"]) }
+        let now: Int64 = 1_336_068_000_000
+        let shown = table.text(isTerminal: true, width: 80, now: now).split(separator: "\n")
+        #expect(
+            shown.dropFirst().map { $0.split(separator: "  ").first.map(String.init) } == [
+                "1 min ago", "in 30 s", "3 h ago", "4 d ago", "2012-01-01", "now", "-",
+            ])
+        let piped = table.text(isTerminal: false, width: 80, now: now)
+        #expect(piped.hasPrefix(times[0] + "\trefused\n"))
+        let coloured = table.text(isTerminal: true, width: 80, isColoured: true, now: now)
+        #expect(coloured.contains("\u{1B}[31mrefused\u{1B}[0m\n"))
+        #expect(coloured.hasPrefix("\u{1B}[1mAT\u{1B}[0m"))
+        #expect(!table.text(isTerminal: true, width: 80, now: now).contains("\u{1B}"))
+    }
+
     @Test func wideCharactersTakeTwoColumns() {
         #expect(DisplayWidth.of("日本") == 4)
         #expect(DisplayWidth.cut("日本語", to: 5) == "日本…")

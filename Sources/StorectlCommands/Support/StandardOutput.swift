@@ -11,6 +11,12 @@ struct ClosedPipe: Error {}
 enum StandardOutput {
     /// Whether people read the reports.
     static let isTerminal = isatty(STDOUT_FILENO) == 1
+    /// Whether reports may be coloured: https://no-color.org asks for a way out.
+    static let isColoured: Bool = {
+        let environment = ProcessInfo.processInfo.environment
+        return isTerminal && environment["NO_COLOR", default: ""].isEmpty
+            && environment["TERM"] != "dumb"
+    }()
     /// Whether people read the diagnostics.
     static let isErrorTerminal = isatty(STDERR_FILENO) == 1
 

@@ -35,6 +35,8 @@ struct TextReport {
 
     /// A table.
     mutating func table(_ table: TextTable) {
-        text += table.text(isTerminal: isTerminal, width: width)
+        text += table.text(
+            isTerminal: isTerminal, width: width,
+            isColoured: isTerminal && StandardOutput.isColoured)
     }
 }

@@ -7,10 +7,29 @@ struct TextTable {
         let isNumeric: Bool
         /// Whether it is cut where the terminal is narrow.
         let isFlexible: Bool
+        /// What its cells are.
+        var form = Form.plain
+
+        /// What cells are, as people are shown them.
+        enum Form {
+            case plain
+            /// Times, which are told from now.
+            case time
+            /// How far something is, in the colour of that.
+            case state
+        }
 
         /// A column of text.
         static func text(_ title: String) -> Column {
             Column(title: title, isNumeric: false, isFlexible: false)
+        }
+        /// A column of times as reports have them; in a terminal they are told from now.
+        static func time(_ title: String) -> Column {
+            Column(title: title, isNumeric: false, isFlexible: false, form: .time)
+        }
+        /// A column of states.
+        static func state(_ title: String) -> Column {
+            Column(title: title, isNumeric: false, isFlexible: false, form: .state)
         }
         /// A column of text that may be cut.
         static func long(_ title: String) -> Column {
@@ -36,20 +55,40 @@ struct TextTable {
     }
 
     /// The lines, with a line feed at each end.
-    func text(isTerminal: Bool, width: Int) -> String {
+    ///
+    /// - Parameters:
+    ///   - isColoured: whether a terminal is to show colours.
+    ///   - now: Unix milliseconds from which times are told.
+    func text(
+        isTerminal: Bool, width: Int, isColoured: Bool = false, now: Int64 = RelativeTime.now
+    ) -> String {
         guard isTerminal else {
             return rows.map { $0.joined(separator: "\t") + "\n" }.joined()
         }
-        let all = [columns.map { $0.title.uppercased() }] + rows
+        let shown = rows.map { row in
+            row.enumerated().map { index, cell in
+                columns[index].form == .time ? RelativeTime.text(cell, from: now) : cell
+            }
+        }
+        let all = [columns.map { $0.title.uppercased() }] + shown
         let widths = fitted(all, to: width)
-        return all.map { row in
+        return all.enumerated().map { number, row in
             var line = ""
             for (index, cell) in row.enumerated() {
                 if index > 0 { line += "  " }
                 let cut = DisplayWidth.cut(cell, to: widths[index])
                 let pad = String(
                     repeating: " ", count: max(0, widths[index] - DisplayWidth.of(cut)))
-                line += columns[index].isNumeric ? pad + cut : cut + pad
+                let style: TextStyle? =
+                    if number == 0 {
+                        .bold
+                    } else if columns[index].form == .state {
+                        TextStyle(ofState: cell)
+                    } else {
+                        nil
+                    }
+                let text = isColoured ? style?.applied(to: cut) ?? cut : cut
+                line += columns[index].isNumeric ? pad + text : text + pad
             }
             while line.last == " " { line.removeLast() }
             return line + "\n"

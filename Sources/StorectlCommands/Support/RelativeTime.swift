@@ -1,0 +1,27 @@
+internal import Foundation
+internal import TapedeckVideo
+
+/// Times as people tell them: how long ago, or how soon.
+enum RelativeTime {
+    /// The present, in Unix milliseconds.
+    static var now: Int64 { Int64(Date().timeIntervalSince1970 * 1_000) }
+
+    /// Times further away than so many days are told as their day.
+    static let daysMax: Int64 = 30
+
+    /// A report's time as told from `now`, such as `3 h ago` or `in 2 d`; what is no time stays as it is.
+    static func text(_ text: String, from now: Int64) -> String {
+        guard let time = Timestamps.milliseconds(text) else { return text }
+        let distance = (time > now ? time - now : now - time) / 1_000
+        let amount: String
+        switch distance {
+        case 0: return "now"
+        case ..<60: amount = "\(distance) s"
+        case ..<3_600: amount = "\(distance / 60) min"
+        case ..<86_400: amount = "\(distance / 3_600) h"
+        case ..<(daysMax * 86_400): amount = "\(distance / 86_400) d"
+        default: return String(text.prefix(10))
+        }
+        return time > now ? "in \(amount)" : "\(amount) ago"
+    }
+}

@@ -1,0 +1,27 @@
+/// How a terminal shows a text.
+enum TextStyle: String {
+    case bold = "1"
+    case red = "31"
+    case green = "32"
+    case yellow = "33"
+
+    /// The colour of a state: whether it is well, goes on, or is not well; nil where none of these.
+    init?(ofState state: String) {
+        switch state {
+        case "shown", "confirmed", "sequenced", "upToDate", "published", "answered", "good", "yes",
+            "playable", "finished", "online":
+            self = .green
+        case "waiting", "queued", "sent", "behind", "uploading", "merging", "recorded", "asking",
+            "answering", "expired", "leased", "metered", "inProgress":
+            self = .yellow
+        case "refused", "failed", "unknown", "no", "unplayable", "ended", "loggedOut", "offline":
+            self = .red
+        default: return nil
+        }
+    }
+
+    /// The text between the sequences that begin and end the style.
+    func applied(to text: String) -> String {
+        text.isEmpty ? text : "\u{1B}[\(rawValue)m\(text)\u{1B}[0m"
+    }
+}
