@@ -115,7 +115,7 @@ private struct KeyFold {
         }
         let items = LiveItems(
             views.alias, tables.items, viewKey, law: driver.law,
-            remembers: driver.itemsYieldRows)
+            remembers: driver.itemsYieldRows || !driver.followedItems.isEmpty)
 
         var oldRows = RowSink()
         var output = KeyOutput()
@@ -139,6 +139,11 @@ private struct KeyFold {
                 &output)
         }
         for (name, before, after) in items.changes() {
+            if driver.followedItems.contains(where: name.starts(with:)) {
+                diffs.add(
+                    itemOf: viewKey, name, from: before, to: after, projection: driver.fingerprint)
+            }
+            guard driver.itemsYieldRows else { continue }
             if let before {
                 try driver.rows(ofItem: Row(key: name, value: before), key: tag, into: &oldRows)
             }

@@ -69,5 +69,11 @@ package struct ViewKey: Hashable {
         self = text.withUTF8 { ViewKey(tag: UnsafeRawBufferPointer($0)) }
     }
 
+    /// How many bytes of a longer key are the key of a tag; nil where they are none.
+    static func count(in bytes: [UInt8]) -> Int? {
+        guard bytes.count > 8, bytes.count >= 9 + Int(bytes[8]) else { return nil }
+        return 9 + Int(bytes[8])
+    }
+
     package static func hash(of tag: UnsafeRawBufferPointer) -> UInt64 { stableHash(tag, seed: 3) }
 }

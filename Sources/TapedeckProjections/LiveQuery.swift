@@ -1,41 +1,18 @@
-/// A part of a table: its rows from a key on and below another.
-public struct RowRange: Sendable {
-    /// Whose table it is.
-    public let projection: any Projection
-    /// Which of its tables.
-    public let table: Int
-    /// Where it begins; nil for the front.
-    public let lower: RowKey?
-    /// Where it ends, itself not in it; nil for the end.
-    public let upper: RowKey?
+internal import TapedeckModel
 
-    /// Names rows.
-    public init(
-        of projection: any Projection, table: Int = 0, from lower: RowKey? = nil,
-        below upper: RowKey? = nil
-    ) {
-        (self.projection, self.table) = (projection, table)
-        (self.lower, self.upper) = (lower, upper)
-    }
-
-    func contains(_ key: [UInt8]) -> Bool {
-        if let lower, key.lexicographicallyPrecedes(lower.bytes) { return false }
-        if let upper, !key.lexicographicallyPrecedes(upper.bytes) { return false }
-        return true
-    }
-}
-
-/// A list that can be followed: the first rows of a range, each made into an entry.
+/// A list that can be followed: the first rows of some ranges, each made into an entry.
 ///
 /// The list is read once. From then on commits tell which rows they changed, and only their entries are made
 /// anew; see `ProjectionRunner.live`.
 ///
 /// ```swift
 /// struct Shelf: LiveQuery {
-///     let list = RowRange(of: Books())
+///     let lists = [RowRange(of: Books())]
 ///     let limit = 50
-///     func subject(ofListed key: [UInt8]) -> [UInt8] { Array(key.dropFirst(8)) }
-///     func entry(_ row: Row, at now: Int64, from views: Views) throws -> LiveEntry<Book> {
+///     func subject(ofListed key: [UInt8], in list: Int) -> [UInt8] { Array(key.dropFirst(8)) }
+///     func entry(
+///         _ row: Row, in list: Int, at now: Int64, from views: Views
+///     ) throws -> LiveEntry<Book> {
 ///         LiveEntry(try Book(row.value))
 ///     }
 /// }
@@ -44,28 +21,43 @@ public protocol LiveQuery<Entry>: Sendable {
     /// What a row is made into.
     associatedtype Entry: Hashable & Sendable
 
-    /// The rows of the list, in its order.
-    var list: RowRange { get }
+    /// The rows of the list; at most 32 ranges.
+    var lists: [RowRange] { get }
+    /// In what order the ranges' rows stand. One range behind another by default.
+    var order: LiveOrder { get }
     /// Rows elsewhere that entries are made of, too. Empty by default.
     var details: [RowRange] { get }
-    /// Projections that `entry` reads beside those of `list` and `details`. None by default.
+    /// Projections that `entry` reads beside those of `lists` and `details`. None by default.
     var others: [any Projection] { get }
     /// How many rows at the most, from the front.
     var limit: Int { get }
 
-    /// What a row of the list is about. No other row of the list is about the same.
-    func subject(ofListed key: [UInt8]) -> [UInt8]
+    /// What a row of the `list`-th of the `lists` is about. No other row of the lists is about the same.
+    func subject(ofListed key: [UInt8], in list: Int) -> [UInt8]
     /// What a row of the `index`-th of the `details` is about; nil where it may be about every entry.
     func subject(ofDetail key: [UInt8], in index: Int) -> [UInt8]?
     /// Makes the entry of a row.
     ///
     /// - Parameters:
+    ///   - list: which of the `lists` it is of.
     ///   - now: Unix milliseconds.
     ///   - views: as of the commit that is told of.
-    func entry(_ row: Row, at now: Int64, from views: Views) throws -> LiveEntry<Entry>
+    func entry(
+        _ row: Row, in list: Int, at now: Int64, from views: Views
+    ) throws -> LiveEntry<Entry>
+}
+
+/// In what order the rows of several ranges stand.
+public enum LiveOrder: Hashable, Sendable {
+    /// Those of the first range in front, then those of the next.
+    case oneBehindAnother
+    /// By their keys without so many bytes in front, which are the same in all keys of a range.
+    case merged(behind: Int)
 }
 
 extension LiveQuery {
+    /// One range behind another.
+    public var order: LiveOrder { .oneBehindAnother }
     /// None.
     public var details: [RowRange] { [] }
     /// None.
@@ -75,7 +67,7 @@ extension LiveQuery {
 
     /// Everything that has to be up to date for an entry.
     public var projections: [any Projection] {
-        [list.projection] + details.map(\.projection) + others
+        (lists + details).map(\.projection) + others
     }
 }
 

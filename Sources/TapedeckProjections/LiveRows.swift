@@ -7,17 +7,18 @@ internal import TapedeckModel
 /// taking the same changes once more does the rest.
 final class LiveRows<Query: LiveQuery> {
     private final class Entry {
-        let key: [UInt8]
+        /// Where it stands: of its row's key, and of which list that is.
+        let place: [UInt8]
         let subject: [UInt8]
         var made: LiveEntry<Query.Entry>
 
-        init(_ key: [UInt8], _ subject: [UInt8], _ made: LiveEntry<Query.Entry>) {
-            (self.key, self.subject, self.made) = (key, subject, made)
+        init(_ place: [UInt8], _ subject: [UInt8], _ made: LiveEntry<Query.Entry>) {
+            (self.place, self.subject, self.made) = (place, subject, made)
         }
     }
 
     private let query: Query
-    /// In the order of their keys.
+    /// In the order of their places.
     private var entries: [Entry] = []
     private var bySubject: [[UInt8]: Entry] = [:]
     /// Those that change with the time.
@@ -42,7 +43,7 @@ final class LiveRows<Query: LiveQuery> {
         hasMore = rows.count > query.limit
         if hasMore { rows.removeLast() }
         var touched: [[UInt8]: [UInt8]?] = [:]
-        for entry in entries { touched[entry.key] = .some(nil) }
+        for entry in entries { touched[entry.place] = .some(nil) }
         for row in rows { touched[row.key] = row.value }
         let held = hasMore
         // Whatever was read belongs to the list, also what stands behind the last that was known.
@@ -54,23 +55,28 @@ final class LiveRows<Query: LiveQuery> {
     /// Takes in what commits have changed.
     ///
     /// - Parameters:
-    ///   - list: the changes of the list's table.
+    ///   - lists: the changes of the lists' tables.
     ///   - details: those of the tables of the details.
     func take(
-        list: [RowChange], details: [[RowChange]], at now: Int64, _ views: Views
+        lists: ArraySlice<[RowChange]>, details: ArraySlice<[RowChange]>, at now: Int64,
+        _ views: Views
     ) throws {
         var touched: [[UInt8]: [UInt8]?] = [:]
-        for change in list {
-            for key in change.removedKeys where query.list.contains(key) {
-                touched[key] = .some(nil)
+        for (list, (range, changes)) in zip(query.lists, lists).enumerated() {
+            for change in changes {
+                for key in change.removedKeys.compactMap(range.key(ofChanged:)) {
+                    touched[place(key, in: list)] = .some(nil)
+                }
+                if let row = change.row, let key = range.key(ofChanged: row.key) {
+                    touched[place(key, in: list)] = row.value
+                }
             }
-            if let row = change.row, query.list.contains(row.key) { touched[row.key] = row.value }
         }
         var stale: [[UInt8]: Entry] = timed.filter { $0.value.made.nextChangeAt ?? .max <= now }
-        for (index, changes) in details.enumerated() {
+        for (index, (range, changes)) in zip(query.details, details).enumerated() {
             for change in changes {
-                for key in change.removedKeys + (change.row.map { [$0.key] } ?? [])
-                where query.details[index].contains(key) {
+                let keys = change.removedKeys + (change.row.map { [$0.key] } ?? [])
+                for key in keys.compactMap(range.key(ofChanged:)) {
                     guard let subject = query.subject(ofDetail: key, in: index) else {
                         stale = bySubject
                         break
@@ -87,41 +93,41 @@ final class LiveRows<Query: LiveQuery> {
     // MARK: - Changes
 
     /// - Parameters:
-    ///   - touched: keys with the values that stand there now, nil where nothing does.
+    ///   - touched: places with the values that stand there now, nil where nothing does.
     ///   - stale: entries whose details changed, or whose time has come.
     private func take(
         _ touched: [[UInt8]: [UInt8]?], stale: [Entry], at now: Int64, _ views: Views
     ) throws {
-        let last = hasMore ? entries.last?.key : nil
+        let last = hasMore ? entries.last?.place : nil
         var come: [[UInt8]: Row] = [:]
         var fresh: [Row] = []
         let inOrder = touched.sorted { $0.key.lexicographicallyPrecedes($1.key) }
-        for (key, value) in inOrder {
+        for (place, value) in inOrder {
             guard let value else { continue }
-            let row = Row(key: key, value: value)
-            if let index = index(of: key) {
+            let row = Row(key: place, value: value)
+            if let index = index(of: place) {
                 try update(index, row, at: now, views)
-            } else if last.map({ key.lexicographicallyPrecedes($0) }) ?? true {
-                come[query.subject(ofListed: key)] = row
+            } else if last.map({ place.lexicographicallyPrecedes($0) }) ?? true {
+                come[subject(row)] = row
                 fresh.append(row)
             }
         }
-        for (key, value) in inOrder where value == nil {
-            guard let from = index(of: key) else { continue }
+        for (place, value) in inOrder where value == nil {
+            guard let from = index(of: place) else { continue }
             let subject = entries[from].subject
             guard let row = come.removeValue(forKey: subject) else {
                 remove(at: from)
                 changes.append(.removed(at: from))
                 continue
             }
-            let moved = Entry(row.key, subject, try query.entry(row, at: now, from: views))
+            let moved = Entry(row.key, subject, try made(row, at: now, views))
             entries.remove(at: from)
-            let to = place(of: row.key)
+            let to = index(for: row.key)
             entries.insert(moved, at: to)
             note(moved)
             changes.append(.moved(from: from, to: to, moved.made.entry))
         }
-        for row in fresh where come[query.subject(ofListed: row.key)]?.key == row.key {
+        for row in fresh where come[subject(row)]?.key == row.key {
             try insert(row, at: now, views)
         }
         while entries.count > query.limit {
@@ -130,9 +136,9 @@ final class LiveRows<Query: LiveQuery> {
             hasMore = true
         }
         // What was touched has been made anew already.
-        for entry in stale where bySubject[entry.subject] === entry && touched[entry.key] == nil {
-            guard let index = index(of: entry.key),
-                let row = try rows(at: entry.key, views)
+        for entry in stale where bySubject[entry.subject] === entry && touched[entry.place] == nil {
+            guard let index = index(of: entry.place),
+                let row = try row(at: entry.place, views)
             else { continue }
             try update(index, row, at: now, views)
         }
@@ -144,28 +150,39 @@ final class LiveRows<Query: LiveQuery> {
     private func fill(hasLost: Bool, at now: Int64, _ views: Views) throws {
         guard hasMore, hasLost || entries.count < query.limit else { return }
         let wanted = query.limit - entries.count
-        let rows = try rows(after: entries.last?.key, limit: wanted + 1, views)
+        let rows = try rows(after: entries.last?.place, limit: wanted + 1, views)
         for row in rows.prefix(wanted) { try insert(row, at: now, views) }
         hasMore = rows.count > wanted
     }
 
     private func insert(_ row: Row, at now: Int64, _ views: Views) throws {
-        let entry = Entry(
-            row.key, query.subject(ofListed: row.key),
-            try query.entry(row, at: now, from: views))
-        let place = place(of: row.key)
-        entries.insert(entry, at: place)
+        let entry = Entry(row.key, subject(row), try made(row, at: now, views))
+        let index = index(for: row.key)
+        entries.insert(entry, at: index)
         note(entry)
-        changes.append(.inserted(entry.made.entry, at: place))
+        changes.append(.inserted(entry.made.entry, at: index))
     }
 
     private func update(_ index: Int, _ row: Row, at now: Int64, _ views: Views) throws {
         let entry = entries[index]
-        let made = try query.entry(row, at: now, from: views)
+        let made = try made(row, at: now, views)
         let isAnother = made.entry != entry.made.entry
         entry.made = made
         note(entry)
         if isAnother { changes.append(.updated(made.entry, at: index)) }
+    }
+
+    /// The entry of a row, whose key is its place.
+    private func made(
+        _ row: Row, at now: Int64, _ views: Views
+    ) throws -> LiveEntry<Query.Entry> {
+        let (key, list) = key(at: row.key)
+        return try query.entry(Row(key: key, value: row.value), in: list, at: now, from: views)
+    }
+
+    private func subject(_ row: Row) -> [UInt8] {
+        let (key, list) = key(at: row.key)
+        return query.subject(ofListed: key, in: list)
     }
 
     private func note(_ entry: Entry) {
@@ -182,12 +199,36 @@ final class LiveRows<Query: LiveQuery> {
 
     // MARK: - Places
 
-    /// Where a key stands, or would stand.
-    private func place(of key: [UInt8]) -> Int {
+    /// Where a row of a list stands among all.
+    private func place(_ key: [UInt8], in list: Int) -> [UInt8] {
+        switch query.order {
+        case .oneBehindAnother: [UInt8(list)] + key
+        case .merged(let count): key.dropFirst(count) + [UInt8(list)]
+        }
+    }
+
+    /// The key that stands at a place, and whose it is.
+    private func key(at place: [UInt8]) -> ([UInt8], list: Int) {
+        switch query.order {
+        case .oneBehindAnother: return (Array(place.dropFirst()), Int(place.first ?? 0))
+        case .merged:
+            let list = Int(place.last ?? 0)
+            return (key(behind: place, in: list), list)
+        }
+    }
+
+    /// The key in a list that stands where a place of merged lists does.
+    private func key(behind place: [UInt8], in list: Int) -> [UInt8] {
+        guard case .merged(let count) = query.order else { return [] }
+        return Array((query.lists[list].lower?.bytes ?? []).prefix(count)) + place.dropLast()
+    }
+
+    /// The first index at which nothing stands before a place.
+    private func index(for place: [UInt8]) -> Int {
         var (low, high) = (0, entries.count)
         while low < high {
             let middle = (low + high) / 2
-            if entries[middle].key.lexicographicallyPrecedes(key) {
+            if entries[middle].place.lexicographicallyPrecedes(place) {
                 low = middle + 1
             } else {
                 high = middle
@@ -196,23 +237,51 @@ final class LiveRows<Query: LiveQuery> {
         return low
     }
 
-    private func index(of key: [UInt8]) -> Int? {
-        let place = place(of: key)
-        return place < entries.count && entries[place].key == key ? place : nil
+    private func index(of place: [UInt8]) -> Int? {
+        let index = index(for: place)
+        return index < entries.count && entries[index].place == place ? index : nil
     }
 
-    private func rows(after key: [UInt8]?, limit: Int, _ views: Views) throws -> [Row] {
-        try views.rows(
-            of: query.list.projection, table: query.list.table, lower: query.list.lower,
-            upper: query.list.upper, after: key, limit: limit)
+    // MARK: - Rows
+
+    /// The rows behind a place; their keys are places.
+    private func rows(after place: [UInt8]?, limit: Int, _ views: Views) throws -> [Row] {
+        var found: [Row] = []
+        switch query.order {
+        case .oneBehindAnother:
+            let (last, first) = place.map { self.key(at: $0) } ?? ([], 0)
+            for list in query.lists.indices.dropFirst(first) where found.count < limit {
+                let after = place != nil && list == first ? last : nil
+                found += try rows(of: list, after: after, limit: limit - found.count, views)
+            }
+        case .merged:
+            for list in query.lists.indices {
+                let key = place.map { self.key(behind: $0, in: list) }
+                // Of equal keys those of later lists stand behind.
+                if let place, let key, list > Int(place.last ?? 0),
+                    let equal = try query.lists[list].row(at: key, views)
+                {
+                    found.append(Row(key: self.place(key, in: list), value: equal.value))
+                }
+                found += try rows(of: list, after: key, limit: limit, views)
+            }
+            found.sort { $0.key.lexicographicallyPrecedes($1.key) }
+            found.removeLast(max(0, found.count - limit))
+        }
+        return found
     }
 
-    private func rows(at key: [UInt8], _ views: Views) throws -> Row? {
-        let row = try views.rows(
-            of: query.list.projection, table: query.list.table, lower: RowKey(key), upper: nil,
-            after: nil, limit: 1
-        ).first
-        return row?.key == key ? row : nil
+    private func rows(
+        of list: Int, after key: [UInt8]?, limit: Int, _ views: Views
+    ) throws -> [Row] {
+        try query.lists[list].rows(after: key, limit: limit, views).map {
+            Row(key: place($0.key, in: list), value: $0.value)
+        }
+    }
+
+    private func row(at place: [UInt8], _ views: Views) throws -> Row? {
+        let (key, list) = key(at: place)
+        return try query.lists[list].row(at: key, views).map { Row(key: place, value: $0.value) }
     }
 }
 

@@ -67,6 +67,10 @@ public protocol Projection: Sendable {
     /// Asked where `itemsYieldRows` says so. Such a row is its item's alone: neither the state nor
     /// another item may yield a row of the same key. It throws where the item's bytes make no sense.
     func rows(ofItem item: Row, key: Tag, into rows: inout RowSink) throws
+
+    /// What the names of the items begin with that can be followed (`RowRange.init(of:itemsOf:prefix:)`):
+    /// commits tell what they change of these.
+    var followedItems: [[UInt8]] { get }
 }
 
 extension Projection {
@@ -84,6 +88,8 @@ extension Projection {
     public var itemsYieldRows: Bool { false }
     /// None.
     public func rows(ofItem item: Row, key: Tag, into rows: inout RowSink) throws {}
+    /// None.
+    public var followedItems: [[UInt8]] { [] }
 }
 
 /// What a fold needs of the order in which it meets a key's events.
@@ -144,7 +150,7 @@ public struct RowSink: ~Copyable {
     ///   - value: what a list query returns without a second look-up.
     @inlinable
     public mutating func add(table: Int, key: RowKey, value: [UInt8] = []) {
-        precondition((0...255).contains(table), "a projection has at most 256 tables")
+        precondition((0...254).contains(table), "a projection has at most 255 tables")
         let start = bytes.count
         bytes.append(contentsOf: key.bytes)
         bytes.append(contentsOf: value)

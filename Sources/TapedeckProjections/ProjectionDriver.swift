@@ -14,6 +14,7 @@ package class ProjectionDriver: @unchecked Sendable {
     package let law: FoldLaw
     package let tables: [String]
     package let itemsYieldRows: Bool
+    package let followedItems: [[UInt8]]
     /// Everything that decides what rows equal events give.
     package let fingerprint: Digest16
 
@@ -30,6 +31,7 @@ package class ProjectionDriver: @unchecked Sendable {
         law = projection.law
         tables = projection.tables
         itemsYieldRows = projection.itemsYieldRows
+        followedItems = projection.followedItems
         fingerprint = ProjectionDriver.fingerprint(of: projection)
     }
 

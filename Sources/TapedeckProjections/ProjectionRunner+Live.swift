@@ -83,7 +83,7 @@ package final class LiveLoop<Query: LiveQuery>: @unchecked Sendable {
     /// Has not looked yet.
     package init(_ runner: ProjectionRunner, _ query: Query) {
         (self.runner, self.query) = (runner, query)
-        follower = DiffFollower([query.list] + query.details)
+        follower = DiffFollower(query.lists + query.details)
         rows = LiveRows(query)
     }
 
@@ -100,8 +100,9 @@ package final class LiveLoop<Query: LiveQuery>: @unchecked Sendable {
             let now = Int64(clamping: self.runner.log.now())
             let hadMore = self.rows.hasMore
             if let known = self.follower.changes {
+                let count = self.query.lists.count
                 try self.rows.take(
-                    list: known[0], details: Array(known.dropFirst()), at: now, views)
+                    lists: known.prefix(count), details: known.dropFirst(count), at: now, views)
             } else {
                 try self.rows.reread(at: now, views)
             }

@@ -158,7 +158,7 @@ extension ProjectionRunner {
             hint: "stop appending, or verify a backup")
     }
 
-    private func rebuild(
+    func rebuild(
         _ wanted: [ProjectionDriver], _ limit: Rebuild.Limit, _ options: RebuildOptions
     ) -> Rebuild {
         Rebuild(
@@ -169,7 +169,7 @@ extension ProjectionRunner {
         }
     }
 
-    private func inScratch<R>(
+    func inScratch<R>(
         _ wanted: [ProjectionDriver], _ rebuild: Rebuild,
         _ body: (ViewsFile, Rebuild.Report) throws -> R
     ) throws -> R {

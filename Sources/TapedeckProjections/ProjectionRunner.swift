@@ -60,7 +60,7 @@ public final class ProjectionRunner: Sendable {
             .filter { known.insert($0.fingerprint).inserted }
     }
 
-    private static func driver(_ projection: any Projection) -> ProjectionDriver {
+    static func driver(_ projection: any Projection) -> ProjectionDriver {
         func typed<P: Projection>(_ projection: P) -> ProjectionDriver { TypedDriver(projection) }
         return typed(projection)
     }

@@ -30,6 +30,8 @@ struct DiffBatch {
 
     /// A commit that changed more rows is told as a reset.
     static let entriesMax = 2_048
+    /// What stands for a table where items have changed; a row's key is then the item's in its own table.
+    static let itemsTable = 255
     /// So many commits are kept for observers; one that is further behind gets a reset.
     static let batchesMax: UInt64 = 1_024
 
@@ -78,6 +80,21 @@ struct DiffBatch {
             }
             for row in inserted { add(.inserted(row), projection: projection, table: table) }
         }
+    }
+
+    /// Tells of an item that has changed.
+    mutating func add(
+        itemOf key: ViewKey, _ name: [UInt8], from before: [UInt8]?, to after: [UInt8]?,
+        projection: Digest16
+    ) {
+        let place = key.bytes + name
+        guard let after else {
+            return add(.removed(key: place), projection: projection, table: DiffBatch.itemsTable)
+        }
+        let row = Row(key: place, value: after)
+        add(
+            before == nil ? .inserted(row) : .updated(row), projection: projection,
+            table: DiffBatch.itemsTable)
     }
 
     // MARK: - Bytes

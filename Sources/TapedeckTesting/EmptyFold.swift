@@ -34,6 +34,8 @@ public struct EmptyFold<Original: Projection>: Projection {
     public var tables: [String] { original.tables }
     /// Whether the original's items yield rows.
     public var itemsYieldRows: Bool { original.itemsYieldRows }
+    /// The original's items that can be followed.
+    public var followedItems: [[UInt8]] { original.followedItems }
 
     /// Folds nothing.
     public func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {}

@@ -82,23 +82,6 @@ import Testing
         }
     }
 
-    private struct Followed<Entry: Hashable & Sendable> {
-        let loop: LiveLoop<LiveList<Entry>>
-        let read: (VideoQueries<Views>, UTCTime) throws -> ([Entry], next: String?)
-        var list: [Entry] = []
-        var hasMore = false
-
-        mutating func check(_ store: TapedeckStore, _ now: UTCTime, _ note: String) throws {
-            if let update = try loop.look() {
-                update.apply(to: &list)
-                hasMore = update.hasMore
-            }
-            let (entries, next) = try store.projections.read { try read(VideoQueries($0), now) }
-            try #require(list == entries, "\(note)")
-            #expect(hasMore == (next != nil), "\(note)")
-        }
-    }
-
     @Test func everyGroupIsWhatAQueryGives() throws {
         var random = SeededGenerator.fromEnvironment()
         let note = "\(random)"
@@ -106,37 +89,33 @@ import Testing
         let store = try place.open()
         let groups = VideoGroup.named.flatMap { group in [3, 50].map { (group, limit: $0) } }
         var followed = groups.map { group, limit in
-            Followed<GroupEntry>(
-                loop: LiveLoop(store.projections, .group(group, limit: limit)),
-                read: {
-                    let page = try $0.videos(in: group, at: $1, limit: limit)
-                    return (page.videos, page.next)
-                })
+            FollowedList<GroupEntry>("\(group), \(limit)", store, .group(group, limit: limit)) {
+                let page = try $0.videos(in: group, at: $1, limit: limit)
+                return (page.videos, page.next != nil)
+            }
         }
-        var inProgress = Followed<PlaybackEntry>(
-            loop: LiveLoop(store.projections, .inProgress(limit: 4)),
-            read: { queries, _ in
-                let page = try queries.inProgress(limit: 4)
-                return (page.videos, page.next)
-            })
-        var submissions = Followed<SubmissionEntry>(
-            loop: LiveLoop(store.projections, .submissions(limit: 4)),
-            read: { queries, _ in
-                let page = try queries.submissions(limit: 4)
-                return (page.videos, page.next)
-            })
+        var inProgress = FollowedList<PlaybackEntry>(
+            "in progress", store, .inProgress(limit: 4)
+        ) { queries, _ in
+            let page = try queries.inProgress(limit: 4)
+            return (page.videos, page.next != nil)
+        }
+        var submissions = FollowedList<SubmissionEntry>(
+            "submissions", store, .submissions(limit: 4)
+        ) { queries, _ in
+            let page = try queries.submissions(limit: 4)
+            return (page.videos, page.next != nil)
+        }
         for round in 0..<120 {
             let count = 1 + Int.random(in: 0..<6, using: &random)
             try store.log.appendBlocking(try (0..<count).map { _ in try Self.anything(&random) })
             // A remote's word that a video cannot be played ceases to hold.
             place.clock.advance(by: .seconds(Int.random(in: 0..<90_000, using: &random)))
-            let now = UTCTime(milliseconds: Int64(place.clock.milliseconds))
             for index in followed.indices {
-                try followed[index].check(
-                    store, now, "\(groups[index]), round \(round), \(note)")
+                try followed[index].check(store, "round \(round), \(note)")
             }
-            try inProgress.check(store, now, "in progress, round \(round), \(note)")
-            try submissions.check(store, now, "submissions, round \(round), \(note)")
+            try inProgress.check(store, "round \(round), \(note)")
+            try submissions.check(store, "round \(round), \(note)")
         }
     }
 

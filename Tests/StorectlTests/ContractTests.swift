@@ -53,6 +53,18 @@ struct ContractTests {
         Case(command: "watch queue", arguments: ["watch", "queue", "--updates", "1"]),
         Case(command: "watch playback", arguments: ["watch", "playback", "--updates", "1"]),
         Case(command: "watch submissions", arguments: ["watch", "submissions", "--updates", "1"]),
+        Case(
+            command: "watch comments",
+            arguments: ["watch", "comments", "youtube:aqz-KE-bpKQ", "--updates", "1"]),
+        Case(
+            command: "watch chat",
+            arguments: ["watch", "chat", "youtube:aqz-KE-bpKQ", "--updates", "1"]),
+        Case(command: "watch answers", arguments: ["watch", "answers", "--updates", "1"]),
+        Case(command: "watch questions", arguments: ["watch", "questions", "--updates", "1"]),
+        Case(command: "watch users", arguments: ["watch", "users", "--updates", "1"]),
+        Case(
+            command: "watch follows",
+            arguments: ["watch", "follows", "7", "--direction", "following", "--updates", "1"]),
         Case(command: "query shares", arguments: ["query", "shares"]),
         Case(command: "query recipients", arguments: ["query", "recipients"]),
         Case(command: "query statistics", arguments: ["query", "statistics"]),

@@ -25,6 +25,31 @@ struct ReplayTests {
         #expect(try digests(storectl.succeed("replay", "--until", "2030-01-01", "--json")) == first)
     }
 
+    @Test func anotherWinnerRuleChangesTheRowsOfWhatWasSharedTwice() throws {
+        let storectl = try Storectl.demo()
+        let before = try digests(storectl.succeed("replay", "--json"))
+        let run = try storectl.succeed("replay", "--diff", "--winner", "newest", "--json")
+        let changes = try #require(try run.document["changes"]?.list)
+        // By the queries: the videos of which another broadcast stands for all.
+        func winners(_ arguments: String...) throws -> Set<String> {
+            let found = try storectl.run(["query", "duplicates", "--json"] + arguments)
+            return Set(
+                try #require(try found.document["videos"]?.list).compactMap { video in
+                    video["winner"]?.text.flatMap { winner in
+                        video["key"]?.text.map { "\($0) \(winner)" }
+                    }
+                })
+        }
+        let others = try winners("--winner", "newest").subtracting(winners())
+        let videos = Set(others.map { String($0.prefix { $0 != " " }) })
+        #expect(videos == ["youtube:aqz-KE-bpKQ"])
+        #expect(Set(changes.compactMap { $0["row"]?.text }) == videos)
+        #expect(changes.contains { $0["projection"]?.text == "duplicates" })
+        #expect(try digests(storectl.succeed("replay", "--json")) == before)
+        try storectl.checkFails("replay", "--diff", code: "usage", exit: 64)
+        try storectl.checkFails("replay", "--diff", "answers", code: "usage", exit: 64)
+    }
+
     @Test func namedProjectionsOnly() throws {
         let run = try Storectl.demo().succeed("replay", "watch-later", "answers", "--json")
         #expect(try digests(run).keys.sorted() == ["answers", "watch-later"])

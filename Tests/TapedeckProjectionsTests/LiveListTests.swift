@@ -16,7 +16,7 @@ private struct ShelvedBook: Hashable, Sendable {
 
 /// The first books by title.
 private struct BooksByTitle: LiveQuery {
-    let list: RowRange
+    let lists: [RowRange]
     let details = [
         RowRange(of: CardCatalogue(), table: 1), RowRange(of: CardCatalogue(), table: 2),
     ]
@@ -29,7 +29,7 @@ private struct BooksByTitle: LiveQuery {
 
     init(limit: Int, from lower: RowKey? = nil, below upper: RowKey? = nil) {
         self.limit = limit
-        list = RowRange(of: CardCatalogue(), from: lower, below: upper)
+        lists = [RowRange(of: CardCatalogue(), from: lower, below: upper)]
     }
 
     /// How many entries were made.
@@ -37,15 +37,17 @@ private struct BooksByTitle: LiveQuery {
         let count = Mutex(0)
     }
 
-    func subject(ofListed key: [UInt8]) -> [UInt8] { BooksByTitle.last(key) }
+    func subject(ofListed key: [UInt8], in list: Int) -> [UInt8] { BooksByTitle.last(key) }
 
     func subject(ofDetail key: [UInt8], in index: Int) -> [UInt8]? {
         isVague ? nil : BooksByTitle.last(key)
     }
 
-    func entry(_ row: Row, at now: Int64, from views: Views) throws -> LiveEntry<ShelvedBook> {
+    func entry(
+        _ row: Row, in list: Int, at now: Int64, from views: Views
+    ) throws -> LiveEntry<ShelvedBook> {
         looks.count.withLock { $0 += 1 }
-        let isbn = String(decoding: subject(ofListed: row.key), as: UTF8.self)
+        let isbn = String(decoding: subject(ofListed: row.key, in: list), as: UTF8.self)
         let state = try views.state(of: CardCatalogue(), key: Tag("book", isbn))
         let isOld = oldAt.map { now >= $0 } ?? false
         return LiveEntry(
@@ -65,10 +67,10 @@ private struct BooksByTitle: LiveQuery {
     func read(_ runner: ProjectionRunner) throws -> (entries: [ShelvedBook], hasMore: Bool) {
         try runner.read { views in
             let rows = try views.rows(
-                of: list.projection, table: list.table, lower: list.lower, upper: list.upper,
+                of: lists[0].projection, table: 0, lower: lists[0].lower, upper: lists[0].upper,
                 after: nil, limit: limit + 1)
             return (
-                try rows.prefix(limit).map { try entry($0, at: 0, from: views).entry },
+                try rows.prefix(limit).map { try entry($0, in: 0, at: 0, from: views).entry },
                 rows.count > limit
             )
         }

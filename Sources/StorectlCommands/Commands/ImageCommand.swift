@@ -131,7 +131,7 @@ private enum ImageReport {
                     })
             ]
         ) { text in
-            var table = TextTable([.text("asked for"), .number("bytes"), .long("address")])
+            var table = TextTable([.time("asked for"), .number("bytes"), .long("address")])
             for image in images {
                 table.add([TimeArgument.text(image.usedAt), String(image.bytes), image.url])
             }

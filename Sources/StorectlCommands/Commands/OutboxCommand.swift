@@ -278,7 +278,7 @@ private struct OutboxPage {
     }
 
     func write(_ text: inout TextReport) {
-        var table = TextTable([.text("event"), .text("type"), .text("to"), .text("state")])
+        var table = TextTable([.text("event"), .text("type"), .text("to"), .state("state")])
         for item in items {
             switch item {
             case .server(let event, let delivery):

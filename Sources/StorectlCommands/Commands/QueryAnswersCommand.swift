@@ -25,7 +25,7 @@ struct QueryAnswersCommand: ParsableCommand {
         }
         try options.print(JSON(encoding: found)) { text in
             var table = TextTable([
-                .text("answer"), .text("question"), .text("state"), .number("seconds"),
+                .text("answer"), .text("question"), .state("state"), .number("seconds"),
                 .number("comments"), .long("address"),
             ])
             for answer in found.answers {

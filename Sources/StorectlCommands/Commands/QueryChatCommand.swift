@@ -48,7 +48,8 @@ struct QueryChatCommand: ParsableCommand {
         }
         try options.print(JSON(encoding: found)) { text in
             var table = TextTable([
-                .text("at"), .text("by"), .text("state"), .text("kind"), .long("text"), .text("id"),
+                .time("at"), .text("by"), .state("state"), .text("kind"), .long("text"),
+                .text("id"),
             ])
             for message in found.messages {
                 table.add([

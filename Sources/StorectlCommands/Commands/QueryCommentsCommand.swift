@@ -46,7 +46,7 @@ struct QueryCommentsCommand: ParsableCommand {
                 video: video ?? "", limit: page.limit, cursor: page.cursor)
         }
         try options.print(JSON(encoding: found)) { text in
-            var table = TextTable([.text("at"), .text("author"), .long("text"), .text("id")])
+            var table = TextTable([.time("at"), .text("author"), .long("text"), .text("id")])
             for comment in found.comments {
                 table.add([comment.at?.description, comment.author, comment.text, comment.id])
             }

@@ -47,7 +47,7 @@ struct QueryDownloadsCommand: ParsableCommand {
         }
         try options.print(JSON(encoding: found)) { text in
             var table = TextTable([
-                .text("video"), .number("bytes"), .text("since"), .text("watched"), .text("goes"),
+                .text("video"), .number("bytes"), .time("since"), .text("watched"), .text("goes"),
                 .text("blob"),
             ])
             for video in found.videos {

@@ -72,7 +72,7 @@ struct QueryExtractionPlanCommand: ParsableCommand {
         }
         try options.print(JSON(encoding: found)) { text in
             var table = TextTable([
-                .text("video"), .text("what"), .text("why"), .text("until"), .text("failure"),
+                .text("video"), .text("what"), .text("why"), .time("until"), .text("failure"),
             ])
             if let cancel = found.cancel {
                 table.add([cancel.video, "cancel", cancel.reason.rawValue, nil, nil])

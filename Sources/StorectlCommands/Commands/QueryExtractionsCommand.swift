@@ -37,8 +37,8 @@ struct QueryExtractionsCommand: ParsableCommand {
         }
         try options.print(JSON(encoding: found)) { text in
             var table = TextTable([
-                .text("video"), .text("state"), .text("good until"), .text("reason"),
-                .number("failures"), .text("next try"), .long("address"),
+                .text("video"), .state("state"), .time("good until"), .text("reason"),
+                .number("failures"), .time("next try"), .long("address"),
             ])
             for video in found.videos {
                 table.add([

@@ -36,7 +36,7 @@ struct QueryFollowsCommand: ParsableCommand {
                 ("followers", String(found.followerCount)),
                 ("following", String(found.followingCount)),
             ])
-            var table = TextTable([.text("user"), .text("name"), .text("state"), .long("message")])
+            var table = TextTable([.text("user"), .text("name"), .state("state"), .long("message")])
             for user in found.users {
                 table.add([user.id, user.username, user.state.rawValue, user.message])
             }

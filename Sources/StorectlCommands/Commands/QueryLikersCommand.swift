@@ -30,7 +30,7 @@ struct QueryLikersCommand: ParsableCommand {
             try $0.likers(of: answer, limit: page.limit, cursor: page.cursor)
         }
         try options.print(JSON(encoding: found)) { text in
-            var table = TextTable([.text("user"), .text("name"), .text("state"), .long("message")])
+            var table = TextTable([.text("user"), .text("name"), .state("state"), .long("message")])
             for liker in found.likers {
                 table.add([liker.user, liker.username, liker.state.rawValue, liker.message])
             }

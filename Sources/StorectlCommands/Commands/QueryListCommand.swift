@@ -57,8 +57,8 @@ struct QueryListCommand: ParsableCommand {
         }
         try options.print(JSON(encoding: found)) { text in
             var table = TextTable([
-                .text("video"), .text("shared last"), .number("shared"), .text("liked"),
-                .text("later"), .text("playable"), .text("sharer"), .long("title"),
+                .text("video"), .time("shared last"), .number("shared"), .text("liked"),
+                .text("later"), .state("playable"), .text("sharer"), .long("title"),
             ])
             for video in found.videos {
                 table.add([

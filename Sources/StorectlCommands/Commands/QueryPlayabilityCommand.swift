@@ -40,8 +40,8 @@ struct QueryPlayabilityCommand: ParsableCommand {
         }
         try options.print(JSON(encoding: found)) { text in
             var table = TextTable([
-                .text("video"), .text("state"), .text("reason"), .text("checked"),
-                .number("failures"), .text("next try"), .text("due"),
+                .text("video"), .state("state"), .text("reason"), .time("checked"),
+                .number("failures"), .time("next try"), .text("due"),
             ])
             for video in found.videos {
                 table.add([

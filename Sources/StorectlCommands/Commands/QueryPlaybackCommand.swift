@@ -28,7 +28,7 @@ struct QueryPlaybackCommand: ParsableCommand {
         }
         try options.print(JSON(encoding: found)) { text in
             var table = TextTable([
-                .text("video"), .text("state"), .number("from"), .number("of"), .text("played"),
+                .text("video"), .state("state"), .number("from"), .number("of"), .time("played"),
                 .text("finished"), .number("viewings"),
             ])
             for video in found.videos {

@@ -47,7 +47,7 @@ struct QueryQuestionsCommand: ParsableCommand {
         }
         try options.print(JSON(encoding: found)) { text in
             var table = TextTable([
-                .text("question"), .text("state"), .text("from"), .text("to"), .long("text"),
+                .text("question"), .state("state"), .text("from"), .text("to"), .long("text"),
             ])
             for question in found.questions {
                 table.add([

@@ -32,7 +32,7 @@ struct QueryQueueCommand: ParsableCommand {
         }
         try options.print(JSON(encoding: found)) { text in
             var table = TextTable([
-                .text("video"), .text("since"), .text("before it"), .text("behind it"),
+                .text("video"), .time("since"), .text("before it"), .text("behind it"),
             ])
             for video in found.videos {
                 table.add([video.video, video.at.description, video.previous, video.next])

@@ -59,7 +59,7 @@ struct QueryRecipientsCommand: ParsableCommand {
             try $0.recipients(prefix: prefix, limit: limit)
         }
         try options.print(JSON(encoding: found)) { text in
-            var table = TextTable([.text("address"), .text("last"), .number("shares")])
+            var table = TextTable([.text("address"), .time("last"), .number("shares")])
             for recipient in found.recipients {
                 table.add([
                     recipient.address, recipient.lastAt.description, String(recipient.shares),

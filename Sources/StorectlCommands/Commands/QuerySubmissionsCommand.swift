@@ -37,7 +37,7 @@ struct QuerySubmissionsCommand: ParsableCommand {
         }
         try options.print(JSON(encoding: found)) { text in
             var table = TextTable([
-                .text("video"), .text("state"), .number("views"), .text("created"), .text("by"),
+                .text("video"), .state("state"), .number("views"), .time("created"), .text("by"),
                 .long("title"),
             ])
             for video in found.videos {

@@ -23,7 +23,7 @@ struct QueryVideosCommand: ParsableCommand {
         }
         try options.print(JSON(encoding: found)) { text in
             var table = TextTable([
-                .text("video"), .text("shared last"), .number("shared"), .number("comments"),
+                .text("video"), .time("shared last"), .number("shared"), .number("comments"),
                 .text("later"), .text("sharer"), .long("title"),
             ])
             for video in found.videos {

@@ -22,7 +22,7 @@ struct QueryWatchLaterCommand: ParsableCommand {
             try $0.watchLater(limit: page.limit, cursor: page.cursor)
         }
         try options.print(JSON(encoding: found)) { text in
-            var table = TextTable([.text("video"), .text("since")])
+            var table = TextTable([.text("video"), .time("since")])
             for video in found.videos { table.add([video.key, video.since.description]) }
             text.table(table)
             page.remark(next: found.next, &text)

@@ -10,7 +10,8 @@ struct ReplayCommand: ParsableCommand {
             The tables are built beside the live ones, which serve until they are replaced. \
             --verify builds them only to compare: a difference makes the exit code 3. --until \
             builds what the log held up to a position, or what had happened by a time, reports it and \
-            throws it away; receipts count as they are known today in both cases.
+            throws it away; receipts count as they are known today in both cases. --diff tells which rows \
+            another choice of --winner or --rule would change, and changes none.
 
             Projections: \(ShippedProjections.names.joined(separator: ", ")).
 
@@ -18,6 +19,7 @@ struct ReplayCommand: ParsableCommand {
               storectl replay
               storectl replay watch-later --verify
               storectl replay --until 2019-07-11T12:00:00Z --json
+              storectl replay --diff --winner newest
             """)
 
     @Argument(
@@ -27,6 +29,9 @@ struct ReplayCommand: ParsableCommand {
 
     @Flag(help: "Compare a fresh build with the live tables and keep those.")
     var verify = false
+
+    @Flag(help: "Tell which rows the parameters given here change, against the usual ones.")
+    var diff = false
 
     @Option(help: ArgumentHelp("Up to a position or a time.", valueName: "position|time"))
     var until: String?
@@ -41,6 +46,9 @@ struct ReplayCommand: ParsableCommand {
         if verify, until != nil {
             throw ValidationError("--verify compares with the live tables, --until does not")
         }
+        if diff, verify || until != nil {
+            throw ValidationError("--diff goes neither with --verify nor with --until")
+        }
         if let workers, !(1...64).contains(workers) {
             throw ValidationError("--workers must be 1 to 64")
         }
@@ -49,8 +57,10 @@ struct ReplayCommand: ParsableCommand {
     func run() throws {
         let limit = try until.map { try HistoryPoint($0, "--until") }
         Interruption.remember()
-        let report = try options.withStore(parameters.projections) { store in
-            try replay(store.projections, limit, events: store.log.currentHead().rawValue)
+        let pairs =
+            diff ? try ShippedProjections.pairs(parameters.projections, named: projection) : []
+        let report = try options.withStore(diff ? .standard : parameters.projections) { store in
+            try replay(store.projections, pairs, limit, events: store.log.currentHead().rawValue)
         }
         let difference = report.differences?.first.map {
             CommandError(
@@ -63,7 +73,8 @@ struct ReplayCommand: ParsableCommand {
     }
 
     private func replay(
-        _ projections: ProjectionRunner, _ limit: HistoryPoint?, events: UInt64
+        _ projections: ProjectionRunner, _ pairs: [ShippedProjections.Pair],
+        _ limit: HistoryPoint?, events: UInt64
     ) throws -> ReplayReport {
         let names = projection.isEmpty ? nil : projection
         let meter = ProgressMeter("events")
@@ -77,9 +88,21 @@ struct ReplayCommand: ParsableCommand {
             meter.finish()
             _ = memory.stop()
         }
-        let rebuilt: RebuildReport
+        var rebuilt: RebuildReport
         var differences: [ViewsDifference]?
-        if verify {
+        var changes: [(projection: any Projection, row: RowDifference)]?
+        if let first = pairs.first {
+            var found: [(projection: any Projection, row: RowDifference)] = []
+            func compare(_ pair: ShippedProjections.Pair) throws -> RebuildReport {
+                try projections.compare(pair.usual, with: pair.other, options: rebuildOptions) {
+                    found.append((pair.other, $0))
+                    return true
+                }
+            }
+            rebuilt = try compare(first)
+            for pair in pairs.dropFirst() { rebuilt.projections += try compare(pair).projections }
+            changes = found
+        } else if verify {
             (rebuilt, differences) = try projections.verify(names, options: rebuildOptions)
         } else if let limit {
             rebuilt = try projections.replay(names, until: limit, options: rebuildOptions)
@@ -88,7 +111,7 @@ struct ReplayCommand: ParsableCommand {
         }
         return ReplayReport(
             rebuilt: rebuilt, seconds: (ContinuousClock.now - start).inSeconds,
-            peakMemoryBytes: memory.stop(), differences: differences)
+            peakMemoryBytes: memory.stop(), differences: differences, changes: changes)
     }
 }
 
@@ -99,6 +122,8 @@ private struct ReplayReport {
     let peakMemoryBytes: Int
     /// Nil where nothing was compared.
     let differences: [ViewsDifference]?
+    /// Nil where no two forms of projections were compared.
+    let changes: [(projection: any Projection, row: RowDifference)]?
 
     private var eventsPerSecond: Double { seconds > 0 ? Double(rebuilt.events) / seconds : 0 }
 
@@ -118,11 +143,24 @@ private struct ReplayReport {
             document = document.adding("verified", .init(differences.isEmpty))
                 .adding("differences", .list(try differences.map { try JSON(encoding: $0) }))
         }
+        if let changes {
+            document = document.adding(
+                "changes",
+                .list(
+                    changes.map { projection, row in
+                        [
+                            "projection": .text(projection.name),
+                            "table": .text(projection.tables[row.table]),
+                            "row": .text(row.name), "change": .text(row.kind.rawValue),
+                        ]
+                    }))
+        }
         if let error { document = document.adding("error", error.json) }
         return document
     }
 
     func write(_ text: inout TextReport) {
+        if let changes { return write(changes, &text) }
         var table = TextTable([
             .text("projection"), .number("version"), .number("keys"), .number("rows"),
             .text("digest"),
@@ -147,5 +185,18 @@ private struct ReplayReport {
             text.line(
                 "\(Figures.count(rebuilt.frozen.count, "key")) frozen: storectl doctor tells which")
         }
+    }
+
+    private func write(
+        _ changes: [(projection: any Projection, row: RowDifference)], _ text: inout TextReport
+    ) {
+        var table = TextTable([.text("projection"), .text("table"), .text("change"), .long("row")])
+        for (projection, row) in changes {
+            table.add([
+                projection.name, projection.tables[row.table], row.kind.rawValue, row.name,
+            ])
+        }
+        text.table(table)
+        text.remark(Figures.count(changes.count, "row"))
     }
 }

@@ -110,7 +110,7 @@ struct TokenListCommand: ParsableCommand {
         }
         try options.print(["tokens": .list(documents)]) { text in
             var table = TextTable([
-                .text("id"), .text("name"), .text("space"), .text("created"), .text("revoked"),
+                .text("id"), .text("name"), .text("space"), .time("created"), .time("revoked"),
             ])
             for token in tokens {
                 table.add([

@@ -18,7 +18,9 @@ struct WatchCommand: ParsableCommand {
             """,
         subcommands: [
             WatchListCommand.self, WatchQueueCommand.self, WatchPlaybackCommand.self,
-            WatchSubmissionsCommand.self,
+            WatchSubmissionsCommand.self, WatchCommentsCommand.self, WatchChatCommand.self,
+            WatchAnswersCommand.self, WatchQuestionsCommand.self, WatchUsersCommand.self,
+            WatchFollowsCommand.self,
         ])
 }
 

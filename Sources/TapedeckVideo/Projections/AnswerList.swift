@@ -31,6 +31,8 @@ public struct AnswerList: Projection {
     public var law: FoldLaw { .any }
     /// Two: the list, and those that a remote tells of.
     public var tables: [String] { ["newest-first", "by-number"] }
+    /// What is said about an answer, and who likes it.
+    public var followedItems: [[UInt8]] { CommentItems.lists + [AnswerItems.likers] }
 
     /// What is known of an answer.
     public struct State: CommentedState, Equatable {
@@ -194,7 +196,8 @@ enum AnswerItems {
     static func like(_ id: [UInt8], of user: String) -> RowKey {
         RowKey(likes + id + [0] + user.utf8)
     }
-    static func liker(_ user: String) -> RowKey { RowKey([UInt8(ascii: "u")] + user.utf8) }
+    static let likers: [UInt8] = [UInt8(ascii: "u")]
+    static func liker(_ user: String) -> RowKey { RowKey(likers + user.utf8) }
 }
 
 extension AnswerObserved: Sighting {

@@ -37,6 +37,8 @@ public struct FollowList: Projection {
     public var law: FoldLaw { .any }
     /// One: how many edges are listed, by the key, so that who shows them hears of a change.
     public var tables: [String] { ["counts"] }
+    /// Edges, and which of them are listed.
+    public var followedItems: [[UInt8]] { [Edge.prefix, Edge.listedPrefix] }
 
     /// How many edges of a key are listed.
     public struct State: ProjectionState, Equatable {
@@ -155,7 +157,9 @@ public struct FollowList: Projection {
 
         static let listedPrefix: [UInt8] = [UInt8(ascii: "f")]
 
-        static func name(_ other: String) -> RowKey { RowKey([UInt8(ascii: "e")] + other.utf8) }
+        static let prefix: [UInt8] = [UInt8(ascii: "e")]
+
+        static func name(_ other: String) -> RowKey { RowKey(prefix + other.utf8) }
         static func intent(_ id: [UInt8]) -> RowKey { RowKey([UInt8(ascii: "i")] + id) }
         static func listed(_ other: String) -> RowKey {
             RowKey(listedPrefix + NaturalID.ordered(Array(other.utf8)))

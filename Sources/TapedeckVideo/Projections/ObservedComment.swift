@@ -77,6 +77,8 @@ extension KeyedState where State: CommentedState {
 /// The names of items; see `CommentedState`.
 enum CommentItems {
     static let observed: [UInt8] = [UInt8(ascii: "o")]
+    /// What the names of all that is said begin with, each list by time.
+    static let lists = [BroadcastItems.byTime, BroadcastItems.posted, observed]
     private static let pointer: [UInt8] = [UInt8(ascii: "n")]
     private static let echo: [UInt8] = [UInt8(ascii: "q")]
 

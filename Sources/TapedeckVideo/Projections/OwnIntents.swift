@@ -16,7 +16,7 @@ internal import TapedeckProjections
 enum OwnIntents {
     static let waiting: [UInt8] = [UInt8(ascii: "s")]
     private static let intents: [UInt8] = [UInt8(ascii: "i")]
-    private static let outcomes: [UInt8] = [UInt8(ascii: "o")]
+    static let outcomes: [UInt8] = [UInt8(ascii: "o")]
     private static let shown: [UInt8] = [UInt8(ascii: "q")]
 
     static func intent(_ event: [UInt8]) -> RowKey { RowKey(intents + event) }

@@ -33,6 +33,15 @@ public struct QuestionList: Projection {
         ["newest-first", "by-receiver", "pending", "pending-by-receiver", "recorded"]
     }
 
+    enum Table {
+        static let recorded = 4
+
+        /// The questions that remotes show.
+        static func listed(isPending: Bool, byReceiver: Bool) -> Int {
+            (isPending ? 2 : 0) + (byReceiver ? 1 : 0)
+        }
+    }
+
     /// What is known of a question.
     public struct State: ProjectionState, Equatable {
         /// All that remotes have shown; its `question` is empty while they have shown nothing.
@@ -178,7 +187,8 @@ public struct QuestionList: Projection {
                 answer.add(recording)
                 state.encode(into: &answer)
                 rows.add(
-                    table: 4, key: RowKey().descending(at).text(key.name).text(recording ?? ""),
+                    table: Table.recorded,
+                    key: RowKey().descending(at).text(key.name).text(recording ?? ""),
                     value: answer.bytes)
             }
             if let recorded = state.handedIn { add(recorded.at, recording: nil) }

@@ -29,6 +29,11 @@ public struct UserList: Projection {
     /// Three: all by their names, the account's own, and questions that wait to be shown.
     public var tables: [String] { ["by-name", "own", "asked"] }
 
+    enum Table {
+        static let own = 1
+        static let asked = 2
+    }
+
     /// What is known of a user.
     public struct State: ProjectionState, Equatable {
         /// All that remotes have shown; its `user` is empty while they have shown nothing.
@@ -150,7 +155,8 @@ public struct UserList: Projection {
             value.add(String(key.name))
             asked.encode(into: &value)
             rows.add(
-                table: 2, key: RowKey().descending(asked.at).text(asked.event.description),
+                table: Table.asked,
+                key: RowKey().descending(asked.at).text(asked.event.description),
                 value: value.bytes)
         }
         guard let shown = state.shownProfile(key) else { return }
@@ -160,7 +166,7 @@ public struct UserList: Projection {
             table: 0, key: RowKey().text(shown.user.username.lowercased()).text(key.name),
             value: value.bytes)
         if shown.user.isOwn {
-            rows.add(table: 1, key: RowKey().text(key.name), value: value.bytes)
+            rows.add(table: Table.own, key: RowKey().text(key.name), value: value.bytes)
         }
     }
 }

@@ -34,6 +34,10 @@ public struct VideoChat: Projection {
     public var law: FoldLaw { .any }
     /// One: the videos with a chat.
     public var tables: [String] { ["by-video"] }
+    /// Messages that are shown, those that wait, and what became of these.
+    public var followedItems: [[UInt8]] {
+        [ChatItems.shown, OwnIntents.waiting, OwnIntents.outcomes]
+    }
 
     /// How much was said.
     public struct State: ProjectionState, Equatable {

@@ -35,6 +35,8 @@ public struct VideoList: Projection {
     public var law: FoldLaw { .any }
     /// The list, and twice what is liked of it.
     public var tables: [String] { ["newest-first", "liked-newest-first", "liked-last-first"] }
+    /// What is said about a video.
+    public var followedItems: [[UInt8]] { CommentItems.lists }
 
     enum Table {
         static let newest = 0

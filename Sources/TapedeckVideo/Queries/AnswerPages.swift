@@ -103,19 +103,22 @@ extension VideoQueries {
         _ limit: Int, _ cursor: String?
     ) throws -> ([AnswerEntry], next: String?) {
         let (rows, next) = try page(
-            of: projections.questions, table: 4, .recordedAnswers, limit: limit, cursor: cursor)
-        let entries = try rows.compactMap { row -> AnswerEntry? in
-            let (question, name, state) = try StateReader.read(row.value) {
-                (reader) throws(ModelError) in
-                (
-                    try reader.string(), try reader.optionalString(),
-                    try QuestionList.State(reading: &reader)
-                )
-            }
-            if let name { return try state.recording(name).map { try entry($0, question, state) } }
-            return try state.handedIn.map { try entry($0, state) }
+            of: projections.questions, table: QuestionList.Table.recorded, .recordedAnswers,
+            limit: limit, cursor: cursor)
+        return (try rows.compactMap(recordedAnswer), next)
+    }
+
+    /// The answer of a row of those that nobody can watch.
+    func recordedAnswer(_ row: Row) throws -> AnswerEntry? {
+        let (question, name, state) = try StateReader.read(row.value) {
+            (reader) throws(ModelError) in
+            (
+                try reader.string(), try reader.optionalString(),
+                try QuestionList.State(reading: &reader)
+            )
         }
-        return (entries, next)
+        if let name { return try state.recording(name).map { try entry($0, question, state) } }
+        return try state.handedIn.map { try entry($0, state) }
     }
 
     private func entry(
@@ -166,13 +169,15 @@ extension VideoQueries {
     ) throws -> ([AnswerEntry], next: String?) {
         let (rows, next) = try page(
             of: projections.answers, .answers, limit: limit, cursor: cursor)
-        let entries = try rows.map { row in
-            let state = try StateReader.read(row.value) { (reader) throws(ModelError) in
-                try AnswerList.State(reading: &reader)
-            }
-            return try entry(state, tag("answer", in: row, after: 16), likedBy: own)
+        return (try rows.map { try shownAnswer($0, likedBy: own) }, next)
+    }
+
+    /// The answer of a row of those that were handed in or that a remote shows.
+    func shownAnswer(_ row: Row, likedBy own: String?) throws -> AnswerEntry {
+        let state = try StateReader.read(row.value) { (reader) throws(ModelError) in
+            try AnswerList.State(reading: &reader)
         }
-        return (entries, next)
+        return try entry(state, tag("answer", in: row, after: 16), likedBy: own)
     }
 
     private func entry(

@@ -111,7 +111,7 @@ extension VideoQueries {
             found += more
         }
         let end = ChatPage.end(of: found.map(\.key), limit: limit)
-        var entries = try found[..<end].reversed().map { try entry($0.value) }
+        var entries = try found[..<end].reversed().map { try shownMessage($0.value) }
         if place == nil { entries += try waitingMessages(key) }
         return ChatPage(
             messages: entries,
@@ -136,7 +136,8 @@ extension VideoQueries {
         return Array(found.prefix(limit))
     }
 
-    private func entry(_ bytes: [UInt8]) throws -> ChatEntry {
+    /// A message that a remote shows.
+    func shownMessage(_ bytes: [UInt8]) throws -> ChatEntry {
         let message = try ChatItems.stack(bytes).merged ?? ChatMessageObserved()
         let isNamed = message.hasSender || message.hasSenderName || message.hasSenderImage
         return ChatEntry(
@@ -157,28 +158,31 @@ extension VideoQueries {
         try reader.items(
             of: projections.chat, key: key, prefix: RowKey(OwnIntents.waiting), after: nil,
             limit: QueryLimits.waitingMessagesMax
-        ).compactMap { row in
-            guard
-                let bytes = try reader.item(
-                    of: projections.chat, key: key, name: OwnIntents.intent(row.value))
-            else { return nil }
-            let own = try OwnIntent(decoding: bytes)
-            let posted = try ChatMessagePosted(payload: own.payload, version: 1)
-            let outcome = try reader.item(
-                of: projections.chat, key: key, name: OwnIntents.outcome(row.value)
-            ).map { try IntentOutcome(decoding: $0) }
-            let refusal = outcome.flatMap { $0.kind == .refused ? $0 : nil }
-            return ChatEntry(
-                id: own.event.description, kind: posted.hasFile ? "file" : "text",
-                text: posted.hasText ? posted.text : nil,
-                file: posted.hasFile ? ChatEntry.File(posted.file) : nil,
-                sender: posted.hasSender
-                    ? ChatEntry.Sender(
-                        id: posted.sender, name: try nickname(of: posted.sender)) : nil,
-                at: UTCTime(milliseconds: own.at), isGuest: false, isOperator: false,
-                isBlocked: false, state: refusal == nil ? .waiting : .refused,
-                code: refusal?.code, message: refusal?.message)
-        }
+        ).compactMap { try waitingMessage($0.value, key) }
+    }
+
+    /// A message of the user that no remote shows; nil where it is none.
+    func waitingMessage(_ event: [UInt8], _ key: Tag) throws -> ChatEntry? {
+        guard
+            let bytes = try reader.item(
+                of: projections.chat, key: key, name: OwnIntents.intent(event))
+        else { return nil }
+        let own = try OwnIntent(decoding: bytes)
+        let posted = try ChatMessagePosted(payload: own.payload, version: 1)
+        let outcome = try reader.item(
+            of: projections.chat, key: key, name: OwnIntents.outcome(event)
+        ).map { try IntentOutcome(decoding: $0) }
+        let refusal = outcome.flatMap { $0.kind == .refused ? $0 : nil }
+        return ChatEntry(
+            id: own.event.description, kind: posted.hasFile ? "file" : "text",
+            text: posted.hasText ? posted.text : nil,
+            file: posted.hasFile ? ChatEntry.File(posted.file) : nil,
+            sender: posted.hasSender
+                ? ChatEntry.Sender(
+                    id: posted.sender, name: try nickname(of: posted.sender)) : nil,
+            at: UTCTime(milliseconds: own.at), isGuest: false, isOperator: false,
+            isBlocked: false, state: refusal == nil ? .waiting : .refused,
+            code: refusal?.code, message: refusal?.message)
     }
 }
 

@@ -71,12 +71,15 @@ extension VideoQueries {
             rows.removeLast(rows.count - limit)
             next = rows.last.map { PageCursor.text(letter, $0.key) }
         }
-        let users = try rows.compactMap { row in
-            try edge(row.value.utf8Text, key, list).map { try entry(row.value.utf8Text, $0) }
-        }
+        let users = try rows.compactMap { try followEntry($0, key, list) }
         return FollowsPage(
             user: user, followerCount: try followCount(user, projections.followers),
             followingCount: try followCount(user, projections.following), users: users, next: next)
+    }
+
+    /// Who is listed by an item; nil where nothing is known of the two.
+    func followEntry(_ item: Row, _ key: Tag, _ list: FollowList) throws -> FollowEntry? {
+        try edge(item.value.utf8Text, key, list).map { try entry(item.value.utf8Text, $0) }
     }
 
     /// Whether one user follows another, as far as is known here.

@@ -12,46 +12,64 @@ internal import TapedeckModel
 /// ```
 public struct LiveList<Entry: Hashable & Sendable>: LiveQuery {
     /// The rows of the list.
-    public let list: RowRange
+    public let lists: [RowRange]
+    /// In what order they stand.
+    public let order: LiveOrder
     /// What its entries are made of beside them.
     public let details: [RowRange]
     /// Further projections that they are made of.
     public let others: [any Projection]
     /// How many rows at the most.
     public let limit: Int
+    private let parts: [Part]
     private let projections: VideoProjections
-    private let prefixCount: Int
     private let prefixCounts: [Int?]
-    private let make: @Sendable (Row, VideoQueries<Views>, UTCTime) throws -> LiveEntry<Entry>
+
+    typealias Make =
+        @Sendable (Row, VideoQueries<Views>, UTCTime) throws -> LiveEntry<Entry>
+
+    /// A range of the list, and what its rows are made into.
+    struct Part {
+        let rows: RowRange
+        /// How many bytes stand in front of what a row is about.
+        let prefix: Int
+        let make: Make
+
+        init(_ rows: RowRange, prefix: Int = 0, _ make: @escaping Make) {
+            (self.rows, self.prefix, self.make) = (rows, prefix, make)
+        }
+    }
 
     /// - Parameters:
-    ///   - prefix: how many bytes stand in front of a row's video.
-    ///   - details: the same of other rows; nil where they name none.
+    ///   - details: with how many bytes that stand in front of what a row is about; nil where it does not say.
     init(
-        _ list: RowRange, prefix: Int, details: [(RowRange, prefix: Int?)] = [],
-        others: [any Projection] = [], limit: Int, _ projections: VideoProjections,
-        _ make: @escaping @Sendable (Row, VideoQueries<Views>, UTCTime) throws -> LiveEntry<Entry>
+        _ parts: [Part], _ order: LiveOrder = .oneBehindAnother,
+        details: [(RowRange, prefix: Int?)] = [], others: [any Projection] = [], limit: Int,
+        _ projections: VideoProjections
     ) {
-        (self.list, self.others, self.limit, self.make) = (list, others, limit, make)
+        (self.parts, self.order, self.others, self.limit) = (parts, order, others, limit)
         self.projections = projections
+        lists = parts.map(\.rows)
         self.details = details.map(\.0)
-        prefixCount = prefix
         prefixCounts = details.map(\.prefix)
     }
 
-    /// The video of a row.
-    public func subject(ofListed key: [UInt8]) -> [UInt8] { Array(key.dropFirst(prefixCount)) }
+    /// What a row is about, such as its video.
+    public func subject(ofListed key: [UInt8], in list: Int) -> [UInt8] {
+        let subject = Array(key.dropFirst(parts[list].prefix))
+        return parts.count == 1 ? subject : [UInt8(list)] + subject
+    }
 
-    /// The video of a row elsewhere.
+    /// The same of a row elsewhere.
     public func subject(ofDetail key: [UInt8], in index: Int) -> [UInt8]? {
         prefixCounts[index].map { Array(key.dropFirst($0)) }
     }
 
     /// Makes the entry of a row.
     public func entry(
-        _ row: Row, at now: Int64, from views: Views
+        _ row: Row, in list: Int, at now: Int64, from views: Views
     ) throws -> LiveEntry<Entry> {
-        try make(
+        try parts[list].make(
             row, VideoQueries(views, projections: projections), UTCTime(milliseconds: now))
     }
 }
@@ -81,13 +99,11 @@ extension LiveQuery where Self == LiveList<GroupEntry> {
             details.append((RowRange(of: projections.accounts), nil))
             others.append(projections.viewCounts)
         }
-        return LiveList(
-            table.rows, prefix: table.prefixCount, details: details, others: others, limit: limit,
-            projections
-        ) { row, queries, now in
+        let part = Self.Part(table.rows, prefix: table.prefixCount) { row, queries, now in
             let (entry, until) = try queries.entry(row, table, at: now)
             return LiveEntry(entry, nextChangeAt: until?.milliseconds)
         }
+        return Self([part], details: details, others: others, limit: limit, projections)
     }
 }
 
@@ -98,12 +114,12 @@ extension LiveQuery where Self == LiveList<QueuePageEntry> {
         projections: VideoProjections = .standard
     ) throws -> Self {
         let name = RowKey().text(try PlayQueue.tag(queue).name)
-        return LiveList(
-            RowRange(of: projections.queue, from: name, below: name.end),
-            prefix: name.bytes.count + 8, limit: limit, projections
-        ) { row, queries, _ in
-            LiveEntry(try queries.queueEntry(row, behind: name.bytes.count + 8))
+        let prefix = name.bytes.count + 8
+        let rows = RowRange(of: projections.queue, from: name, below: name.end)
+        let part = Self.Part(rows, prefix: prefix) { row, queries, _ in
+            LiveEntry(try queries.queueEntry(row, behind: prefix))
         }
+        return Self([part], limit: limit, projections)
     }
 }
 
@@ -112,9 +128,10 @@ extension LiveQuery where Self == LiveList<PlaybackEntry> {
     public static func inProgress(
         limit: Int = QueryLimits.pageCountDefault, projections: VideoProjections = .standard
     ) -> Self {
-        LiveList(RowRange(of: projections.playback), prefix: 8, limit: limit, projections) {
-            row, queries, _ in LiveEntry(try queries.playbackEntry(row))
+        let part = Self.Part(RowRange(of: projections.playback), prefix: 8) { row, queries, _ in
+            LiveEntry(try queries.playbackEntry(row))
         }
+        return Self([part], limit: limit, projections)
     }
 }
 
@@ -127,18 +144,27 @@ extension LiveQuery where Self == LiveList<SubmissionEntry> {
         let isPopular = order == .popular
         let table = isPopular ? SubmissionList.Table.popular : SubmissionList.Table.new
         let prefix = isPopular ? 16 : 8
-        return LiveList(
-            RowRange(of: projections.submissions, table: table), prefix: prefix,
+        let rows = RowRange(of: projections.submissions, table: table)
+        let part = Self.Part(rows, prefix: prefix) { row, queries, _ in
+            guard let entry = try queries.submissionEntry(row, behind: prefix) else {
+                throw Self.nothingToShow("a submission")
+            }
+            return LiveEntry(entry)
+        }
+        return Self(
+            [part],
             details: [
                 (RowRange(of: projections.viewCounts), 0),
                 // The names of accounts; which videos are theirs is in no key.
                 (RowRange(of: projections.accounts), nil),
-            ], limit: limit, projections
-        ) { row, queries, _ in
-            guard let entry = try queries.submissionEntry(row, behind: prefix) else {
-                throw ModelError(.damaged, "a submission has a row and nothing to show")
-            }
-            return LiveEntry(entry)
-        }
+            ], limit: limit, projections)
+    }
+}
+
+extension LiveList {
+    static func nothingToShow(_ what: String) -> ModelError {
+        ModelError(
+            .damaged, "\(what) is listed, and there is nothing to show of it",
+            hint: "storectl replay makes projections anew")
     }
 }

@@ -55,7 +55,7 @@ extension VideoQueries {
             let lower = RowKey().text(receiver)
             return (lower: lower, upper: lower.end)
         }
-        let table = (isPending ? 2 : 0) + (receiver == nil ? 0 : 1)
+        let table = QuestionList.Table.listed(isPending: isPending, byReceiver: receiver != nil)
         let (questions, next) = try page(
             .askedQuestions, of: { try askedQuestions(to: receiver, $0, $1) },
             then: { limit, cursor in
@@ -91,15 +91,18 @@ extension VideoQueries {
             return (try asked.reversed().map { try entry($0, receiver) }, nil)
         }
         let (rows, next) = try page(
-            of: projections.users, table: 2, .askedQuestions, limit: limit, cursor: cursor)
-        let entries = try rows.map { row in
-            let (receiver, asked) = try StateReader.read(row.value) {
-                (reader) throws(ModelError) in
-                (try reader.string(), try AskedQuestion(decoding: &reader))
-            }
-            return try entry(asked, receiver)
+            of: projections.users, table: UserList.Table.asked, .askedQuestions, limit: limit,
+            cursor: cursor)
+        return (try rows.map(askedQuestion), next)
+    }
+
+    /// The question of a row of those that no remote shows.
+    func askedQuestion(_ row: Row) throws -> QuestionEntry {
+        let (receiver, asked) = try StateReader.read(row.value) {
+            (reader) throws(ModelError) in
+            (try reader.string(), try AskedQuestion(decoding: &reader))
         }
-        return (entries, next)
+        return try entry(asked, receiver)
     }
 
     private func entry(_ asked: AskedQuestion, _ receiver: String) throws -> QuestionEntry {
@@ -111,7 +114,8 @@ extension VideoQueries {
             state: .asking)
     }
 
-    private func question(_ row: Row) throws -> QuestionEntry {
+    /// The question of a row of those that a remote shows.
+    func question(_ row: Row) throws -> QuestionEntry {
         let state = try StateReader.read(row.value) { (reader) throws(ModelError) in
             try QuestionList.State(reading: &reader)
         }

@@ -139,8 +139,14 @@ extension VideoQueries {
 
     private func ownProfiles(limit: Int = QueryLimits.pageCountMax) throws -> [ShownProfile] {
         try reader.rows(
-            of: projections.users, table: 1, lower: nil, upper: nil, after: nil, limit: limit
+            of: projections.users, table: UserList.Table.own, lower: nil, upper: nil, after: nil,
+            limit: limit
         ).map(shownProfile)
+    }
+
+    /// The user of a row.
+    func userEntry(_ row: Row) throws -> UserEntry {
+        try userEntry(shownProfile(row), own: ownUser())
     }
 
     private func userEntry(_ profile: ShownProfile, own: String?) throws -> UserEntry {

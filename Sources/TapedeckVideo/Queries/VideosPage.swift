@@ -114,41 +114,37 @@ extension VideoQueries {
     private func comments(
         of projection: some Projection, _ key: Tag, after: [UInt8]?, limit: Int
     ) throws -> [(place: [UInt8], entry: CommentEntry)] {
-        func items(_ list: [UInt8]) throws -> [Row] {
-            try reader.items(
+        var found: [(place: [UInt8], entry: CommentEntry)] = []
+        for list in CommentItems.lists {
+            let rows = try reader.items(
                 of: projection, key: key, prefix: RowKey(list), after: after.map { list + $0 },
                 limit: limit)
-        }
-        var found: [(place: [UInt8], entry: CommentEntry)] = []
-        for row in try items(BroadcastItems.byTime) {
-            let record = try BroadcastRecord(decoding: row.value)
-            found.append(
-                (
-                    Array(row.key.dropFirst()),
-                    CommentEntry(
-                        id: Array(row.key.dropFirst(9)).utf8Text,
-                        author: record.sharer?.utf8Text, text: record.text?.utf8Text,
-                        at: record.createdAt.map(UTCTime.init))
-                ))
-        }
-        for row in try items(BroadcastItems.posted) {
-            let comment = try PostedComment(decoding: row.value)
-            found.append(
-                (
-                    Array(row.key.dropFirst()),
-                    CommentEntry(
-                        id: Array(row.key.dropFirst(9)).utf8Text,
-                        author: comment.author?.utf8Text, text: comment.text.utf8Text,
-                        at: BroadcastItems.place(name: row.key)
-                            .map { UTCTime(milliseconds: $0.time) })
-                ))
-        }
-        for row in try items(CommentItems.observed) {
-            let comment = try ObservedComment(decoding: row.value)
-            found.append((Array(row.key.dropFirst()), try entry(comment, of: projection, key)))
+            for row in rows {
+                found.append((Array(row.key.dropFirst()), try comment(row, of: projection, key)))
+            }
         }
         found.sort { $0.place.lexicographicallyPrecedes($1.place) }
         return Array(found.prefix(limit))
+    }
+
+    /// The comment of an item of one of `CommentItems.lists`.
+    func comment(
+        _ row: Row, of projection: some Projection, _ key: Tag
+    ) throws -> CommentEntry {
+        let id = Array(row.key.dropFirst(9)).utf8Text
+        switch row.key.prefix(1) {
+        case BroadcastItems.byTime[...]:
+            let record = try BroadcastRecord(decoding: row.value)
+            return CommentEntry(
+                id: id, author: record.sharer?.utf8Text, text: record.text?.utf8Text,
+                at: record.createdAt.map(UTCTime.init))
+        case BroadcastItems.posted[...]:
+            let comment = try PostedComment(decoding: row.value)
+            return CommentEntry(
+                id: id, author: comment.author?.utf8Text, text: comment.text.utf8Text,
+                at: BroadcastItems.place(name: row.key).map { UTCTime(milliseconds: $0.time) })
+        default: return try entry(try ObservedComment(decoding: row.value), of: projection, key)
+        }
     }
 
     /// A comment that a remote tells of; where it does not tell when, one that was posted here was made then.

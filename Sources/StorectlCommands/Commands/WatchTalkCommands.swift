@@ -1,0 +1,156 @@
+internal import ArgumentParser
+internal import Tapedeck
+
+/// `storectl watch comments`.
+struct WatchCommentsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "comments",
+        abstract: "What is said about a video or an answer, as in query comments.",
+        discussion: """
+            EXAMPLE:
+              storectl watch comments youtube:aqz-KE-bpKQ
+              storectl watch comments --answer 4711 --json
+            """)
+
+    @Argument(help: "The video's key, provider:id, or any URL of it.")
+    var video: String?
+
+    @Option(help: ArgumentHelp("Of this answer instead.", valueName: "id"))
+    var answer: String?
+
+    @OptionGroup var watching: WatchOptions
+    @OptionGroup var options: StoreOptions
+
+    func validate() throws {
+        guard (video == nil) != (answer == nil) else {
+            throw ValidationError("name a VIDEO or --answer ID, one of the two")
+        }
+    }
+
+    func run() throws {
+        let list: LiveList<CommentEntry> =
+            if let answer {
+                try .comments(answer: answer, limit: watching.limit)
+            } else {
+                try .comments(video: video ?? "", limit: watching.limit)
+            }
+        try watching.run(list, .standard, options) { [$0.at?.description, $0.author, $0.text] }
+    }
+}
+
+/// `storectl watch chat`.
+struct WatchChatCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "chat",
+        abstract: "The chat of a video, the newest message first.",
+        discussion: """
+            EXAMPLE:
+              storectl watch chat youtube:aqz-KE-bpKQ
+            """)
+
+    @Argument(help: "The video's key, provider:id, or any URL of it.")
+    var video: String
+
+    @OptionGroup var watching: WatchOptions
+    @OptionGroup var options: StoreOptions
+
+    func run() throws {
+        try watching.run(
+            try .chat(video: video, limit: watching.limit), .standard, options
+        ) { [$0.at.description, $0.sender?.name, $0.text ?? $0.file?.name] }
+    }
+}
+
+/// `storectl watch answers`.
+struct WatchAnswersCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "answers",
+        abstract: "Answers, as in query answers.",
+        discussion: """
+            EXAMPLE:
+              storectl watch answers
+            """)
+
+    @OptionGroup var watching: WatchOptions
+    @OptionGroup var options: StoreOptions
+
+    func run() throws {
+        try watching.run(.answers(limit: watching.limit), .standard, options) {
+            [$0.id, $0.state.rawValue, $0.questionText]
+        }
+    }
+}
+
+/// `storectl watch questions`.
+struct WatchQuestionsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "questions",
+        abstract: "Questions, as in query questions.",
+        discussion: """
+            EXAMPLE:
+              storectl watch questions --to 7
+            """)
+
+    @Option(
+        help: ArgumentHelp(
+            "Only those that this user is asked and a remote shows.", valueName: "user"))
+    var to: String?
+
+    @Flag(help: "Those that have an answer, too.")
+    var all = false
+
+    @OptionGroup var watching: WatchOptions
+    @OptionGroup var options: StoreOptions
+
+    func run() throws {
+        try watching.run(
+            .questions(to: to, isPending: !all, limit: watching.limit), .standard, options
+        ) { [$0.id, $0.state.rawValue, $0.senderName, $0.text] }
+    }
+}
+
+/// `storectl watch users`.
+struct WatchUsersCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "users",
+        abstract: "Users by their names, as in query users.",
+        discussion: """
+            EXAMPLE:
+              storectl watch users --json
+            """)
+
+    @OptionGroup var watching: WatchOptions
+    @OptionGroup var options: StoreOptions
+
+    func run() throws {
+        try watching.run(.users(limit: watching.limit), .standard, options) {
+            [$0.id, $0.username, $0.isFollowed ? "followed" : nil]
+        }
+    }
+}
+
+/// `storectl watch follows`.
+struct WatchFollowsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "follows",
+        abstract: "Who follows a user, or whom a user follows, as in query follows.",
+        discussion: """
+            EXAMPLE:
+              storectl watch follows 7 --direction following
+            """)
+
+    @Argument(help: ArgumentHelp("The user's id.", valueName: "id"))
+    var user: String
+
+    @Option(help: "Those who follow the user, or those whom the user follows.")
+    var direction = DirectionArgument.followers
+
+    @OptionGroup var watching: WatchOptions
+    @OptionGroup var options: StoreOptions
+
+    func run() throws {
+        try watching.run(
+            try .follows(of: user, direction.direction, limit: watching.limit), .standard, options
+        ) { [$0.id, $0.state.rawValue, $0.username] }
+    }
+}
