@@ -117,15 +117,12 @@ public struct StoreRemotes: Sendable {
     public func status(_ remote: Remote) throws -> RemoteStatus {
         let row = try RemoteRow.named(remote.name, in: log)
         let login = try logins.read(remote)
+        let wait = try NetworkState.current(in: log).wait() ?? row.wait
         var status = RemoteStatus(
             remote: remote, hasLogin: login?.account != nil,
             contactedAt: row.contactedAt > 0 ? row.contactedAt : nil,
-            readAt: row.readAt > 0 ? row.readAt : nil, reason: row.wait?.reason,
-            message: row.wait?.message,
-            until: row.wait.flatMap { $0.until > 0 ? $0.until : nil })
-        if let offline = try NetworkState.current(in: log).failure {
-            (status.reason, status.message, status.until) = (offline.code, offline.message, nil)
-        }
+            readAt: row.readAt > 0 ? row.readAt : nil, reason: wait?.reason,
+            message: wait?.message, until: wait.flatMap { $0.until > 0 ? $0.until : nil })
         try outbox(of: remote) { delivery in
             if delivery.isOver { status.ended += 1 } else { status.undelivered += 1 }
             return true

@@ -10,9 +10,7 @@ final class DiffFollower {
     private var next: [Digest16: DiffPlace] = [:]
 
     init(_ ranges: [RowRange]) {
-        tables = ranges.map {
-            (ProjectionDriver.fingerprint(of: $0.projection), $0.table)
-        }
+        tables = ranges.map { (ProjectionDriver.fingerprint(of: $0.projection), $0.table) }
     }
 
     /// Begins a read, perhaps once more.

@@ -37,4 +37,11 @@ extension NetworkState {
             .offline, "this device is said to have no network",
             hint: "storectl network online says that it has one")
     }
+
+    /// What everything waits for that needs a network; nil where nothing does.
+    ///
+    /// - Parameter until: when it is looked at again, in Unix milliseconds; 0 where nobody waits.
+    package func wait(until: UInt64 = 0) -> SyncWait? {
+        failure.map { SyncWait(reason: $0.code, message: $0.message, until: until) }
+    }
 }

@@ -259,10 +259,8 @@ extension SyncState {
 
     /// What is done while the host says that there is no network.
     private mutating func offline(_ local: Local, _ now: UInt64) -> Action? {
-        guard let failure = local.network.failure else { return nil }
-        guard options.isLive else { return end(failure) }
-        let wait = SyncWait(
-            reason: failure.code, message: failure.message, until: now + NetworkState.pause)
+        if let failure = local.network.failure, !options.isLive { return end(failure) }
+        guard let wait = local.network.wait(until: now + NetworkState.pause) else { return nil }
         phase = .waiting(wait)
         return .wait(wait)
     }

@@ -37,9 +37,7 @@ public struct SyncStatus: Sendable {
     @available(*, noasync)
     public static func all(in log: EventLog) throws(LogError) -> [SyncStatus] {
         var found: [SyncStatus] = []
-        let offline = try NetworkState.current(in: log).failure.map {
-            SyncWait(reason: $0.code, message: $0.message, until: 0)
-        }
+        let offline = try NetworkState.current(in: log).wait()
         for upstream in try Upstream.all(in: log) {
             let undelivered = try upstream.undelivered(in: log).reduce(0) { $0 + $1.count }
             let wait = offline ?? upstream.wait
@@ -112,20 +110,17 @@ public struct EventDelivery: Sendable {
     public static func all(of event: EventID, in log: EventLog) throws(LogError) -> [EventDelivery]
     {
         let receipts = try log.receipts(of: event)
-        let offline = try NetworkState.current(in: log).failure
+        let offline = try NetworkState.current(in: log).wait()
         return try Upstream.counted(in: log).map { upstream in
             let receipt = receipts.first { $0.lineage == upstream.cursor?.lineage }
-            var delivery = EventDelivery(server: upstream.name, state: state(upstream, receipt))
-            if let offline, receipt == nil {
-                delivery.state = .waiting(reason: offline.code, until: nil)
-            }
-            return delivery
+            return EventDelivery(
+                server: upstream.name, state: state(offline ?? upstream.wait, receipt))
         }
     }
 
-    private static func state(_ upstream: Upstream, _ receipt: Receipt?) -> State {
+    private static func state(_ wait: SyncWait?, _ receipt: Receipt?) -> State {
         guard let receipt else {
-            guard let wait = upstream.wait else { return .queued }
+            guard let wait else { return .queued }
             return .waiting(reason: wait.reason, until: wait.until > 0 ? wait.until : nil)
         }
         return switch receipt.outcome {

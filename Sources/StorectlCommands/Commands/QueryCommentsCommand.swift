@@ -13,23 +13,13 @@ struct QueryCommentsCommand: ParsableCommand {
               storectl query comments --answer 4711
             """)
 
-    @Argument(help: "The video's key, provider:id, or any URL of it.")
-    var video: String?
-
-    @Option(help: ArgumentHelp("Of this answer instead.", valueName: "id"))
-    var answer: String?
-
+    @OptionGroup var subject: CommentedOptions
     @OptionGroup var page: PageOptions
     @OptionGroup var parameters: ParameterOptions
     @OptionGroup var options: QueryOptions
 
-    func validate() throws {
-        guard (video == nil) != (answer == nil) else {
-            throw ValidationError("name a VIDEO or --answer ID, one of the two")
-        }
-    }
-
     func run() throws {
+        let (video, answer) = (subject.video, subject.answer)
         // Says what is wrong with the name before the store is opened.
         if let video { _ = try VideoKey(video) }
         if let answer { _ = try Tag("answer", answer) }
@@ -52,6 +42,21 @@ struct QueryCommentsCommand: ParsableCommand {
             }
             text.table(table)
             page.remark(next: found.next, &text)
+        }
+    }
+}
+
+/// What comments are about: a video or an answer.
+struct CommentedOptions: ParsableArguments {
+    @Argument(help: "The video's key, provider:id, or any URL of it.")
+    var video: String?
+
+    @Option(help: ArgumentHelp("Of this answer instead.", valueName: "id"))
+    var answer: String?
+
+    func validate() throws {
+        guard (video == nil) != (answer == nil) else {
+            throw ValidationError("name a VIDEO or --answer ID, one of the two")
         }
     }
 }

@@ -12,16 +12,12 @@ struct QueryFollowsCommand: ParsableCommand {
               storectl query follows 7 --direction following --json
             """)
 
-    @Argument(help: ArgumentHelp("The user's id.", valueName: "id"))
-    var user: String
-
-    @Option(help: "Those who follow the user, or those whom the user follows.")
-    var direction = DirectionArgument.followers
-
+    @OptionGroup var subject: FollowOptions
     @OptionGroup var page: PageOptions
     @OptionGroup var options: QueryOptions
 
     func run() throws {
+        let (user, direction) = (subject.user, subject.direction)
         _ = try Tag("user", user)
         let projections = VideoProjections.standard
         let wanted: [any Projection] = [
@@ -45,6 +41,15 @@ struct QueryFollowsCommand: ParsableCommand {
             page.remark(next: found.next, &text)
         }
     }
+}
+
+/// Whose follows, and which of them.
+struct FollowOptions: ParsableArguments {
+    @Argument(help: ArgumentHelp("The user's id.", valueName: "id"))
+    var user: String
+
+    @Option(help: "Those who follow the user, or those whom the user follows.")
+    var direction = DirectionArgument.followers
 }
 
 /// `followers` or `following`.

@@ -12,27 +12,16 @@ struct WatchCommentsCommand: ParsableCommand {
               storectl watch comments --answer 4711 --json
             """)
 
-    @Argument(help: "The video's key, provider:id, or any URL of it.")
-    var video: String?
-
-    @Option(help: ArgumentHelp("Of this answer instead.", valueName: "id"))
-    var answer: String?
-
+    @OptionGroup var subject: CommentedOptions
     @OptionGroup var watching: WatchOptions
     @OptionGroup var options: StoreOptions
 
-    func validate() throws {
-        guard (video == nil) != (answer == nil) else {
-            throw ValidationError("name a VIDEO or --answer ID, one of the two")
-        }
-    }
-
     func run() throws {
         let list: LiveList<CommentEntry> =
-            if let answer {
+            if let answer = subject.answer {
                 try .comments(answer: answer, limit: watching.limit)
             } else {
-                try .comments(video: video ?? "", limit: watching.limit)
+                try .comments(video: subject.video ?? "", limit: watching.limit)
             }
         try watching.run(list, .standard, options) { [$0.at?.description, $0.author, $0.text] }
     }
@@ -139,18 +128,15 @@ struct WatchFollowsCommand: ParsableCommand {
               storectl watch follows 7 --direction following
             """)
 
-    @Argument(help: ArgumentHelp("The user's id.", valueName: "id"))
-    var user: String
-
-    @Option(help: "Those who follow the user, or those whom the user follows.")
-    var direction = DirectionArgument.followers
-
+    @OptionGroup var subject: FollowOptions
     @OptionGroup var watching: WatchOptions
     @OptionGroup var options: StoreOptions
 
     func run() throws {
         try watching.run(
-            try .follows(of: user, direction.direction, limit: watching.limit), .standard, options
+            try .follows(
+                of: subject.user, subject.direction.direction, limit: watching.limit),
+            .standard, options
         ) { [$0.id, $0.state.rawValue, $0.username] }
     }
 }

@@ -142,10 +142,7 @@ package struct RemoteOutbox {
             return .waiting(
                 reason: .unauthorized, message: "nobody has logged in", until: nil)
         }
-        if let offline = network.failure {
-            return .waiting(reason: offline.code, message: offline.message, until: nil)
-        }
-        if let wait = row.wait {
+        if let wait = network.wait() ?? row.wait {
             return .waiting(
                 reason: wait.reason, message: wait.message,
                 until: wait.until > 0 ? wait.until : nil)

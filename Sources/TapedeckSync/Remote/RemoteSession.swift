@@ -197,13 +197,8 @@ package struct RemoteSession {
     private mutating func next() throws -> Step {
         if isStopped { return try end(nil) }
         network = try .current(in: log)
-        if let failure = network.failure {
-            guard options.isLive else { return try end(failure) }
-            return .wait(
-                SyncWait(
-                    reason: failure.code, message: failure.message, until: now + NetworkState.pause
-                ))
-        }
+        if let failure = network.failure, !options.isLive { return try end(failure) }
+        if let wait = network.wait(until: now + NetworkState.pause) { return .wait(wait) }
         takeUpLogin()
         if let refusal {
             row.wait = SyncWait(reason: refusal.code, message: refusal.message, until: 0)

@@ -40,8 +40,8 @@ extension LiveQuery where Self == LiveList<ChatEntry> {
     /// The chat of a video, the newest message first.
     ///
     /// In front, in the order in which they were said, are those of the user that no remote shows yet. Blocked
-    /// messages are not in it. Whether one may read it who is not signed in is not asked; see `VideoQueries.chat`. Throws `ModelError`
-    /// with `.invalidVideo`.
+    /// messages are not in it. Whether one may read it who is not signed in is not asked; see
+    /// `VideoQueries.chat`. Throws `ModelError` with `.invalidVideo`.
     public static func chat(
         video: String, limit: Int = QueryLimits.pageCountDefault,
         projections: VideoProjections = .standard
