@@ -7,7 +7,7 @@ import Testing
         _ script: Script, winner: WinnerRule = .oldest
     ) throws -> [DuplicateEntry] {
         let projections = VideoProjections(winner: winner)
-        try checkOrderDoesNotMatter(projections.duplicates, script.events)
+        try checkOrderDoesNotMatter(projections.videos, script.events)
         return try queries(script.events, projections).duplicates().videos
     }
 

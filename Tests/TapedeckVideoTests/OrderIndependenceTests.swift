@@ -7,8 +7,8 @@ import Testing
 @Suite(.offTasks) struct OrderIndependenceTests {
     static let projections: [any Projection] =
         VideoProjections.standard.all + [
-            VideoList(winner: .newest), DuplicateIndex(winner: .newest),
-            WatchLater(rule: .rule2012), ViewCounts(window: .seconds(7_200)),
+            VideoList(winner: .newest), WatchLater(rule: .rule2012),
+            ViewCounts(window: .seconds(7_200)),
         ]
 
     /// A history over few keys, so that everything meets everything.

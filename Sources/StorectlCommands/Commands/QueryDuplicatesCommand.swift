@@ -18,7 +18,7 @@ struct QueryDuplicatesCommand: ParsableCommand {
 
     func run() throws {
         let projections = parameters.projections
-        let found = try options.query(projections, [projections.duplicates]) {
+        let found = try options.query(projections, [projections.videos]) {
             try $0.duplicates(limit: page.limit, cursor: page.cursor)
         }
         try options.print(JSON(encoding: found)) { text in

@@ -16,8 +16,6 @@ enum BroadcastItems {
     /// Comments posted here: `l` time event id.
     static let posted: [UInt8] = [UInt8(ascii: "l")]
 
-    static func name(id: [UInt8]) -> RowKey { RowKey(byID + id) }
-
     static func name(_ place: BroadcastPlace) -> RowKey { name(byTime, place) }
 
     static func name(_ prefix: [UInt8], _ place: BroadcastPlace) -> RowKey {
@@ -25,6 +23,16 @@ enum BroadcastItems {
         bytes.reserveCapacity(9 + place.id.count)
         bytes.appendBigEndian(UInt64(bitPattern: place.time))
         bytes.append(contentsOf: place.id)
+        return RowKey(bytes)
+    }
+
+    /// The name of a broadcast in the list by time, its id taken from a payload.
+    static func name(_ time: Int64, _ id: WireField, of payload: RawSpan) -> RowKey {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(9 + id.count)
+        bytes.append(contentsOf: byTime)
+        bytes.appendBigEndian(UInt64(bitPattern: time))
+        payload.append(id, to: &bytes)
         return RowKey(bytes)
     }
 
@@ -58,6 +66,11 @@ public enum WinnerRule: String, Sendable {
 
     /// Whether `challenger` takes the place of `holder`.
     func prefers(_ challenger: BroadcastPlace, to holder: BroadcastPlace) -> Bool {
+        self == .oldest ? challenger < holder : holder < challenger
+    }
+
+    /// Whether one of another time does.
+    func prefers(_ challenger: Int64, to holder: Int64) -> Bool {
         self == .oldest ? challenger < holder : holder < challenger
     }
 }

@@ -2,7 +2,7 @@ internal import TapedeckModel
 
 /// The fields of a `BroadcastReceived` payload, found but not copied.
 ///
-/// Three projections fold these payloads by the million; a full decode would cost most of their
+/// Several projections fold these payloads by the million; a full decode would cost most of their
 /// time.
 struct BroadcastWire {
     /// The bytes of the broadcast's id; never empty.
@@ -46,12 +46,19 @@ struct BroadcastWire {
 extension RawSpan {
     /// A copy of a length-delimited field's bytes, behind `prefix`.
     func bytes(_ field: WireField, after prefix: [UInt8] = []) -> [UInt8] {
-        withUnsafeBytes { bytes in
-            var copy: [UInt8] = []
-            copy.reserveCapacity(prefix.count + field.count)
-            copy.append(contentsOf: prefix)
-            copy.append(contentsOf: bytes[field.start..<field.start + field.count])
-            return copy
+        var copy: [UInt8] = []
+        copy.reserveCapacity(prefix.count + field.count)
+        copy.append(contentsOf: prefix)
+        append(field, to: &copy)
+        return copy
+    }
+
+    /// Appends a length-delimited field's bytes.
+    func append(_ field: WireField, to bytes: inout [UInt8]) {
+        withUnsafeBytes {
+            bytes.append(
+                contentsOf: UnsafeRawBufferPointer(
+                    rebasing: $0[field.start..<field.start + field.count]))
         }
     }
 }

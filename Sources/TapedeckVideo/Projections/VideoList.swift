@@ -5,7 +5,8 @@ public import TapedeckProjections
 ///
 /// Items: `BroadcastItems`, comments as `CommentedState` says, and `k` intent → when a remote confirmed it.
 /// Table 0 holds the videos that have a broadcast, the one shared last first; 1 those that the user likes, in
-/// that order; 2 the same, the one liked last first. A row's value is the state as far as it is shown.
+/// that order; 2 the same, the one liked last first; 3, the index of duplicates, those that have more than one
+/// broadcast, by their keys. A row's value is the state as far as it is shown.
 ///
 /// The user's last toggle says whether a video is liked, until a remote that has confirmed it tells of the
 /// likes of the video's broadcasts again; without a toggle these say so.
@@ -18,8 +19,8 @@ public struct VideoList: Projection {
 
     /// `videos`.
     public var name: String { "videos" }
-    /// 3.
-    public var version: Int { 3 }
+    /// 4.
+    public var version: Int { 4 }
     /// The winner's rule.
     public var parameters: String { "winner=\(winner.rawValue)" }
     /// `video`.
@@ -33,8 +34,10 @@ public struct VideoList: Projection {
     }
     /// Any: a broadcast's newest sighting is told by its version.
     public var law: FoldLaw { .any }
-    /// The list, and twice what is liked of it.
-    public var tables: [String] { ["newest-first", "liked-newest-first", "liked-last-first"] }
+    /// The list, twice what is liked of it, and what was shared more than once.
+    public var tables: [String] {
+        ["newest-first", "liked-newest-first", "liked-last-first", "duplicates-by-key"]
+    }
     /// What is said about a video.
     public var followedItems: [[UInt8]] { CommentItems.lists }
 
@@ -42,6 +45,7 @@ public struct VideoList: Projection {
         static let newest = 0
         static let favourites = 1
         static let likes = 2
+        static let duplicates = 3
     }
 
     /// What the list tells of a video.
@@ -135,7 +139,7 @@ public struct VideoList: Projection {
         }
     }
 
-    /// One row for a video that was shared, and two for one that is liked.
+    /// One row for a video that was shared, one more for one that was so again, two for one that is liked.
     public func rows(of state: State, key: Tag, into rows: inout RowSink) {
         let isLiked = state.isLiked
         guard state.broadcasts > 0 || isLiked else { return }
@@ -143,6 +147,10 @@ public struct VideoList: Projection {
         state.shown.encode(into: &value)
         let newest = RowKey().descending(state.newestAt ?? 0).text(key.name)
         if state.broadcasts > 0 { rows.add(table: Table.newest, key: newest, value: value.bytes) }
+        if state.broadcasts > 1 {
+            rows.add(
+                table: Table.duplicates, key: RowKey().text(key.name), value: value.bytes)
+        }
         guard isLiked else { return }
         rows.add(table: Table.favourites, key: newest, value: value.bytes)
         let likedAt = state.decidingLike?.at ?? state.newestAt ?? 0
@@ -191,17 +199,23 @@ public struct VideoList: Projection {
         if wire.liked != nil, let time = event.fact?.observedAt {
             key.state.likesToldAt = max(time, key.state.likesToldAt ?? time)
         }
-        let id = event.payload.bytes(wire.broadcast)
-        let pointerName = BroadcastItems.name(id: id)
+        // Most are new and no winner, so nothing is copied but what becomes an item.
+        let pointerName = RowKey(event.payload.bytes(wire.broadcast, after: BroadcastItems.byID))
         guard let pointer = key.item(pointerName) else {
-            let place = BroadcastPlace(time: wire.createdAt ?? 0, id: id)
+            let time = wire.createdAt ?? 0
             key.state.broadcasts += 1
             if wire.liked == true { key.state.liked += 1 }
-            key.setItem(pointerName, place.encodedTime)
+            key.setItem(pointerName, BroadcastPlace.encoded(time))
             key.setItem(
-                BroadcastItems.name(place),
+                BroadcastItems.name(time, wire.broadcast, of: event.payload),
                 BroadcastRecord.encoded(first: wire, event.payload, order: event.order))
             noteTime(wire.createdAt, &key.state)
+            if let held = key.state.winner, held.time != time,
+                !winner.prefers(time, to: held.time)
+            {
+                return
+            }
+            let place = BroadcastPlace(time: time, id: event.payload.bytes(wire.broadcast))
             if key.state.winner.map({ winner.prefers(place, to: $0) }) ?? true {
                 key.state.winner = place
                 key.state.title = wire.title.map { event.payload.bytes($0) }
@@ -209,6 +223,7 @@ public struct VideoList: Projection {
             }
             return
         }
+        let id = event.payload.bytes(wire.broadcast)
         let place = BroadcastPlace(time: try BroadcastPlace.time(pointer), id: id)
         guard let bytes = key.item(BroadcastItems.name(place)) else {
             throw ModelError(.damaged, "a broadcast's item is missing")
@@ -263,7 +278,9 @@ public struct VideoList: Projection {
 }
 
 extension BroadcastPlace {
-    var encodedTime: [UInt8] {
+    var encodedTime: [UInt8] { BroadcastPlace.encoded(time) }
+
+    static func encoded(_ time: Int64) -> [UInt8] {
         var writer = StateWriter()
         writer.add(time)
         return writer.bytes

@@ -2,10 +2,8 @@ public import TapedeckProjections
 
 /// The projections of this domain, with their parameters.
 public struct VideoProjections: Sendable {
-    /// The videos that were shared.
+    /// The videos that were shared, and which of them more than once.
     public var videos: VideoList
-    /// The videos that were shared more than once.
-    public var duplicates: DuplicateIndex
     /// The videos to be seen later.
     public var watchLater: WatchLater
     /// The answers that were handed in.
@@ -62,7 +60,6 @@ public struct VideoProjections: Sendable {
         viewWindow: Duration = ViewCounts.windowDefault
     ) {
         videos = VideoList(winner: winner)
-        duplicates = DuplicateIndex(winner: winner)
         watchLater = WatchLater(rule: watchLaterRule)
         answers = AnswerList()
         questions = QuestionList()
@@ -93,9 +90,8 @@ public struct VideoProjections: Sendable {
     /// Every projection, in the order in which reports list them.
     public var all: [any Projection] {
         [
-            videos, duplicates, watchLater, answers, questions, users, followers, following, shows,
-            schedule, listings, submissions, chat, viewCounts, accounts, playability, extractions,
-            playback,
+            videos, watchLater, answers, questions, users, followers, following, shows, schedule,
+            listings, submissions, chat, viewCounts, accounts, playability, extractions, playback,
             nowPlaying, queue, downloads, lists, shares, statistics,
         ]
     }

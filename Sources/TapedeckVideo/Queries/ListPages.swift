@@ -46,16 +46,17 @@ extension VideoQueries {
         limit: Int = QueryLimits.pageCountDefault, cursor: String? = nil
     ) throws -> DuplicatesPage {
         let (rows, next) = try page(
-            of: projections.duplicates, .duplicates, limit: limit, cursor: cursor)
+            of: projections.videos, table: VideoList.Table.duplicates, .duplicates, limit: limit,
+            cursor: cursor)
         var entries: [DuplicateEntry] = []
         var ids = 0
         for (index, row) in rows.enumerated() {
             let tag = tag("video", in: row, after: 0)
             let state = try StateReader.read(row.value) { (reader) throws(ModelError) in
-                try DuplicateIndex.State(reading: &reader)
+                try VideoList.State(reading: &reader)
             }
             let items = try reader.items(
-                of: projections.duplicates, key: tag,
+                of: projections.videos, key: tag,
                 prefix: RowKey(BroadcastItems.byTime), after: nil,
                 limit: QueryLimits.broadcastsPerPageMax)
             entries.append(
