@@ -157,10 +157,12 @@ extension ProjectionRunner {
         try removeUnusedFiles()
         let number = try log.newViewsNumber()
         let path = log.directory.views(number)
-        let report: Rebuild.Report
+        var report: Rebuild.Report
+        let begun: ContinuousClock.Instant
         let file = try ProjectionRunner.newFile(path, number: number, drivers)
         do {
             report = try rebuild.run(into: file)
+            begun = .now
             // What was appended meanwhile. A few events may follow; they are folded after the flip.
             try advanceFully(file, drivers, to: due())
             try flip(to: file, drivers)
@@ -171,6 +173,7 @@ extension ProjectionRunner {
         }
         // The new file serves, whatever happens here: what is left is removed by the next rebuild.
         try? removeUnusedFiles()
+        report.seconds.append(("flip", (ContinuousClock.now - begun).seconds))
         return report
     }
 

@@ -53,7 +53,8 @@ public struct RebuildProgress: Sendable {
 public struct RebuildReport: Sendable {
     /// Events in the log that it read; with a time as its end, those that had happened by then.
     public var events: UInt64
-    /// Wall time of each phase in seconds.
+    /// Wall time of each phase in seconds: `scan`, `fold`, `load`; and `flip`, where what was built serves
+    /// from then on.
     public var phases: [(name: String, seconds: Double)]
     /// What came out.
     public var projections: [ProjectionReport]

@@ -44,7 +44,7 @@ struct ReplayTests {
         let videos = Set(others.map { String($0.prefix { $0 != " " }) })
         #expect(videos == ["youtube:aqz-KE-bpKQ"])
         #expect(Set(changes.compactMap { $0["row"]?.text }) == videos)
-        #expect(changes.contains { $0["projection"]?.text == "duplicates" })
+        #expect(changes.contains { $0["projection"]?.text == "videos" })
         #expect(try digests(storectl.succeed("replay", "--json")) == before)
         try storectl.checkFails("replay", "--diff", code: "usage", exit: 64)
         try storectl.checkFails("replay", "--diff", "answers", code: "usage", exit: 64)
@@ -60,7 +60,7 @@ struct ReplayTests {
         let now = try digests(storectl.succeed("replay", "--json"))
         let earlier = try digests(storectl.succeed("replay", "--until", "6", "--json"))
         #expect(earlier["watch-later"] != now["watch-later"])
-        #expect(earlier["duplicates"] == now["duplicates"])
+        #expect(earlier["shows"] == now["shows"])
         let byTime = try digests(
             storectl.succeed("replay", "--until", "2012-05-03T18:21:00Z", "--json"))
         #expect(byTime == earlier)
@@ -74,7 +74,9 @@ struct ReplayTests {
         let memory = try #require(report["peakMemoryBytes"]?.number)
         #expect(memory > 100_000 && memory < 500_000_000)
         #expect(
-            report["phases"]?.list?.compactMap { $0["name"]?.text } == ["scan", "fold", "load"])
+            report["phases"]?.list?.compactMap { $0["name"]?.text } == [
+                "scan", "fold", "load", "flip",
+            ])
     }
 
     @Test func verifyTellsTheFirstDifference() throws {

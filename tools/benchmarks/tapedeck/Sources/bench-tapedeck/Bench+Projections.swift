@@ -44,7 +44,8 @@ extension Bench {
         }
     }
 
-    /// Readers and an appender go on while a rebuild runs and flips.
+    /// Readers and an appender go on while a rebuild runs and flips; what the flip holds up are the appends
+    /// that meet it.
     func flip() throws {
         let log = try EventLog.create(store)
         try append(to: log, isBroadcast: true)
@@ -71,14 +72,15 @@ extension Bench {
             }
             group.leave()
         }
-        let longest = Mutex<Double>(0)
+        let appends = Mutex<[Range<ContinuousClock.Instant>]>([])
         let writer = Thread {
             var workload = Workload(events: 1 << 24, videos: self.videos, seed: self.seed + 1)
             while !isDone.load(ordering: .acquiring) {
                 do {
                     let event = try self.proposal(workload.next(), isBroadcast: true)
-                    let seconds = try self.timed { try log.appendBlocking([event]) }.seconds
-                    longest.withLock { $0 = max($0, seconds) }
+                    let started = ContinuousClock.now
+                    try log.appendBlocking([event])
+                    appends.withLock { $0.append(started..<ContinuousClock.now) }
                 } catch {
                     Bench.report("\(error)")
                     failed.add(1, ordering: .relaxed)
@@ -90,17 +92,36 @@ extension Bench {
         group.enter()
         reader.start()
         writer.start()
-        let duration = try timed { for _ in 0..<3 { _ = try projections.rebuild() } }
+        var flips: [Range<ContinuousClock.Instant>] = []
+        let duration = try timed {
+            for _ in 0..<3 {
+                let report = try projections.rebuild()
+                let ended = ContinuousClock.now
+                guard let flip = report.phases.first(where: { $0.name == "flip" }) else {
+                    throw BenchError("a rebuild does not say how long it flipped")
+                }
+                flips.append(ended - .seconds(flip.seconds)..<ended)
+            }
+        }
         isDone.store(true, ordering: .releasing)
         group.wait()
         projections.close()
         log.close()
+        func longest(_ some: [Range<ContinuousClock.Instant>]) -> Double {
+            some.map { ($0.upperBound - $0.lowerBound).seconds }.max() ?? 0
+        }
+        let all = appends.withLock { $0 }
         line(
             duration,
             [
                 ("readersFailed", "\(failed.load(ordering: .relaxed))"),
                 ("reads", "\(reads.load(ordering: .relaxed))"),
-                ("writerBlockedSeconds", "\(longest.withLock { $0 })"),
+                (
+                    "writerBlockedSeconds",
+                    "\(longest(all.filter { append in flips.contains { $0.overlaps(append) } }))"
+                ),
+                ("longestAppendSeconds", "\(longest(all))"),
+                ("longestFlipSeconds", "\(longest(flips))"),
             ])
     }
 
