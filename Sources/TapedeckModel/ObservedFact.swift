@@ -144,11 +144,15 @@ public struct FoldOrder: Hashable, Comparable, Sendable {
     package static let encodedCount = 33
 
     package func append(to bytes: inout [UInt8]) {
-        bytes.append(rank)
-        bytes.appendBigEndian(first)
-        bytes.appendBigEndian(second)
-        bytes.appendBigEndian(third)
-        bytes.appendBigEndian(fourth)
+        // In one piece: folds write one with nearly every item.
+        withUnsafeTemporaryAllocation(byteCount: FoldOrder.encodedCount, alignment: 1) { buffer in
+            buffer[0] = rank
+            buffer.storeBytes(of: first.bigEndian, toByteOffset: 1, as: UInt64.self)
+            buffer.storeBytes(of: second.bigEndian, toByteOffset: 9, as: UInt64.self)
+            buffer.storeBytes(of: third.bigEndian, toByteOffset: 17, as: UInt64.self)
+            buffer.storeBytes(of: fourth.bigEndian, toByteOffset: 25, as: UInt64.self)
+            bytes.append(contentsOf: buffer)
+        }
     }
 
     package init(decoding bytes: UnsafeRawBufferPointer) {

@@ -43,25 +43,20 @@ package struct ViewKey: Hashable {
     package init(tag: UnsafeRawBufferPointer) {
         let hash = ViewKey.hash(of: tag)
         self.hash = hash
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(9 + min(tag.count, ViewKey.tagCountMax))
+        bytes.appendBigEndian(hash)
         if tag.count <= ViewKey.tagCountMax {
-            bytes = [UInt8](unsafeUninitializedCapacity: 9 + tag.count) { buffer, count in
-                let bytes = UnsafeMutableRawBufferPointer(buffer)
-                bytes.storeBytes(of: hash.bigEndian, as: UInt64.self)
-                bytes[8] = UInt8(tag.count)
-                UnsafeMutableRawBufferPointer(rebasing: bytes[9...]).copyMemory(from: tag)
-                count = 9 + tag.count
-            }
+            bytes.append(UInt8(tag.count))
+            bytes.append(contentsOf: tag)
         } else {
-            var bytes: [UInt8] = []
-            bytes.reserveCapacity(9 + ViewKey.tagCountMax)
-            bytes.appendBigEndian(hash)
             let digest = Digest16(hashing: Array(tag))
             bytes.append(UInt8(ViewKey.tagCountMax))
             bytes.append(contentsOf: tag.prefix(ViewKey.tagCountMax - 16))
             bytes.appendBigEndian(digest.high)
             bytes.appendBigEndian(digest.low)
-            self.bytes = bytes
         }
+        self.bytes = bytes
     }
 
     package init(_ tag: Tag) {

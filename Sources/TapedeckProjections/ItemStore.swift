@@ -21,6 +21,8 @@ package protocol ItemStore: AnyObject {
 /// an item between a hundred thousand others moves a few hundred slots and not all of them.
 package final class MemoryItems: ItemStore {
     private struct Slot {
+        /// The name's first eight bytes as a number: most comparisons end there.
+        var prefix: UInt64
         var nameStart: Int
         var valueStart: Int
         var valueCount: Int32
@@ -92,7 +94,8 @@ package final class MemoryItems: ItemStore {
             return
         }
         let slot = Slot(
-            nameStart: bytes.count, valueStart: bytes.count + name.count,
+            prefix: name.withUnsafeBytes { RowWalker.prefix($0) }, nameStart: bytes.count,
+            valueStart: bytes.count + name.count,
             valueCount: Int32(value.count), nameCount: Int16(name.count))
         bytes.append(contentsOf: name)
         bytes.append(contentsOf: value)
@@ -157,12 +160,13 @@ package final class MemoryItems: ItemStore {
     private func find(_ name: [UInt8]) -> (chunk: Int, index: Int, found: Bool) {
         bytes.withUnsafeBytes { all in
             name.withUnsafeBytes { name in
+                let prefix = RowWalker.prefix(name)
                 // The last chunk whose first name is not above the name.
                 var low = 0
                 var high = chunks.count
                 while high - low > 1 {
                     let middle = (low + high) / 2
-                    if compare(chunks[middle][0], all, name) <= 0 {
+                    if compare(chunks[middle][0], all, name, prefix) <= 0 {
                         low = middle
                     } else {
                         high = middle
@@ -174,7 +178,7 @@ package final class MemoryItems: ItemStore {
                 high = chunks[chunk].count
                 while low < high {
                     let middle = (low + high) / 2
-                    let order = compare(chunks[chunk][middle], all, name)
+                    let order = compare(chunks[chunk][middle], all, name, prefix)
                     if order == 0 { return (chunk, middle, true) }
                     if order < 0 { low = middle + 1 } else { high = middle }
                 }
@@ -185,8 +189,10 @@ package final class MemoryItems: ItemStore {
 
     @inline(__always)
     private func compare(
-        _ slot: Slot, _ all: UnsafeRawBufferPointer, _ name: UnsafeRawBufferPointer
+        _ slot: Slot, _ all: UnsafeRawBufferPointer, _ name: UnsafeRawBufferPointer,
+        _ prefix: UInt64
     ) -> Int {
+        if slot.prefix != prefix { return slot.prefix < prefix ? -1 : 1 }
         let count = Int(slot.nameCount)
         guard let left = all.baseAddress, let right = name.baseAddress else {
             return count - name.count

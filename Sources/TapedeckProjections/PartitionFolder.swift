@@ -137,14 +137,7 @@ final class PartitionFolder {
         _ tag: UnsafeRawBufferPointer, into output: inout PartitionOutput
     ) throws {
         guard !events.isEmpty else { return }
-        let isSorted = events.withUnsafeBufferPointer { events in
-            for index in 1..<max(1, events.count)
-            where EventReference.precedes(events[index], events[index - 1]) {
-                return false
-            }
-            return true
-        }
-        if !isSorted { events.sort(by: EventReference.precedes) }
+        events.sortCanonically()
         let key = Tag(unchecked: String(decoding: tag, as: UTF8.self))
         let viewKey = ViewKey(tag: tag)
         let wanted = routing.drivers(of: events)

@@ -50,6 +50,9 @@ package final class Rebuild: @unchecked Sendable {
     static let entriesMax = 14 << 20
     /// Bytes of rows after which a load commits.
     static let bytesPerCommitMax = 16 << 20
+    /// Partitions that may wait to be written, or more with many workers: while one is busy with a hot key,
+    /// the others go on.
+    static let partitionsWaiting = 16
     /// In-key checkpoints that are kept of a key: the latest.
     static let checkpointsPerKeyMax = 4
 
@@ -204,7 +207,9 @@ package final class Rebuild: @unchecked Sendable {
         _ entries: [PartitionEntries], _ routing: Routing, _ overrides: OverrideTable,
         _ partitions: HashPartitions, range: Range<Int>, into loader: RebuildLoader
     ) throws {
-        let handover = OrderedHandover<PartitionOutput>(range, window: 2 * workers + 2)
+        let handover = OrderedHandover<PartitionOutput>(
+            range,
+            window: max(Rebuild.partitionsWaiting, 2 * workers + 2))
         let workers = workers
         try Threads.run(workers + 1) { index in
             do {

@@ -4,7 +4,17 @@ public import TapedeckModel
 public struct StateWriter: Sendable {
     @usableFromInline package var bytes: [UInt8]
 
-    package init(_ bytes: [UInt8] = []) { self.bytes = bytes }
+    /// What was written: an item's value, which `StateReader.read` reads.
+    public var encoded: [UInt8] { bytes }
+
+    /// Makes a writer.
+    public init() {
+        bytes = []
+        // Most states and items fit in: growing to so much would move what is there several times.
+        bytes.reserveCapacity(StateWriter.bytesReserved)
+    }
+
+    private static let bytesReserved = 64
 
     /// Adds an unsigned number.
     @inlinable
@@ -70,6 +80,7 @@ public struct StateWriter: Sendable {
 public struct StateReader {
     var reader: ByteReader
 
+    @usableFromInline
     package init(_ bytes: UnsafeRawBufferPointer) { reader = ByteReader(bytes) }
 
     /// Whether everything was read.
@@ -148,12 +159,15 @@ public struct StateReader {
     }
 
     /// Reads an item's or a row's bytes from front to end.
-    package static func read<Value>(
+    @inlinable
+    public static func read<Value>(
         _ bytes: [UInt8], _ body: (inout StateReader) throws(ModelError) -> Value
     ) throws(ModelError) -> Value {
         let result: Result<Value, ModelError> = bytes.withUnsafeBytes { buffer in
             var reader = StateReader(buffer)
-            return Result { () throws(ModelError) in try body(&reader) }
+            do throws(ModelError) { return .success(try body(&reader)) } catch {
+                return .failure(error)
+            }
         }
         return try result.get()
     }

@@ -3,10 +3,11 @@ internal import Synchronization
 
 /// Watches how much memory of its own the process has, from a thread of its own.
 ///
-/// The figure is the peak of RssAnon, as `/proc/self/status` says: pages of mapped files, which the
-/// system can drop whenever it likes, do not count.
+/// The figure is the peak of RssAnon, by `/proc/self/statm`: pages of mapped files, which the system can
+/// drop whenever it likes, do not count.
 final class MemorySampler: Sendable {
-    private static let microseconds: UInt32 = 5_000
+    private static let microseconds: UInt32 = 20_000
+    private static let pageBytes = Int(sysconf(Int32(_SC_PAGESIZE)))
     private let peak = Mutex<Int>(0)
     private let isStopped = Atomic<Bool>(false)
 
@@ -48,16 +49,18 @@ final class MemorySampler: Sendable {
             }
             return code == KERN_SUCCESS ? Int(info.phys_footprint) : 0
         #else
-            let file = open("/proc/self/status", O_RDONLY | O_CLOEXEC)
+            let file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC)
             guard file >= 0 else { return 0 }
             defer { _ = close(file) }
-            let text = String(unsafeUninitializedCapacity: 4_096) { buffer in
+            let text = String(unsafeUninitializedCapacity: 256) { buffer in
                 max(0, read(file, buffer.baseAddress, buffer.count))
             }
-            guard let range = text.range(of: "RssAnon:") else { return 0 }
-            let digits = text[range.upperBound...].drop { $0 == " " || $0 == "\t" }
-                .prefix { $0.isASCII && $0.isNumber }
-            return (Int(digits) ?? 0) * 1_024
+            // Pages: the size of all, those in memory, those of them that files or others share, …
+            let pages = text.split(separator: " ")
+            guard pages.count > 2, let resident = Int(pages[1]), let shared = Int(pages[2]) else {
+                return 0
+            }
+            return (resident - shared) * pageBytes
         #endif
     }
 }
