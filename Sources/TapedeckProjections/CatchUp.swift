@@ -12,7 +12,14 @@ struct CatchUp {
     let log: EventLog
     let file: ViewsFile
     let routing: Routing
-    let overrides: OverrideTable
+    let admission: EventAdmission
+
+    init(_ log: EventLog, _ file: ViewsFile, _ routing: Routing, _ overrides: OverrideTable) {
+        self.log = log
+        self.file = file
+        self.routing = routing
+        admission = EventAdmission(overrides, origins: routing.origins)
+    }
 
     /// What one batch did.
     struct Result {
@@ -52,8 +59,8 @@ struct CatchUp {
         }
         let end = max(from.position, min(from.position + CatchUp.eventsPerBatchMax, through))
         let reached = try log.scan(records, after: from.position, through: end) { record in
-            guard overrides.row(record.position)?.isRefused != true else { return }
-            routing.forEachKey(of: record) { keys[group($0)].events.append(reference(record)) }
+            guard let event = admission.admit(record) else { return }
+            routing.forEachKey(of: record) { keys[group($0)].events.append(event) }
         }
 
         guard let checksum = try log.checksum(at: reached, records) else {
@@ -82,12 +89,6 @@ struct CatchUp {
                 result.reached.encoded(history))
         }
         return result
-    }
-
-    func reference(_ record: RecordView) -> EventReference {
-        EventReference(
-            record, origin: routing.origins[Int(record.origin)],
-            effectiveStamp: overrides.row(record.position)?.stamp)
     }
 }
 
@@ -169,9 +170,9 @@ private struct KeyFold {
         guard let first = events.first,
             let row = try views.get(tables.extra, ExtraKey.frozen(viewKey)),
             let position = FrozenKey(decoding: row)?.position,
-            let bytes = try records.get(catchUp.log.recordTable, integer: position)
+            let bytes = try records.get(catchUp.log.recordTable, integer: position),
+            let poison = catchUp.admission.admit(try catchUp.log.record(bytes, at: position))
         else { return false }
-        let poison = catchUp.reference(try catchUp.log.record(bytes, at: position))
         return EventReference.precedes(poison, first)
     }
 
@@ -183,10 +184,9 @@ private struct KeyFold {
     ) throws {
         var all: [EventReference] = []
         try catchUp.log.forEachRecord(tagged: tag, through: through, records) { record in
-            guard typeIndex[Int(record.type)] >= 0,
-                catchUp.overrides.row(record.position)?.isRefused != true
+            guard typeIndex[Int(record.type)] >= 0, let event = catchUp.admission.admit(record)
             else { return }
-            all.append(catchUp.reference(record))
+            all.append(event)
         }
         all.sort(by: EventReference.precedes)
 

@@ -40,6 +40,12 @@ package final class MemoryItems: ItemStore {
 
     package init() {}
 
+    /// The same items; what becomes of one is not seen by the other.
+    init(copying other: MemoryItems) {
+        (bytes, chunks) = (other.bytes, other.chunks)
+        (count, isUsed) = (other.count, other.isUsed)
+    }
+
     package func clear() { removeAll() }
 
     package func removeAll() {

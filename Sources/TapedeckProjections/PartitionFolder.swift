@@ -22,8 +22,7 @@ struct PartitionOutput: @unchecked Sendable {
 final class PartitionFolder {
     private let log: EventLog
     private let routing: Routing
-    private let overrides: OverrideTable
-    private let limit: Rebuild.Limit
+    private let admission: EventAdmission
     private let items = MemoryItems()
     // A folder belongs to one thread, and what these are lent to never comes back to the folder: checks
     // for overlapping access would only cost time, at every key.
@@ -35,13 +34,12 @@ final class PartitionFolder {
     private static let prefetchedCount = 12
 
     init(
-        _ log: EventLog, _ routing: Routing, _ overrides: OverrideTable, _ limit: Rebuild.Limit,
+        _ log: EventLog, _ routing: Routing, _ admission: EventAdmission,
         _ order: consuming EntryOrder
     ) {
         self.log = log
         self.routing = routing
-        self.overrides = overrides
-        self.limit = limit
+        self.admission = admission
         self.order = order
     }
 
@@ -125,12 +123,7 @@ final class PartitionFolder {
 
     @inline(__always)
     private func admit(_ record: RecordView) {
-        let row = overrides.row(record.position)
-        if row?.isRefused == true { return }
-        if case .time(let end) = limit, (row?.stamp ?? record.stamp) > end { return }
-        events.append(
-            EventReference(
-                record, origin: routing.origins[Int(record.origin)], effectiveStamp: row?.stamp))
+        if let event = admission.admit(record) { events.append(event) }
     }
 
     private func foldKey(

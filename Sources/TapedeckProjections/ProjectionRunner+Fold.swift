@@ -104,26 +104,15 @@ extension ProjectionRunner {
                 guard now == checkpoint else { return checkpoint }
             }
             try self.markUnsynced(file, views)
-            return try self.readLog { records in
+            return try self.log.readNaming { records in
                 let catchUp = CatchUp(
-                    log: self.log, file: file, routing: routing,
-                    overrides: try self.currentOverrides(records))
+                    self.log, file, routing, try self.currentOverrides(records))
                 let result = try catchUp.run(
                     from: checkpoint, through: due.position, records, views)
                 try DiffRing(file).append(result.diffs, views)
                 return result.reached
             }
         }
-    }
-
-    /// A read of the log whose errors keep their own names: those of the views file are among them,
-    /// and its full map has to be known as such.
-    private func readLog<R>(_ body: (borrowing ReadTransaction) throws -> R) throws -> R {
-        try log.read { records in
-            do { return Result<R, any Error>.success(try body(records)) } catch {
-                return .failure(error)
-            }
-        }.get()
     }
 
     /// Says in the log, before the first write to a file in a boot, that it is not on disk.
@@ -174,6 +163,18 @@ extension ProjectionRunner {
         let fresh = try Routing(drivers, log)
         routing.withLock { $0[names] = (types.count, origins.count, fresh) }
         return fresh
+    }
+}
+
+extension EventLog {
+    /// A read whose errors keep their own names: those of a views file may be among them, and its full map has
+    /// to be known as such.
+    func readNaming<R>(_ body: (borrowing ReadTransaction) throws -> R) throws -> R {
+        try read { records in
+            do { return Result<R, any Error>.success(try body(records)) } catch {
+                return .failure(error)
+            }
+        }.get()
     }
 }
 

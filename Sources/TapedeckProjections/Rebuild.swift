@@ -60,13 +60,15 @@ package final class Rebuild: @unchecked Sendable {
     private let drivers: [ProjectionDriver]
     private let workers: Int
     private let limit: Limit
+    private let leftOut: Set<UInt64>
     private let budgets: Budgets
     private let progress: @Sendable (Progress) -> Void
     private let isCancelled: @Sendable () -> Bool
 
+    /// - Parameter leftOut: positions of events that are not folded.
     package init(
         _ log: EventLog, _ drivers: [ProjectionDriver], workers: Int? = nil, limit: Limit = .none,
-        budgets: Budgets = Budgets(),
+        leftOut: Set<UInt64> = [], budgets: Budgets = Budgets(),
         isCancelled: @escaping @Sendable () -> Bool = { false },
         progress: @escaping @Sendable (Progress) -> Void = { _ in }
     ) {
@@ -74,6 +76,7 @@ package final class Rebuild: @unchecked Sendable {
         self.drivers = drivers
         self.workers = max(1, min(workers ?? ProcessInfo.processInfo.activeProcessorCount, 64))
         self.limit = limit
+        self.leftOut = leftOut
         self.budgets = budgets
         self.isCancelled = isCancelled
         self.progress = progress
@@ -85,8 +88,10 @@ package final class Rebuild: @unchecked Sendable {
         if case .position(let position) = limit { head = min(head, position.rawValue) }
         let overrides = try OverrideTable(log)
         let routing = try Routing(drivers, log)
+        let admission = EventAdmission(
+            overrides, origins: routing.origins, limit: limit, leftOut: leftOut)
         var report = Report()
-        report.events = try Rebuild.eventCount(log, limit, head: head, overrides)
+        report.events = try Rebuild.eventCount(log, limit, head: head, admission)
         let history: HistoryMark
         (report.checkpoint, history) = try log.read { records in
             (
@@ -108,7 +113,7 @@ package final class Rebuild: @unchecked Sendable {
                 routing, head: head, partitions, range: range, pass: pass, passes: passes)
             let between = ContinuousClock.now
             try fold(
-                entries, routing, overrides, partitions, range: range, into: loader)
+                entries, routing, admission, partitions, range: range, into: loader)
             scanned += between - started
             folded += ContinuousClock.now - between
         }
@@ -204,7 +209,7 @@ package final class Rebuild: @unchecked Sendable {
     // MARK: - Fold
 
     private func fold(
-        _ entries: [PartitionEntries], _ routing: Routing, _ overrides: OverrideTable,
+        _ entries: [PartitionEntries], _ routing: Routing, _ admission: EventAdmission,
         _ partitions: HashPartitions, range: Range<Int>, into loader: RebuildLoader
     ) throws {
         let handover = OrderedHandover<PartitionOutput>(
@@ -225,7 +230,7 @@ package final class Rebuild: @unchecked Sendable {
                     return
                 }
                 let folder = PartitionFolder(
-                    self.log, routing, overrides, self.limit, EntryOrder(partitions))
+                    self.log, routing, admission, EntryOrder(partitions))
                 while let number = handover.take() {
                     if self.isCancelled() { throw CancellationError() }
                     handover.put(number, try folder.fold(number, entries))

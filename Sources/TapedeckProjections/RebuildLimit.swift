@@ -7,13 +7,12 @@ extension Rebuild {
     /// Reads the log once more where it ends at a time: which events those are is known of none without
     /// looking at it.
     static func eventCount(
-        _ log: EventLog, _ limit: Limit, head: UInt64, _ overrides: OverrideTable
+        _ log: EventLog, _ limit: Limit, head: UInt64, _ admission: EventAdmission
     ) throws -> UInt64 {
-        guard case .time(let end) = limit else { return head }
+        guard case .time = limit else { return head }
         var count: UInt64 = 0
         try log.scan(after: 0, through: head, checked: false) { record in
-            let row = overrides.row(record.position)
-            if row?.isRefused != true, (row?.stamp ?? record.stamp) <= end { count += 1 }
+            if admission.admit(record) != nil { count += 1 }
         }
         return count
     }
