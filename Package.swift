@@ -135,13 +135,16 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "TapedeckVideoTests",
-            dependencies: ["TapedeckModel", "TapedeckProjections", "TapedeckVideo", protobuf],
+            dependencies: [
+                "TapedeckLMDB", "TapedeckLog", "TapedeckModel", "TapedeckProjections",
+                "TapedeckVideo", protobuf,
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "TapedeckConnectorsTests",
             dependencies: [
-                "TapedeckConnectors", "TapedeckLog", "TapedeckModel", "TapedeckProjections",
-                "TapedeckSync", "TapedeckTesting", "TapedeckVideo",
+                "TapedeckConnectors", "TapedeckLMDB", "TapedeckLog", "TapedeckModel",
+                "TapedeckProjections", "TapedeckSync", "TapedeckTesting", "TapedeckVideo",
             ],
             swiftSettings: settings),
         .testTarget(

@@ -43,6 +43,10 @@ public protocol Projection: Sendable {
     /// The newest payload schema that the fold reads; events of a newer one are kept and skipped until
     /// a program that knows it folds them.
     var schemaVersionMax: UInt16 { get }
+    /// By what rule events make a key what it is, in a sentence for people; nil where nobody has said.
+    ///
+    /// `storectl explain` prints it above the events that decided.
+    var ruleText: String? { get }
     /// The names of its row tables; `RowSink.add(table:)` counts in this list.
     var tables: [String] { get }
 
@@ -80,6 +84,8 @@ extension Projection {
     public var law: FoldLaw { .canonical }
     /// 1, until a payload's schema changes.
     public var schemaVersionMax: UInt16 { 1 }
+    /// Nobody has said.
+    public var ruleText: String? { nil }
     /// None: the state is found by its key only.
     public var tables: [String] { [] }
     /// None.

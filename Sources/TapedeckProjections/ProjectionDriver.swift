@@ -12,6 +12,7 @@ package class ProjectionDriver: @unchecked Sendable {
     package let eventTypes: [EventType]
     package let schemaVersionMax: UInt16
     package let law: FoldLaw
+    package let ruleText: String?
     package let tables: [String]
     package let itemsYieldRows: Bool
     package let followedItems: [[UInt8]]
@@ -29,6 +30,7 @@ package class ProjectionDriver: @unchecked Sendable {
         eventTypes = projection.eventTypes
         schemaVersionMax = projection.schemaVersionMax
         law = projection.law
+        ruleText = projection.ruleText
         tables = projection.tables
         itemsYieldRows = projection.itemsYieldRows
         followedItems = projection.followedItems
@@ -71,6 +73,9 @@ package class ProjectionDriver: @unchecked Sendable {
 
     /// The rows of a stored state.
     package func rows(key: Tag, stored: StoredKey, into rows: inout RowSink) throws {}
+
+    /// A stored state for people.
+    package func fields(of stored: StoredKey) throws -> [StateField] { [] }
 
     /// The rows of an item.
     package func rows(ofItem item: Row, key: Tag, into rows: inout RowSink) throws {}
@@ -215,6 +220,10 @@ package final class TypedDriver<P: Projection>: ProjectionDriver, @unchecked Sen
     package override func rows(key: Tag, stored: StoredKey, into rows: inout RowSink) throws {
         projection.rows(of: try decode(stored), key: key, into: &rows)
         rows.keepLast()
+    }
+
+    package override func fields(of stored: StoredKey) throws -> [StateField] {
+        StateField.all(of: try decode(stored))
     }
 
     package override func rows(ofItem item: Row, key: Tag, into rows: inout RowSink) throws {

@@ -30,6 +30,8 @@ public struct EmptyFold<Original: Projection>: Projection {
     public var law: FoldLaw { original.law }
     /// The original's versions of payloads.
     public var schemaVersionMax: UInt16 { original.schemaVersionMax }
+    /// The original's rule.
+    public var ruleText: String? { original.ruleText }
     /// The original's tables.
     public var tables: [String] { original.tables }
     /// Whether the original's items yield rows.

@@ -11,6 +11,11 @@ struct ShelbyFrames: Projection {
     var version: Int { 1 }
     var tagKind: String { "video" }
     var eventTypes: [EventType] { [FrameObserved.eventType, CommentObserved.eventType] }
+    var ruleText: String? {
+        """
+        Each frame is the sum of its sightings, newer over older; of the messages the greatest id counts.
+        """
+    }
     /// None: frames are looked up by their video.
     var tables: [String] { [] }
 

@@ -47,6 +47,13 @@ public struct Outbox: Projection {
     }
     /// Any: intents do not meet each other, and an outcome or a claim remembers its place.
     public var law: FoldLaw { .any }
+    /// The rule in a sentence.
+    public var ruleText: String? {
+        """
+        What the user wants of a remote waits until an outcome confirms it or the user drops it; of what \
+        sets the same thing, such as a mark, only the latest is wanted.
+        """
+    }
     /// One: the items, the oldest first.
     public var tables: [String] { ["oldest-first"] }
     /// Yes: one an item.

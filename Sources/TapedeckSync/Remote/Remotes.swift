@@ -18,6 +18,10 @@ public struct Remotes: Projection {
     public var tagKind: String { Remotes.kind }
     /// What is added and what is removed.
     public var eventTypes: [EventType] { [RemoteAdded.eventType, RemoteRemoved.eventType] }
+    /// The rule in a sentence.
+    public var ruleText: String? {
+        "The last word counts: that the remote was added, as what, or that it was removed."
+    }
     /// One: those that are there, by name.
     public var tables: [String] { ["by-name"] }
 

@@ -21,6 +21,13 @@ public struct AccountList: Projection {
     }
     /// Any: sightings merge field by field, and the last of the others counts.
     public var law: FoldLaw { .any }
+    /// The rule in a sentence.
+    public var ruleText: String? {
+        """
+        An account is the sum of what its system has shown, field by field; the last \
+        signing in or out says whether the user is signed in.
+        """
+    }
     /// Two: all by their names, and those with which the user is signed in.
     public var tables: [String] { ["by-name", "signed-in"] }
 

@@ -29,6 +29,14 @@ public struct AnswerList: Projection {
     /// Any: reports and sightings that come out of their order ask for a refold; likes do not meet each other,
     /// and of toggles and outcomes the last counts.
     public var law: FoldLaw { .any }
+    /// The rule in a sentence.
+    public var ruleText: String? {
+        """
+        An answer is the sum of its sightings and of its reports, newer over older; \
+        comments and likers count once each, and the user's last toggle says whether it \
+        is liked.
+        """
+    }
     /// Two: the list, and those that a remote tells of.
     public var tables: [String] { ["newest-first", "by-number"] }
     /// What is said about an answer, and who likes it.

@@ -23,6 +23,13 @@ public struct Downloads: Projection {
     public var eventTypes: [EventType] { [DownloadCompleted.eventType, DownloadRemoved.eventType] }
     /// Any.
     public var law: FoldLaw { .any }
+    /// The rule in a sentence.
+    public var ruleText: String? {
+        """
+        Of each video the newest word of the device counts: that it lies on its disk, or \
+        that it is gone.
+        """
+    }
     /// One: what lies on disks.
     public var tables: [String] { ["oldest-first"] }
     /// Yes.

@@ -19,6 +19,13 @@ public struct EpisodeSchedule: Projection {
     public var tagKind: String { "episode" }
     /// Sightings of episodes.
     public var eventTypes: [EventType] { [EpisodeScheduled.eventType] }
+    /// The rule in a sentence.
+    public var ruleText: String? {
+        """
+        An episode is the sum of its sightings in the order of their versions: each \
+        field is as the newest one that tells of it has it.
+        """
+    }
     /// Two: by beginning, and by show.
     public var tables: [String] { ["by-start", "by-show"] }
 

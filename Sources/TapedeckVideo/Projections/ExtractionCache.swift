@@ -20,6 +20,13 @@ public struct ExtractionCache: Projection {
     public var eventTypes: [EventType] { [VideoExtracted.eventType, ExtractionFailed.eventType] }
     /// Any.
     public var law: FoldLaw { .any }
+    /// The rule in a sentence.
+    public var ruleText: String? {
+        """
+        The newest address counts, and the newest failure where it came behind that \
+        address.
+        """
+    }
     /// One: the videos whose last try failed, by when the next one is due.
     public var tables: [String] { ["failed"] }
 

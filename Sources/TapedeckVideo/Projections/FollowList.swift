@@ -35,6 +35,13 @@ public struct FollowList: Projection {
     }
     /// Any: of toggles, sightings and outcomes of an edge the last of each counts.
     public var law: FoldLaw { .any }
+    /// The rule in a sentence.
+    public var ruleText: String? {
+        """
+        Each edge is as the user of this store wants it until a remote has confirmed it \
+        or the user has given it up; otherwise as the remote showed it last.
+        """
+    }
     /// One: how many edges are listed, by the key, so that who shows them hears of a change.
     public var tables: [String] { ["counts"] }
     /// Edges, and which of them are listed.

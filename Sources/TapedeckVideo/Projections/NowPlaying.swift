@@ -18,6 +18,10 @@ public struct NowPlaying: Projection {
     public var eventTypes: [EventType] { [NowPlayingChanged.eventType] }
     /// Any.
     public var law: FoldLaw { .any }
+    /// The rule in a sentence.
+    public var ruleText: String? {
+        "The newest word of the device counts."
+    }
     /// Two: the devices, and by video those that have one.
     public var tables: [String] { ["newest-first", "by-video"] }
 

@@ -38,6 +38,13 @@ public struct PlayQueue: Projection {
             QueueCleared.eventType,
         ]
     }
+    /// The rule in a sentence.
+    public var ruleText: String? {
+        """
+        The changes are made one after the other, in the order in which they happened; a \
+        video stands in the queue once.
+        """
+    }
     /// One: the entries.
     public var tables: [String] { ["by-place"] }
     /// Yes.

@@ -29,6 +29,14 @@ public struct PlayStatistics: Projection {
     }
     /// Canonical: how far a viewing has moved depends on the report before.
     public var law: FoldLaw { .canonical }
+    /// The rule in a sentence.
+    public var ruleText: String? {
+        """
+        A viewing plays at its first report and watches as far as its reports move on in \
+        time; of each quarter of an hour the larger of what was reported and what was \
+        told counts.
+        """
+    }
     /// One: the quarters.
     public var tables: [String] { ["earliest-first"] }
     /// Yes.

@@ -25,6 +25,13 @@ public struct Playability: Projection {
     public var eventTypes: [EventType] { [PlayabilityChecked.eventType, FrameObserved.eventType] }
     /// Any.
     public var law: FoldLaw { .any }
+    /// The rule in a sentence.
+    public var ruleText: String? {
+        """
+        The last check that found something out counts, a failed one only where it came \
+        behind that; of what remotes tell the first and the last time are kept.
+        """
+    }
     /// Three: the videos by state.
     public var tables: [String] { ["playable", "unplayable", "failed"] }
 

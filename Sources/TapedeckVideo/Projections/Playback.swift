@@ -27,6 +27,13 @@ public struct Playback: Projection {
     public var eventTypes: [EventType] { [PlaybackProgressed.eventType, VideoWatched.eventType] }
     /// Any.
     public var law: FoldLaw { .any }
+    /// The rule in a sentence.
+    public var ruleText: String? {
+        """
+        The last report of any player says where the video was left; one within \
+        \(Int(Playback.endSeconds)) seconds of the end has finished it.
+        """
+    }
     /// One: the videos in progress.
     public var tables: [String] { ["in-progress"] }
 

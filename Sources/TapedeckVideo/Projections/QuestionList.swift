@@ -27,6 +27,13 @@ public struct QuestionList: Projection {
             AnswerMergeFailed.eventType, IntentOutcome.eventType,
         ]
     }
+    /// The rule in a sentence.
+    public var ruleText: String? {
+        """
+        A question is the sum of its sightings, and answered when one shows its answer; \
+        until then the answer recorded here says how far it is.
+        """
+    }
     /// Five: all, those to one receiver, the pending ones of both, and answers that nobody can watch: those that
     /// are recorded, and the one that was handed in last.
     public var tables: [String] {

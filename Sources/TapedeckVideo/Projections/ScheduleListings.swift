@@ -18,6 +18,13 @@ public struct ScheduleListings: Projection {
     public var tagKind: String { "listing" }
     /// Sightings of whole listings.
     public var eventTypes: [EventType] { [ScheduleListed.eventType] }
+    /// The rule in a sentence.
+    public var ruleText: String? {
+        """
+        Of each listing the newest answer counts; what an earlier one had besides is \
+        gone.
+        """
+    }
     /// One: by day.
     public var tables: [String] { ["by-day"] }
 

@@ -18,6 +18,10 @@ public struct ShareList: Projection {
     public var eventTypes: [EventType] { [VideoShared.eventType] }
     /// Any.
     public var law: FoldLaw { .any }
+    /// The rule in a sentence.
+    public var ruleText: String? {
+        "Everything that was shared counts once, the last first."
+    }
     /// One: the list.
     public var tables: [String] { ["last-first"] }
     /// Yes.

@@ -19,6 +19,13 @@ public struct ShowCatalogue: Projection {
     public var tagKind: String { "show" }
     /// Sightings of shows and of casts.
     public var eventTypes: [EventType] { [ShowObserved.eventType, CastObserved.eventType] }
+    /// The rule in a sentence.
+    public var ruleText: String? {
+        """
+        A show is the sum of its sightings in the order of their versions: each field is as the newest \
+        one that tells of it has it, and a cast is replaced as a whole.
+        """
+    }
 
     /// What is known of a show.
     public struct State: ProjectionState, Equatable {

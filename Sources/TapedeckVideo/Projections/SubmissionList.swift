@@ -23,6 +23,13 @@ public struct SubmissionList: Projection {
     }
     /// Any: sightings merge field by field, and intents wait by themselves.
     public var law: FoldLaw { .any }
+    /// The rule in a sentence.
+    public var ruleText: String? {
+        """
+        What a remote shows of the video counts, newer over older; until one does, the \
+        user's last submission stands for it.
+        """
+    }
     /// Three: those opened most first, the newest first, and the user's own that no remote shows.
     public var tables: [String] { ["popular", "new", "waiting"] }
 

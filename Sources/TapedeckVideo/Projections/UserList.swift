@@ -26,6 +26,13 @@ public struct UserList: Projection {
             ProfileEdited.eventType,
         ]
     }
+    /// The rule in a sentence.
+    public var ruleText: String? {
+        """
+        Each field is as whoever wrote it last: the user, by the time of the edit, or \
+        the remote, by the sighting that first shows it changed.
+        """
+    }
     /// Three: all by their names, the account's own, and questions that wait to be shown.
     public var tables: [String] { ["by-name", "own", "asked"] }
 

@@ -32,6 +32,13 @@ public struct VideoChat: Projection {
     }
     /// Any: a message's sightings merge by their order, and own messages wait by themselves.
     public var law: FoldLaw { .any }
+    /// The rule in a sentence.
+    public var ruleText: String? {
+        """
+        A message counts once by its number, as its newest sightings show it; one of the \
+        user's own waits until a remote shows it.
+        """
+    }
     /// One: the videos with a chat.
     public var tables: [String] { ["by-video"] }
     /// Messages that are shown, those that wait, and what became of these.

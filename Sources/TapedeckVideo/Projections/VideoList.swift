@@ -38,6 +38,14 @@ public struct VideoList: Projection {
     public var tables: [String] {
         ["newest-first", "liked-newest-first", "liked-last-first", "duplicates-by-key"]
     }
+    /// The rule in a sentence.
+    public var ruleText: String? {
+        """
+        Every broadcast counts once, as its newest sighting tells; the \
+        \(winner.rawValue) one stands for the video. The user's last toggle says whether \
+        it is liked, until a remote that has confirmed it tells otherwise.
+        """
+    }
     /// What is said about a video.
     public var followedItems: [[UInt8]] { CommentItems.lists }
 

@@ -27,6 +27,13 @@ public struct VideoLists: Projection {
     public var eventTypes: [EventType] { [VideoListed.eventType] }
     /// Any: the newest sighting of an entry is told by its place.
     public var law: FoldLaw { .any }
+    /// The rule in a sentence.
+    public var ruleText: String? {
+        """
+        Of each entry the newest sighting counts; a video stands on a list at its newest \
+        entry there.
+        """
+    }
     /// One: the lists.
     public var tables: [String] { ["newest-first"] }
     /// Yes.

@@ -49,6 +49,13 @@ public struct ViewCounts: Projection {
     }
     /// Any: reports that come out of their order ask for a refold where that makes a difference.
     public var law: FoldLaw { .any }
+    /// The rule in a sentence.
+    public var ruleText: String? {
+        """
+        A viewer counts once in a window, by the opening that begins it; the remote's \
+        newest count takes in the openings that it has confirmed.
+        """
+    }
     /// One: the videos that were opened.
     public var tables: [String] { ["by-video"] }
 

@@ -75,6 +75,17 @@ public struct WatchLater: Projection {
     }
     /// Any for the crossing, canonical for the rule of 2012.
     public var law: FoldLaw { rule == .crossing ? .any : .canonical }
+    /// The rule in a sentence.
+    public var ruleText: String? {
+        let crossing =
+            rule == .crossing
+            ? "a viewing that reaches 75 % takes the video off"
+            : "a viewing that began while the video was on the list and passes 75 % takes it off"
+        return """
+            The user's toggles and the marks that remotes tell of put the video on the list; a toggle \
+            off takes all marks before it away, and \(crossing).
+            """
+    }
     /// The list, what remotes have to be told, and the list by what was shared last.
     public var tables: [String] { ["oldest-mark-first", "to-tell", "shared-last-first"] }
 

@@ -1,0 +1,72 @@
+import TapedeckConnectors
+import TapedeckModel
+import TapedeckProjections
+import TapedeckSync
+import TapedeckVideo
+import Testing
+
+/// Keys of what remotes need, folded alone and explained, are what replays of everything say.
+@Suite(.offTasks) struct KeyExplanationTests {
+    private static func history(
+        _ count: Int, _ random: inout SeededGenerator
+    ) throws -> [RecordedEvent] {
+        func number(_ limit: Int) -> Int { Int.random(in: 0..<limit, using: &random) }
+        var script = Script()
+        for _ in 0..<count {
+            let (origin, second) = (UInt64(number(3) + 1), Double(number(200)))
+            let video = "youtube:v\(number(3))"
+            switch number(8) {
+            case 0: try script.comment("c", on: video, at: second, origin: origin)
+            case 1: try script.toggle(number(2) == 0, video, at: second, origin: origin)
+            case 2:
+                guard let intent = script.events.randomElement(using: &random) else { continue }
+                try script.outcome(
+                    of: intent.id, by: "shelby", tags: intent.proposal.tags,
+                    kind: UInt8(number(7) + 1), at: second, origin: origin)
+            case 3:
+                var added = RemoteAdded()
+                (added.name, added.system) = ("r\(number(2))", "shelby")
+                added.url = "https://example.org/\(number(3))"
+                try script.add(added, at: second, origin: origin)
+            case 4:
+                var removed = RemoteRemoved()
+                removed.name = "r\(number(2))"
+                try script.add(removed, at: second, origin: origin)
+            case 5:
+                var frame = FrameObserved()
+                (frame.frame, frame.video) = ("f\(number(3))", video)
+                try script.sight(frame, at: number(2) == 0 ? nil : second, origin: origin)
+            case 6:
+                try script.add(
+                    "QuestionAsked", #"{"receiver":"u\#(number(2))","text":"x"}"#, at: second,
+                    origin: origin)
+            default: try script.whale(&random)
+            }
+        }
+        return script.events
+    }
+
+    private static func check(
+        _ events: Int, _ random: inout SeededGenerator
+    ) throws -> (KeyCheck, ScriptLog) {
+        let script = try ScriptLog(history(events, &random), &random)
+        let check = KeyCheck(
+            log: script.log, projections: Connectors.projections, note: "TAPEDECK_SEED=\(runSeed)")
+        return (check, script)
+    }
+
+    @Test func keysFoldedAloneAreWhatAReplayMakesOfThem() throws {
+        var random = SeededGenerator(seed: runSeed)
+        let (check, script) = try Self.check(200, &random)
+        let met = try check.checkKeysFoldedAlone(asOf: script.points(&random))
+        #expect(met == Set(Connectors.projections.map(\.name)))
+    }
+
+    @Test func whatIsSaidToHaveDecidedHas() throws {
+        var random = SeededGenerator(seed: runSeed)
+        let (check, script) = try Self.check(120, &random)
+        let met = try check.checkExplanations(keysPerProjection: 2, eventsPerRole: 2, &random)
+        #expect(met[.deciding, default: 0] > 0 && met[.lost, default: 0] > 0)
+        withExtendedLifetime(script) {}
+    }
+}

@@ -1,0 +1,160 @@
+import TapedeckLMDB
+import TapedeckLog
+import TapedeckModel
+import Testing
+
+@testable import TapedeckProjections
+
+/// Holds what is said of single keys to what replays of whole projections in scratch make of them.
+struct KeyCheck {
+    let log: EventLog
+    let projections: [any Projection]
+    let note: String
+
+    /// What a replay has made of a projection.
+    private struct Replayed {
+        /// Key → state, without how many events were folded and which was last.
+        var states: [TapedeckModel.Tag: [UInt8]] = [:]
+        var items: [TapedeckModel.Tag: [Row]] = [:]
+        var rows: [Row] = []
+    }
+
+    /// A key folded alone is what a replay of everything makes of it, as of any point.
+    ///
+    /// - Returns: the projections of which there were keys.
+    @discardableResult
+    func checkKeysFoldedAlone(asOf points: [HistoryPoint?]) throws -> Set<String> {
+        var met: Set<String> = []
+        for projection in projections {
+            let keys = try replay(projection, nil).states.keys
+            if !keys.isEmpty { met.insert(projection.name) }
+            for point in points {
+                let whole = try replay(projection, point)
+                var rows: [Row] = []
+                for key in keys {
+                    let folded = try fold(projection, key, point)
+                    let place =
+                        "\(projection.name) \(key) as of \(String(describing: point)), \(note)"
+                    #expect(folded.state == whole.states[key], "\(place)")
+                    #expect(folded.items == whole.items[key] ?? [], "\(place)")
+                    rows += folded.rows
+                }
+                rows.sort { $0.key.lexicographicallyPrecedes($1.key) }
+                #expect(rows == whole.rows, "\(projection.name), \(note)")
+            }
+        }
+        return met
+    }
+
+    /// What `explain` says of keys is true: replays without the events concerned tell.
+    ///
+    /// - Returns: how often each role was met.
+    @discardableResult
+    func checkExplanations(
+        keysPerProjection: Int, eventsPerRole: Int, _ random: inout some RandomNumberGenerator
+    ) throws -> [EventRole: Int] {
+        var met: [EventRole: Int] = [:]
+        for projection in projections {
+            // Other parameters have the same name.
+            let runner = ProjectionRunner(log, projections: [projection])
+            defer { runner.close() }
+            let whole = try replay(projection, nil)
+            let keys = whole.states.keys.sorted().shuffled(using: &random)
+            for key in keys.prefix(keysPerProjection) {
+                let told = try runner.explain(projection.name, key: key)
+                func positions(_ roles: EventRole...) -> [UInt64] {
+                    told.events.filter { roles.contains($0.role) }.map(\.position)
+                        .shuffled(using: &random)
+                }
+                func changes(without leftOut: [UInt64]) throws -> Bool {
+                    let other = try replay(projection, nil, leftOut: Set(leftOut))
+                    return other.states[key] != whole.states[key]
+                        || other.items[key] ?? [] != whole.items[key] ?? []
+                }
+                let place = "\(projection.name) \(key), \(note)"
+                for event in positions(.deciding).prefix(eventsPerRole) {
+                    #expect(try changes(without: [event]), "\(event) decides nothing: \(place)")
+                }
+                for role in [EventRole.supporting, .lost, .refused] {
+                    for event in positions(role).prefix(eventsPerRole) {
+                        #expect(try !changes(without: [event]), "\(event) decides: \(place)")
+                    }
+                }
+                let (lost, supporting) = (positions(.lost, .refused), positions(.supporting))
+                #expect(try lost.isEmpty || !changes(without: lost), "\(place)")
+                #expect(
+                    try supporting.isEmpty || changes(without: lost + supporting), "\(place)")
+                for event in told.events { met[event.role, default: 0] += 1 }
+            }
+        }
+        return met
+    }
+
+    // MARK: - Both ways
+
+    private func replay(
+        _ projection: any Projection, _ point: HistoryPoint?, leftOut: Set<UInt64> = []
+    ) throws -> Replayed {
+        let runner = ProjectionRunner(log, projections: [projection])
+        defer { runner.close() }
+        let driver = try #require(runner.drivers.first)
+        let rebuild = Rebuild(
+            log, [driver], workers: 1, limit: point?.limit ?? .none, leftOut: leftOut)
+        return try runner.inScratch([driver], rebuild) { file, _ in
+            let tables = try #require(file.tables[driver.fingerprint])
+            return try file.environment.read { transaction in
+                var found = Replayed()
+                for row in try rows(tables.states, transaction) {
+                    found.states[try tag(row.key)] = try state(row.value, driver)
+                }
+                for row in try rows(tables.items, transaction) {
+                    let count = try #require(ViewKey.count(in: row.key))
+                    let key = try tag(Array(row.key[..<count]))
+                    found.items[key, default: []].append(
+                        Row(key: Array(row.key[count...]), value: row.value))
+                }
+                found.rows = try rows(tables.rows, transaction)
+                return found
+            }
+        }
+    }
+
+    private func fold(
+        _ projection: any Projection, _ key: TapedeckModel.Tag, _ point: HistoryPoint?
+    ) throws -> (state: [UInt8]?, items: [Row], rows: [Row]) {
+        let driver = ProjectionRunner.driver(projection)
+        let folder = try KeyFolder(log, [driver], point?.limit ?? .none)
+        let folded = try log.readNaming { try folder.fold(key, 0, $0) }
+        var items: [Row] = []
+        folded.items.forEach { items.append(Row(key: Array($0), value: Array($1))) }
+        return (
+            folded.stored.isEmpty ? nil : try state(folded.stored, driver), items,
+            try folded.rows(key, driver)
+        )
+    }
+
+    /// The tag in a key of a table; none of these histories has one that is cut.
+    private func tag(_ key: [UInt8]) throws -> TapedeckModel.Tag {
+        try TapedeckModel.Tag(String(decoding: key.dropFirst(9), as: UTF8.self))
+    }
+
+    private func state(_ bytes: [UInt8], _ driver: ProjectionDriver) throws -> [UInt8] {
+        try bytes.withUnsafeBytes { buffer in
+            let stored = try StoredKey(buffer, law: driver.law)
+            return [UInt8(stored.isFrozen ? 1 : 0)] + Array(stored.state)
+        }
+    }
+
+    private func rows(
+        _ table: Table, _ transaction: borrowing ReadTransaction
+    ) throws -> [Row] {
+        let cursor = try transaction.cursor(table)
+        var found: [Row] = []
+        var entry = try cursor.first()
+        while let row = entry {
+            found.append(Row(key: Array(row.key), value: Array(row.value)))
+            entry = try cursor.next()
+        }
+        return found
+    }
+}

@@ -1,0 +1,56 @@
+import TapedeckModel
+import TapedeckProjections
+import TapedeckVideo
+import Testing
+
+/// Keys of every projection, folded alone and explained, are what replays of everything say.
+@Suite(.offTasks) struct KeyExplanationTests {
+    /// The histories of the order suites, and the projections that they are made for.
+    private static func check(
+        _ number: Int, events: Int, _ random: inout SeededGenerator
+    ) throws -> (KeyCheck, ScriptLog) {
+        let (projections, history) =
+            switch number {
+            case 0:
+                (
+                    OrderIndependenceTests.projections,
+                    try OrderIndependenceTests.history(events, seed: random.next())
+                )
+            case 1:
+                (
+                    PlaybackOrderTests.projections,
+                    try PlaybackOrderTests.history(events, seed: random.next())
+                )
+            default:
+                (
+                    GroupOrderTests.projections,
+                    try GroupOrderTests.history(events, seed: random.next())
+                )
+            }
+        let script = try ScriptLog(history, &random)
+        return (
+            KeyCheck(
+                log: script.log, projections: projections,
+                note: "history \(number), TAPEDECK_SEED=\(runSeed)"), script
+        )
+    }
+
+    @Test func keysFoldedAloneAreWhatAReplayMakesOfThem() throws {
+        var random = SeededGenerator(seed: runSeed)
+        var met: Set<String> = []
+        for number in 0..<3 {
+            let (check, script) = try Self.check(number, events: 200, &random)
+            met.formUnion(try check.checkKeysFoldedAlone(asOf: script.points(&random)))
+        }
+        #expect(met == Set(VideoProjections.standard.all.map(\.name)))
+    }
+
+    @Test(arguments: 0..<3)
+    func whatIsSaidToHaveDecidedHas(_ number: Int) throws {
+        var random = SeededGenerator(seed: runSeed &+ UInt64(number))
+        let (check, script) = try Self.check(number, events: 120, &random)
+        let met = try check.checkExplanations(keysPerProjection: 1, eventsPerRole: 2, &random)
+        #expect(met[.deciding, default: 0] > 0 && met[.lost, default: 0] > 0)
+        withExtendedLifetime(script) {}
+    }
+}

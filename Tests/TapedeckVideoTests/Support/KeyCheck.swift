@@ -1,0 +1,1 @@
+../../TapedeckProjectionsTests/Support/KeyCheck.swift
