@@ -154,6 +154,27 @@ public final class TapedeckStore: Sendable {
         return try await run { try projections.read(names, asOf: point, body) }
     }
 
+    /// Says why a key of a projection is what it is: the rule, and which events decided; see
+    /// `ProjectionRunner.explain`.
+    ///
+    /// - Parameters:
+    ///   - projection: its name, such as `watch-later`.
+    ///   - key: such as a video's tag.
+    ///   - point: as of when; nil for now.
+    ///   - leftOut: events without which the key is looked at, as if they had not happened.
+    ///
+    /// Throws `StoreError`: `.notFound` (no such projection or event), `.usage` (a key of another kind),
+    /// `.tooLarge` (more than a million events), `.closed`.
+    public func explain(
+        _ projection: String, key: Tag, asOf point: HistoryPoint? = nil,
+        without leftOut: [EventID] = []
+    ) async throws(StoreError) -> KeyExplanation {
+        let projections = projections
+        return try await run {
+            try projections.explain(projection, key: key, asOf: point, without: leftOut)
+        }
+    }
+
     /// A list as it changes, by this and every other process; see `LiveUpdates`.
     ///
     /// - Parameters:

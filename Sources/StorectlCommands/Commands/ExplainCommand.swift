@@ -6,26 +6,106 @@ internal import TapedeckConnectors
 struct ExplainCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "explain",
-        abstract: "Print what has become of one event, and why.",
+        abstract: "Print what has become of an event, or why a projection's key is what it is.",
         discussion: """
-            Whether it counts and as of when, and for each server that the store has been synced \
-            with: queued, waiting (why, until when), sequenced, or refused (why). Without a server \
+            Of an event: whether it counts and as of when, and for each server that the store has been \
+            synced with: queued, waiting (why, until when), sequenced, or refused (why). Without a server \
             an event is local. For each remote that has to do with it: queued, sent (no answer came), \
-            waiting, confirmed (as what), refused, unknown, dropped, or replaced by a later one.
+            waiting, confirmed (as what), refused, unknown, dropped, or replaced by a later one. Then the \
+            keys that it is a part of, and what part it has in each.
+
+            Of a key of a projection, such as a video of watch-later: the rule, what is known of it, and \
+            its events. Without a deciding one it would be another; a supporting one says what another \
+            says, too; one that is lost makes no difference; a refused one counts nowhere.
 
             EXAMPLE:
               storectl explain 1
               storectl explain 0123456789abcdef0123456789abcdef-7 --json
+              storectl explain watch-later youtube:aqz-KE-bpKQ
+              storectl explain shows 118 --as-of 2019-07-11 --without 12
             """)
 
-    @OptionGroup var event: EventArgument
-    @OptionGroup var options: StoreOptions
+    @Argument(
+        help: ArgumentHelp(
+            "An event's id or position; or a projection's name, with a KEY behind it.",
+            valueName: "event|projection"))
+    var subject: String
+
+    @Argument(
+        help: ArgumentHelp(
+            "The key: a video in any form, or the name behind the slash of a tag.",
+            valueName: "key"))
+    var key: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "As if this event had not happened; may be given more than once.", valueName: "event"))
+    var without: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "How many of the key's events are examined, the last ones.", valueName: "n"))
+    var events: Int?
+
+    @OptionGroup var parameters: ParameterOptions
+    @OptionGroup var options: QueryOptions
+
+    func validate() throws {
+        guard key == nil else { return }
+        guard without.isEmpty, events == nil, options.asOf == nil else {
+            throw ValidationError(
+                "--without, --events and --as-of are for a PROJECTION and its KEY")
+        }
+        guard EventArgument.isOne(subject) else {
+            throw ValidationError(
+                "\"\(subject.prefix(80))\" is neither an event's id nor a position; of a projection "
+                    + "name a KEY, too: storectl explain watch-later VIDEO")
+        }
+    }
 
     func run() throws {
-        let report = try options.withLogAndRemotes { log, remotes in
-            try Explanation(try event.find(in: log), log, remotes)
+        if let key { return try explain(subject, key) }
+        let report = try options.store.withLogAndRemotes { log, remotes in
+            let runner = ProjectionRunner(
+                log, projections: ShippedProjections.all(parameters.projections))
+            defer { runner.close() }
+            return try Explanation(
+                try EventArgument.find(subject, in: log), log, remotes, runner)
         }
         try options.print(report.json) { report.write(&$0) }
+    }
+
+    private func explain(_ name: String, _ key: String) throws {
+        let point = try options.asOf.map { try HistoryPoint($0, "--as-of") }
+        let projections = ShippedProjections.all(parameters.projections)
+        guard let projection = projections.first(where: { $0.name == name }) else {
+            throw CommandError(
+                .notFound, "there is no projection \(name)",
+                hint: "there are " + ShippedProjections.names.sorted().joined(separator: ", "))
+        }
+        let tag = try ExplainCommand.tag(key, of: projection)
+        let told = try options.store.withLog(isReading: true) { log in
+            let runner = ProjectionRunner(log, projections: [projection])
+            defer { runner.close() }
+            return try runner.explain(
+                name, key: tag, asOf: point,
+                without: without.map { try EventArgument.find($0, in: log).id },
+                events: events ?? KeyExplanation.eventsDefault)
+        }
+        guard told.state != nil || !told.events.isEmpty else {
+            throw CommandError(
+                .notFound, "no event has made \(tag) anything in \(name)",
+                hint: "storectl log --tag \(tag) prints what there is of it")
+        }
+        let report = KeyReport(told)
+        try options.print(report.json) { report.write(&$0) }
+    }
+
+    /// The key that a text names: a whole tag, what stands behind its slash, or a video in any form.
+    private static func tag(_ text: String, of projection: any Projection) throws -> Tag {
+        let kind = projection.tagKind
+        if text.hasPrefix(kind + "/") { return try Tag(text) }
+        return kind == "video" ? try VideoKey(text).tag : try Tag(kind, text)
     }
 }
 
@@ -38,8 +118,13 @@ private struct Explanation {
     let hasLostName: Bool
     let deliveries: [EventDelivery]
     let fates: [RemoteFate]
+    /// The keys that it is a part of.
+    let parts: [EventPart]
 
-    init(_ event: EventEnvelope, _ log: EventLog, _ remotes: StoreRemotes?) throws {
+    init(
+        _ event: EventEnvelope, _ log: EventLog, _ remotes: StoreRemotes?,
+        _ runner: ProjectionRunner
+    ) throws {
         self.event = event
         let standing = try log.standing(of: event)
         effectiveStamp = standing.effectiveStamp
@@ -47,6 +132,7 @@ private struct Explanation {
         hasLostName = try log.event(event.id)?.position != event.position
         deliveries = hasLostName ? [] : try EventDelivery.all(of: event.id, in: log)
         fates = hasLostName ? [] : try RemoteFate.all(of: event, log, remotes)
+        parts = hasLostName ? [] : try runner.parts(of: event.id)
     }
 
     private var state: String {
@@ -68,6 +154,13 @@ private struct Explanation {
             "reissuedFrom": .init(event.reissuedFrom?.description),
             "servers": .list(deliveries.map { EventDeliveryText($0).json }),
             "remotes": .list(fates.map(\.json)),
+            "keys": .list(
+                parts.map {
+                    [
+                        "projection": .text($0.projection), "key": .text($0.key),
+                        "role": .init($0.role?.rawValue),
+                    ]
+                }),
         ]
     }
 
@@ -95,6 +188,14 @@ private struct Explanation {
         }
         for fate in fates { fields.append((fate.remote ?? fate.system, fate.line)) }
         text.fields(fields)
+        guard !parts.isEmpty else { return }
+        var table = TextTable([.text("projection"), .long("key"), .text("part")])
+        for part in parts {
+            table.add([part.projection, part.key, part.role?.rawValue ?? "not examined"])
+        }
+        text.line()
+        text.table(table)
+        text.remark("storectl explain PROJECTION KEY tells the rule and the other events")
     }
 }
 

@@ -10,6 +10,13 @@ struct EventArgument: ParsableArguments {
 
     /// Throws `CommandError`: `.usage` for what is neither, `.notFound`.
     func find(in log: EventLog) throws -> EventEnvelope {
+        try EventArgument.find(text, in: log)
+    }
+
+    /// Whether a text has the form of an event's id or of a position.
+    static func isOne(_ text: String) -> Bool { EventID(text) != nil || UInt64(text) != nil }
+
+    static func find(_ text: String, in log: EventLog) throws -> EventEnvelope {
         let found: EventEnvelope?
         if let id = EventID(text) {
             found = try log.event(id)

@@ -9,10 +9,11 @@ enum TextStyle: String {
     init?(ofState state: String) {
         switch state {
         case "shown", "confirmed", "sequenced", "upToDate", "published", "answered", "good", "yes",
-            "playable", "finished", "online":
+            "playable", "finished", "online", "deciding":
             self = .green
         case "waiting", "queued", "sent", "behind", "uploading", "merging", "recorded", "asking",
-            "answering", "expired", "leased", "metered", "inProgress":
+            "answering", "expired", "leased", "metered", "inProgress",
+            "supporting":
             self = .yellow
         case "refused", "failed", "unknown", "no", "unplayable", "ended", "loggedOut", "offline":
             self = .red

@@ -13,6 +13,8 @@ struct Contract {
 
     let commands: [Command]
     let failure: Shape
+    /// What `explain` prints of a key.
+    let explainedKey: Shape
 
     static func read() throws -> Contract {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
@@ -25,9 +27,13 @@ struct Contract {
     init(_ page: String) throws {
         var commands: [Command] = []
         var failure: Shape?
+        var explainedKey: Shape?
         for section in page.components(separatedBy: "\n## ") {
             if let text = Contract.blocks(section, "shape failure").first {
                 failure = try Shape(parsing: text)
+            }
+            if let text = Contract.blocks(section, "shape key").first {
+                explainedKey = try Shape(parsing: text)
             }
             guard section.hasPrefix("storectl ") else { continue }
             let name = section.prefix { $0 != "\n" }.dropFirst("storectl ".count)
@@ -43,6 +49,7 @@ struct Contract {
         }
         self.commands = commands
         self.failure = try #require(failure)
+        self.explainedKey = try #require(explainedKey)
     }
 
     private static func blocks(_ section: String, _ kind: String) -> [String] {
