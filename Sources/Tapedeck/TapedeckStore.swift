@@ -145,7 +145,8 @@ public final class TapedeckStore: Sendable {
 
     /// Reads projections as they were at a point of the log; see `ProjectionRunner.read(_:asOf:)`.
     ///
-    /// Costs what a rebuild of the named projections does. Throws as `query`.
+    /// Keys cost a look-up for each of their events, long lists a rebuild of their projections. Throws as
+    /// `query`.
     public func query<R: Sendable>(
         _ names: [String]? = nil, asOf point: HistoryPoint,
         _ body: @escaping @Sendable (Views) throws -> R

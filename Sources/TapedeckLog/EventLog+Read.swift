@@ -378,23 +378,42 @@ extension EventLog {
     /// Position (integer key) → record.
     package var recordTable: Table { tables.events }
 
+    /// Calls `body` with every record of a type, up to a position, in log order.
+    package func forEachRecord(
+        of type: EventType, through: UInt64, _ transaction: borrowing some Readable & ~Copyable,
+        _ body: (RecordView) throws -> Void
+    ) throws {
+        try forEachRecord(of: Term(type: type), through: through, transaction) { record in
+            if try names(of: record).1 == type { try body(record) }
+        }
+    }
+
     /// Calls `body` with every record that has the tag, up to a position, in log order.
     package func forEachRecord(
         tagged tag: Tag, through: UInt64, _ transaction: borrowing some Readable & ~Copyable,
         _ body: (RecordView) throws -> Void
     ) throws {
         var name = tag.text
-        try forEachPosition(of: Term(tag: tag), transaction, after: 0) { position in
-            guard position <= through else { return false }
-            guard let bytes = try transaction.get(tables.events, integer: position) else {
-                throw LogError.damagedRecord(position, "the index knows it, the log does not")
-            }
-            let record = try self.record(bytes, at: position)
+        try forEachRecord(of: Term(tag: tag), through: through, transaction) { record in
             var isTagged = false
             name.withUTF8 { wanted in
                 _ = record.forEachTag { if $0.elementsEqual(wanted) { isTagged = true } }
             }
             if isTagged { try body(record) }
+        }
+    }
+
+    /// Calls `body` with every record that the index has under a term, and perhaps others.
+    private func forEachRecord(
+        of term: Term, through: UInt64, _ transaction: borrowing some Readable & ~Copyable,
+        _ body: (RecordView) throws -> Void
+    ) throws {
+        try forEachPosition(of: term, transaction, after: 0) { position in
+            guard position <= through else { return false }
+            guard let bytes = try transaction.get(tables.events, integer: position) else {
+                throw LogError.damagedRecord(position, "the index knows it, the log does not")
+            }
+            try body(try record(bytes, at: position))
             return true
         }
     }

@@ -143,6 +143,14 @@ final class FoldedKey {
         return stateRows + sink.rows
     }
 
+    /// The items in the order of their names.
+    private(set) lazy var itemRows: [Row] = {
+        var rows: [Row] = []
+        rows.reserveCapacity(items.count)
+        items.forEach { rows.append(Row(key: Array($0), value: Array($1))) }
+        return rows
+    }()
+
     /// Whether two folds of a key have made the same of it.
     ///
     /// Rows follow from the state and the items. How many events were folded, and which was the last, is no

@@ -112,17 +112,22 @@ extension ProjectionRunner {
 
     /// Reads projections as they were at a point of the log.
     ///
-    /// They are built in scratch, which costs what a rebuild of them does, and thrown away behind `body`.
-    /// Receipts count as they are known today: the log does not keep when it learned of one.
+    /// Keys whose states and items `body` asks for are folded alone, as are the rows of projections with few
+    /// events: that costs a look-up for each of their events. Where it asks for more, the projections are
+    /// built in scratch, which costs what a rebuild of them does, and thrown away behind `body`. Receipts
+    /// count as they are known today: the log does not keep when it learned of one.
     ///
-    /// - Parameter projections: the names that `body` reads; nil for all.
+    /// - Parameters:
+    ///   - projections: the names that `body` reads; nil for all.
+    ///   - body: reads what it needs and does nothing else: it may be run twice, of which the second counts.
     @available(*, noasync)
     public func read<R>(
         _ projections: [String]? = nil, asOf point: HistoryPoint,
         options: RebuildOptions = RebuildOptions(), _ body: (Views) throws -> R
     ) throws -> R {
         let wanted = try drivers(named: projections)
-        log.settleBuffered()
+        try checkOpen()
+        if let answer = try readKeys(wanted, point, body) { return answer }
         return try inScratch(wanted, rebuild(wanted, point.limit, options)) { file, _ in
             try file.environment.read { transaction in
                 var sources: [Digest16: (tables: ViewsFile.Tables, transaction: TransactionAlias)] =
@@ -134,6 +139,25 @@ extension ProjectionRunner {
                 let scope = ViewsScope()
                 defer { scope.end() }
                 return try body(Views(sources, scope))
+            }
+        }
+    }
+
+    /// Reads keys that are folded alone; nil where `body` wants more than that.
+    private func readKeys<R>(
+        _ wanted: [ProjectionDriver], _ point: HistoryPoint, _ body: (Views) throws -> R
+    ) throws -> R? {
+        try ProjectionError.naming {
+            let folds = KeyFolds(try KeyFolder(log, wanted, point.limit))
+            let scope = ViewsScope()
+            defer { scope.end() }
+            do {
+                let answer = try body(Views(folds, scope))
+                // Whatever has become of the error, the answer lacks something.
+                return folds.isExceeded ? nil : answer
+            } catch {
+                guard folds.isExceeded else { throw error }
+                return nil
             }
         }
     }

@@ -28,6 +28,16 @@ public protocol ViewReader {
         limit: Int
     ) throws -> [Row]
 
+    /// Rows in byte order of which it is known that all events that made them have one tag.
+    ///
+    /// The rows are the same; a reader of history folds the keys of the events with that tag instead of all.
+    ///
+    /// - Parameter tag: such as a show's, whose episodes' events name the show, too.
+    func rows(
+        of projection: some Projection, table: Int, lower: RowKey?, upper: RowKey?, after: [UInt8]?,
+        limit: Int, eventsTagged tag: Tag
+    ) throws -> [Row]
+
     /// Rows of the projection's `table`-th table against byte order, the last first.
     ///
     /// - Parameters:
@@ -38,6 +48,17 @@ public protocol ViewReader {
         of projection: some Projection, table: Int, lower: RowKey?, upper: RowKey?,
         before: [UInt8]?, limit: Int
     ) throws -> [Row]
+}
+
+extension ViewReader {
+    /// The tag is no help to a reader of tables.
+    public func rows(
+        of projection: some Projection, table: Int, lower: RowKey?, upper: RowKey?, after: [UInt8]?,
+        limit: Int, eventsTagged tag: Tag
+    ) throws -> [Row] {
+        try rows(
+            of: projection, table: table, lower: lower, upper: upper, after: after, limit: limit)
+    }
 }
 
 /// A row or an item: its key in the table and what stands there.

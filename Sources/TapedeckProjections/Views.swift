@@ -6,6 +6,8 @@ public import TapedeckModel
 /// What projections hold as of one moment, inside `ProjectionRunner.read`.
 public struct Views: ViewReader {
     private let sources: [Digest16: (tables: ViewsFile.Tables, transaction: TransactionAlias)]
+    /// Keys that are folded when they are asked for, in place of tables.
+    private let folds: KeyFolds?
     private let scope: ViewsScope
 
     init(
@@ -14,29 +16,56 @@ public struct Views: ViewReader {
     ) {
         self.sources = sources
         self.scope = scope
+        folds = nil
     }
 
-    private func source(
-        _ projection: some Projection
-    ) throws -> (tables: ViewsFile.Tables, transaction: TransactionAlias) {
+    init(_ folds: KeyFolds, _ scope: ViewsScope) {
+        self.folds = folds
+        self.scope = scope
+        sources = [:]
+    }
+
+    /// Where a projection is read.
+    private enum Source {
+        case tables(ViewsFile.Tables, TransactionAlias)
+        /// It is the so-manieth of those that are folded by keys.
+        case folds(KeyFolds, Int)
+    }
+
+    private func source(_ projection: some Projection) throws -> Source {
         guard scope.isOpen else {
             throw ProjectionError(
                 .closed, "views were kept beyond the read that gave them",
                 hint: "take out of them what is needed", projection: projection.name)
         }
-        guard let source = sources[ProjectionDriver.fingerprint(of: projection)] else {
+        let fingerprint = ProjectionDriver.fingerprint(of: projection)
+        if let folds, let place = folds.place(of: fingerprint) { return .folds(folds, place) }
+        guard let (tables, transaction) = sources[fingerprint] else {
             throw ProjectionError(
                 .notFound, "this store does not keep the projection \(projection.name)",
                 hint: "open the store with it", projection: projection.name)
         }
-        return source
+        return .tables(tables, transaction)
     }
 
     /// The state of one key; nil where no event of the key was folded.
     public func state<P: Projection>(of projection: P, key: Tag) throws -> P.State? {
-        let (tables, transaction) = try source(projection)
-        scope.recorder?.add(projection, key: key)
-        guard let bytes = try transaction.get(tables.states, ViewKey(key).bytes) else { return nil }
+        switch try source(projection) {
+        case .tables(let tables, let transaction):
+            scope.recorder?.add(projection, key: key)
+            return try transaction.get(tables.states, ViewKey(key).bytes).map {
+                try state(of: projection, key, $0)
+            }
+        case .folds(let folds, let place):
+            let stored = try folds.key(key, place).stored
+            guard !stored.isEmpty else { return nil }
+            return try stored.withUnsafeBytes { try state(of: projection, key, $0) }
+        }
+    }
+
+    private func state<P: Projection>(
+        of projection: P, _ key: Tag, _ bytes: UnsafeRawBufferPointer
+    ) throws -> P.State {
         do {
             let stored = try StoredKey(bytes, law: projection.law)
             if scope.recorder != nil, stored.isFrozen { throw Views.isFrozen(projection, key) }
@@ -72,23 +101,33 @@ public struct Views: ViewReader {
 
     /// One item of a key.
     public func item(of projection: some Projection, key: Tag, name: RowKey) throws -> [UInt8]? {
-        let (tables, transaction) = try source(projection)
-        try record(projection, key, tables, transaction)
-        return try transaction.get(tables.items, ViewKey(key).bytes + ItemName.bytes(name))
-            .map { Array($0) }
+        switch try source(projection) {
+        case .tables(let tables, let transaction):
+            try record(projection, key, tables, transaction)
+            return try transaction.get(tables.items, ViewKey(key).bytes + ItemName.bytes(name))
+                .map { Array($0) }
+        case .folds(let folds, let place):
+            return try folds.key(key, place).items.get(ItemName.bytes(name))
+        }
     }
 
     /// A key's items whose names begin with `prefix`, in byte order; see `ViewReader`.
     public func items(
         of projection: some Projection, key: Tag, prefix: RowKey, after: [UInt8]?, limit: Int
     ) throws -> [Row] {
-        let (tables, transaction) = try source(projection)
-        try record(projection, key, tables, transaction)
-        let owner = ViewKey(key).bytes
-        let start = owner + prefix.bytes
-        return try scan(
-            transaction, tables.items, from: start, after: after.map { owner + $0 },
-            upTo: KeyRange.upper(of: start), dropping: owner.count, limit: limit)
+        switch try source(projection) {
+        case .tables(let tables, let transaction):
+            try record(projection, key, tables, transaction)
+            let owner = ViewKey(key).bytes
+            let start = owner + prefix.bytes
+            return try scan(
+                transaction, tables.items, from: start, after: after.map { owner + $0 },
+                upTo: KeyRange.upper(of: start), dropping: owner.count, limit: limit)
+        case .folds(let folds, let place):
+            return try folds.key(key, place).itemRows.part(
+                from: prefix.bytes, after: after, upTo: KeyRange.upper(of: prefix.bytes),
+                limit: limit)
+        }
     }
 
     /// Rows of one table, in byte order; see `ViewReader`.
@@ -96,14 +135,35 @@ public struct Views: ViewReader {
         of projection: some Projection, table: Int, lower: RowKey?, upper: RowKey?, after: [UInt8]?,
         limit: Int
     ) throws -> [Row] {
-        let (tables, transaction) = try source(projection)
-        scope.recorder?.add(projection, key: nil)
+        try rows(of: projection, table, lower, upper, after: after, limit, eventsTagged: nil)
+    }
+
+    /// Rows of one table, in byte order, all of whose events have a tag; see `ViewReader`.
+    public func rows(
+        of projection: some Projection, table: Int, lower: RowKey?, upper: RowKey?, after: [UInt8]?,
+        limit: Int, eventsTagged tag: Tag
+    ) throws -> [Row] {
+        try rows(of: projection, table, lower, upper, after: after, limit, eventsTagged: tag)
+    }
+
+    private func rows(
+        of projection: some Projection, _ table: Int, _ lower: RowKey?, _ upper: RowKey?,
+        after: [UInt8]?, _ limit: Int, eventsTagged tag: Tag?
+    ) throws -> [Row] {
         let name = [UInt8(table)]
-        return try scan(
-            transaction, tables.rows, from: name + (lower?.bytes ?? []),
-            after: after.map { name + $0 },
-            upTo: upper.map { name + $0.bytes } ?? KeyRange.upper(of: name), dropping: 1,
-            limit: limit)
+        let front = name + (lower?.bytes ?? [])
+        let after = after.map { name + $0 }
+        let end = upper.map { name + $0.bytes } ?? KeyRange.upper(of: name)
+        switch try source(projection) {
+        case .tables(let tables, let transaction):
+            scope.recorder?.add(projection, key: nil)
+            return try scan(
+                transaction, tables.rows, from: front, after: after, upTo: end, dropping: 1,
+                limit: limit)
+        case .folds(let folds, let place):
+            return try folds.rows(place, eventsTagged: tag)
+                .part(from: front, after: after, upTo: end, limit: limit).map(\.withoutTable)
+        }
     }
 
     /// Rows of one table against byte order; see `ViewReader`.
@@ -111,13 +171,21 @@ public struct Views: ViewReader {
         of projection: some Projection, table: Int, lower: RowKey?, upper: RowKey?,
         before: [UInt8]?, limit: Int
     ) throws -> [Row] {
-        let (tables, transaction) = try source(projection)
-        scope.recorder?.add(projection, key: nil)
         let name = [UInt8(table)]
         let front = name + (lower?.bytes ?? [])
         let bound = [upper?.bytes, before].compactMap { $0 }
             .min { $0.lexicographicallyPrecedes($1) }
         let end = bound.map { name + $0 } ?? KeyRange.upper(of: name)
+        let (tables, transaction): (ViewsFile.Tables, TransactionAlias)
+        switch try source(projection) {
+        case .tables(let found, let alias): (tables, transaction) = (found, alias)
+        case .folds(let folds, let place):
+            return try folds.rows(place, eventsTagged: nil).reversed()
+                .drop { row in end.map { !row.key.lexicographicallyPrecedes($0) } ?? false }
+                .prefix { !$0.key.lexicographicallyPrecedes(front) }
+                .prefix(limit).map(\.withoutTable)
+        }
+        scope.recorder?.add(projection, key: nil)
         let cursor = try transaction.cursor(tables.rows)
         var entry = try end.map { try cursor.lastBelow($0) } ?? cursor.last()
         var found: [Row] = []
@@ -148,6 +216,33 @@ public struct Views: ViewReader {
         }
         return found
     }
+}
+
+extension [Row] {
+    /// Sorted rows from a key on, or behind another, and below a third.
+    fileprivate func part(
+        from: [UInt8], after: [UInt8]?, upTo end: [UInt8]?, limit: Int
+    ) -> [Row] {
+        var start = place { !$0.lexicographicallyPrecedes(from) }
+        if let after { start = Swift.max(start, place { after.lexicographicallyPrecedes($0) }) }
+        let rest = end.map { end in place { !$0.lexicographicallyPrecedes(end) } } ?? count
+        return Array(self[start..<Swift.max(start, Swift.min(rest, start + limit))])
+    }
+
+    /// The first place from which on all keys are so.
+    private func place(where isSo: ([UInt8]) -> Bool) -> Int {
+        var (low, high) = (0, count)
+        while low < high {
+            let middle = (low + high) / 2
+            if isSo(self[middle].key) { high = middle } else { low = middle + 1 }
+        }
+        return low
+    }
+}
+
+extension Row {
+    /// The row as its projection names it, of one whose key has its table in front.
+    fileprivate var withoutTable: Row { Row(key: Array(key.dropFirst()), value: value) }
 }
 
 /// Whether the transactions are open that views read from.

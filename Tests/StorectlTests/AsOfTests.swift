@@ -30,6 +30,33 @@ struct AsOfTests {
                 == [])
     }
 
+    /// What a query names is folded alone, and reads as the list of all did.
+    @Test func whatIsNamedIsShownAsItWas() throws {
+        let storectl = try Storectl.demo()
+        try storectl.succeed("ingest", "tvmaze/schedule", "-", input: Samples.schedule())
+        try storectl.succeed("append", "--file", "-", input: Samples.playback)
+        try storectl.succeed("append", "--file", "-", input: Samples.whale)
+        let video = "youtube:aqz-KE-bpKQ"
+        let queries = [
+            ["query", "show", "7"], ["query", "user", "7"], ["query", "comments", video],
+            ["query", "playback", video], ["query", "playability", video, "--now", "2030-01-01"],
+            ["query", "downloads", video], ["query", "likers", "9"], ["query", "follows", "7"],
+        ]
+        let head = try storectl.succeed("status", "--json").document["events"]?.number ?? 0
+        let before = try queries.map { try storectl.run($0 + ["--json"]).stdout }
+        try storectl.succeed(
+            "ingest", "tvmaze/schedule", "-", input: Samples.schedule(updated: 1_900_000_000))
+        try storectl.succeed(
+            "append", "PlaybackProgressed",
+            #"{"video":"\#(video)","viewing":"later","positionSeconds":1,"durationSeconds":9}"#)
+        try storectl.succeed(
+            "append", "PlayabilityChecked", #"{"video":"\#(video)","outcome":"playable"}"#)
+        for (query, then) in zip(queries, before) {
+            let run = try storectl.run(query + ["--as-of", "\(Int(head))", "--json"])
+            #expect(run.exit == 0 && run.stdout == then, "\(query): \(run.stderr)")
+        }
+    }
+
     @Test func listsAreShownAsOfATime() throws {
         let storectl = try Storectl.demo()
         func videos(_ time: String) throws -> [String] {

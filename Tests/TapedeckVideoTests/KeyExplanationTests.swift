@@ -40,7 +40,9 @@ import Testing
         var met: Set<String> = []
         for number in 0..<3 {
             let (check, script) = try Self.check(number, events: 200, &random)
-            met.formUnion(try check.checkKeysFoldedAlone(asOf: script.points(&random)))
+            let points = try script.points(&random)
+            met.formUnion(try check.checkKeysFoldedAlone(asOf: points))
+            try check.checkViewsReadAlike(asOf: points[1], rounds: 8, &random)
         }
         #expect(met == Set(VideoProjections.standard.all.map(\.name)))
     }

@@ -82,7 +82,8 @@ extension VideoQueries {
         while true {
             let rows = try reader.rows(
                 of: projections.schedule, table: EpisodeSchedule.byShow, lower: bounds.0,
-                upper: bounds.1, after: after, limit: 1_000)
+                upper: bounds.1, after: after, limit: 1_000,
+                eventsTagged: Tag("show", String(id)))
             for row in rows {
                 let entry = try EpisodeEntry(decoding: row.value)
                 episodes.append(

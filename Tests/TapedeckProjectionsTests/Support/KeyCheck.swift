@@ -46,6 +46,78 @@ struct KeyCheck {
         return met
     }
 
+    /// Views that fold keys when they are asked answer as those that read tables.
+    func checkViewsReadAlike(
+        asOf point: HistoryPoint?, rounds: Int, _ random: inout some RandomNumberGenerator
+    ) throws {
+        for projection in projections {
+            let whole = try replay(projection, point)
+            guard !whole.states.isEmpty else { continue }
+            let runner = ProjectionRunner(log, projections: [projection])
+            defer { runner.close() }
+            let driver = try #require(runner.drivers.first)
+            let folds = KeyFolds(try KeyFolder(log, [driver], point?.limit ?? .none))
+            let folded = Views(folds, ViewsScope())
+            let rebuild = Rebuild(log, [driver], workers: 1, limit: point?.limit ?? .none)
+            try runner.inScratch([driver], rebuild) { file, _ in
+                let tables = try #require(file.tables[driver.fingerprint])
+                try file.environment.read { transaction in
+                    let read = Views(
+                        [driver.fingerprint: (tables, transaction.alias)], ViewsScope())
+                    for _ in 0..<rounds {
+                        let left = try ask(read, projection, whole, random)
+                        #expect(
+                            try left == ask(folded, projection, whole, random),
+                            "\(projection.name), \(note)")
+                        _ = random.next()
+                    }
+                }
+            }
+            #expect(!folds.isExceeded)
+        }
+    }
+
+    /// Asks for a part of the rows and of a key's items; the same for the same random source.
+    private func ask(
+        _ views: Views, _ projection: any Projection, _ whole: Replayed,
+        _ source: some RandomNumberGenerator
+    ) throws -> [[Row]] {
+        var random = source
+        func bound(_ keys: [[UInt8]]) -> [UInt8]? {
+            Int.random(in: 0..<3, using: &random) == 0 ? nil : keys.randomElement(using: &random)
+        }
+        var found: [[Row]] = []
+        let limit = Int.random(in: 1...6, using: &random)
+        for table in projection.tables.indices {
+            let keys = whole.rows.map(\.key).filter { $0.first == UInt8(table) }
+                .map { Array($0.dropFirst()) }
+            let (lower, upper) = (bound(keys).map { RowKey($0) }, bound(keys).map { RowKey($0) })
+            let place = bound(keys)
+            found.append(
+                try views.rows(
+                    of: projection, table: table, lower: lower, upper: upper, after: place,
+                    limit: limit))
+            found.append(
+                try views.rows(
+                    of: projection, table: table, lower: lower, upper: upper, before: place,
+                    limit: limit))
+        }
+        guard let key = whole.states.keys.sorted().randomElement(using: &random) else {
+            return found
+        }
+        let names = (whole.items[key] ?? []).map(\.key)
+        let prefix = RowKey(
+            Array((bound(names) ?? []).prefix(Int.random(in: 0...3, using: &random))))
+        found.append(
+            try views.items(
+                of: projection, key: key, prefix: prefix, after: bound(names), limit: limit))
+        if let name = names.randomElement(using: &random) {
+            let value = try views.item(of: projection, key: key, name: RowKey(name))
+            found.append([Row(key: name, value: value ?? [])])
+        }
+        return found
+    }
+
     /// What `explain` says of keys is true: replays without the events concerned tell.
     ///
     /// - Returns: how often each role was met.

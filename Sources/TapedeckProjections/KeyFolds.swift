@@ -1,0 +1,142 @@
+internal import TapedeckLMDB
+internal import TapedeckLog
+@_spi(Core) internal import TapedeckModel
+
+/// Projections as of a point of history, of which only what is asked for is folded, in memory.
+///
+/// A state and items are the affair of their key, which is folded alone when it is first asked for. Rows may
+/// be of any key: all keys are folded where the projection has few events, and where those that matter share
+/// a tag, the keys of the events with that tag. What goes beyond that is given up (`isExceeded`); then the
+/// projections have to be built as a whole.
+final class KeyFolds {
+    /// The most events of a projection, or with a tag, that are folded to answer for rows.
+    static let eventsForRowsMax = 1 << 15
+    /// The most events that are folded for one reader.
+    static let eventsMax = KeyFolder.eventsMax
+
+    /// Whether something was asked that is not answered by folding a few keys.
+    private(set) var isExceeded = false
+
+    private let folder: KeyFolder
+    private var keys: [[Tag: FoldedKey]]
+    /// All rows of a projection, by their keys.
+    private var rows: [[Row]?]
+    private var tagged: [TaggedRows: [Row]] = [:]
+    private var foldedCount = 0
+
+    private struct TaggedRows: Hashable {
+        var driver: Int
+        var tag: Tag
+    }
+
+    private struct Exceeded: Error {}
+
+    init(_ folder: KeyFolder) {
+        self.folder = folder
+        keys = folder.routing.drivers.map { _ in [:] }
+        rows = folder.routing.drivers.map { _ in nil }
+    }
+
+    /// The place of a projection among those that can be asked for.
+    func place(of fingerprint: Digest16) -> Int? {
+        folder.routing.drivers.firstIndex { $0.fingerprint == fingerprint }
+    }
+
+    /// A key of the `driver`-th projection.
+    func key(_ key: Tag, _ driver: Int) throws -> FoldedKey {
+        if let known = keys[driver][key] { return known }
+        return try givingUp {
+            let folded = try folder.log.readNaming { records in
+                let events = try folder.events(of: key, driver, records)
+                try count(events.count)
+                return folder.fold(key, driver, events)
+            }
+            keys[driver][key] = folded
+            return folded
+        }
+    }
+
+    /// The rows of a projection, each key with its table in front, in their order.
+    ///
+    /// - Parameter tag: one that all events of the wanted rows have; nil for all rows.
+    func rows(_ driver: Int, eventsTagged tag: Tag?) throws -> [Row] {
+        if let known = rows[driver] { return known }
+        guard let tag else {
+            let all = try givingUp { try allRows(driver) }
+            rows[driver] = all
+            return all
+        }
+        let place = TaggedRows(driver: driver, tag: tag)
+        if let known = tagged[place] { return known }
+        let found = try givingUp { try rows(driver, ofEventsWith: tag) }
+        tagged[place] = found
+        return found
+    }
+
+    // MARK: - Folding
+
+    private func givingUp<R>(_ body: () throws -> R) throws -> R {
+        do {
+            return try body()
+        } catch let error where error is Exceeded || error is KeyFolder.TooManyEvents {
+            isExceeded = true
+            throw error
+        }
+    }
+
+    private func count(_ events: Int) throws {
+        foldedCount += events
+        if foldedCount > KeyFolds.eventsMax { throw Exceeded() }
+    }
+
+    /// Folds every key: all events of the projection's types are looked up, and each is read once.
+    private func allRows(_ driver: Int) throws -> [Row] {
+        let projection = folder.routing.drivers[driver]
+        return try folder.log.readNaming { records in
+            var events: [Tag: [EventReference]] = [:]
+            var found = 0
+            for type in projection.eventTypes {
+                try folder.log.forEachRecord(of: type, through: folder.through, records) { record in
+                    found += 1
+                    if found > KeyFolds.eventsForRowsMax { throw Exceeded() }
+                    guard let event = folder.admission.admit(record) else { return }
+                    record.forEachTag { tag in
+                        guard Routing.begins(tag, with: projection.tagPrefix) else { return }
+                        let key = Tag(unchecked: String(decoding: tag, as: UTF8.self))
+                        events[key, default: []].append(event)
+                    }
+                }
+            }
+            try count(found)
+            var rows: [Row] = []
+            for (key, var events) in events {
+                events.sort(by: EventReference.precedes)
+                let folded = folder.fold(key, driver, events)
+                keys[driver][key] = folded
+                rows += try folded.rows(key, projection)
+            }
+            return KeyFolds.sorted(rows)
+        }
+    }
+
+    private func rows(_ driver: Int, ofEventsWith tag: Tag) throws -> [Row] {
+        let projection = folder.routing.drivers[driver]
+        var names: Set<Tag> = []
+        try folder.log.readNaming { records in
+            var found = 0
+            try folder.forEachRecord(of: tag, driver, records) { record in
+                found += 1
+                if found > KeyFolds.eventsForRowsMax { throw Exceeded() }
+                record.forEachTag { tag in
+                    guard Routing.begins(tag, with: projection.tagPrefix) else { return }
+                    names.insert(Tag(unchecked: String(decoding: tag, as: UTF8.self)))
+                }
+            }
+        }
+        return KeyFolds.sorted(try names.flatMap { try key($0, driver).rows($0, projection) })
+    }
+
+    private static func sorted(_ rows: [Row]) -> [Row] {
+        rows.sorted { $0.key.lexicographicallyPrecedes($1.key) }
+    }
+}

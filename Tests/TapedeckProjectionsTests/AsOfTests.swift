@@ -1,0 +1,52 @@
+import TapedeckModel
+import TapedeckProjections
+import Testing
+
+/// What projections held at a point of history, however it is found out.
+@Suite(.offTasks) struct AsOfTests {
+    @Test func keysThatAreFoldedWhenAskedForReadAsTablesDo() throws {
+        let seed = Seed()
+        var random = seed.generator()
+        let history = try HistoryGenerator(events: 300, originCount: 3, books: 4, readers: 3)
+            .generate(&random)
+        let store = try TestStore(isLive: false)
+        try store.log.record(history.arrival(&random))
+        try store.log.recordReceipts(history.receipts)
+        let check = KeyCheck(
+            log: store.log, projections: LibraryProjections.all, note: "\(seed)")
+        for point in [nil, HistoryPoint.position(LogPosition(rawValue: 150))] {
+            try check.checkViewsReadAlike(asOf: point, rounds: 20, &random)
+        }
+    }
+
+    /// A list over very many keys is built as a whole; what is read is the same, whatever the reader makes of
+    /// errors.
+    @Test func listOfVeryManyKeysIsBuiltAsAWhole() throws {
+        let readers = ReaderNotes()
+        let store = try TestStore([readers], isLive: false)
+        let count = 33_000
+        for start in stride(from: 0, to: count, by: 1_000) {
+            try store.log.appendBlocking(
+                try (start..<start + 1_000).map {
+                    try ProposedEvent(NoteAdded(isbn: "b", reader: "r\($0)", text: "n"))
+                })
+        }
+        var runs = 0
+        let point = HistoryPoint.position(LogPosition(rawValue: UInt64(count - 1)))
+        let found = try store.runner.read(asOf: point) { views -> [Row] in
+            runs += 1
+            let rows = try? views.rows(
+                of: readers, table: 0, lower: nil, upper: nil, after: nil, limit: 3)
+            return rows ?? []
+        }
+        #expect(runs == 2 && found.count == 3)
+        // One key of it is folded alone.
+        let key = try TapedeckModel.Tag("reader", "r\(count - 1)")
+        let state = try store.runner.read(asOf: point) { views in
+            runs += 1
+            return try views.state(of: readers, key: key)
+        }
+        #expect(runs == 3 && state == nil)
+        #expect(try store.viewsFiles().isEmpty)
+    }
+}
