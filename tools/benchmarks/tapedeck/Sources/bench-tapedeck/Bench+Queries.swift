@@ -4,6 +4,7 @@ import Tapedeck
 /// Questions to lists, and lists that are followed.
 extension Bench {
     private static let questions = 5_000
+    private static let questionsAsOf = 100
     private static let changes = 300
     private static let changesOfOthers = 100
 
@@ -76,6 +77,45 @@ extension Bench {
         }
         store.close()
         line(seconds)
+    }
+
+    /// One video as it was at some position, and the first page of the list in the midst of the log.
+    ///
+    /// A video is asked for as often as it is spoken of: that of an event anywhere in the log.
+    func lookBack() throws {
+        let store = try TapedeckStore.open(
+            directory, creating: false, options: .init(unindexedEventsMax: .max))
+        defer { store.close() }
+        let head = try store.log.currentHead().rawValue
+        guard measure == "as-of" else {
+            let point = HistoryPoint.position(LogPosition(rawValue: head / 2))
+            let duration = try timed {
+                let page = try store.projections.read(["videos", "watch-later"], asOf: point) {
+                    try VideoQueries($0).videos()
+                }
+                guard !page.videos.isEmpty else { throw BenchError("the list is empty") }
+            }
+            return line(duration)
+        }
+        var random = UInt64(seed)
+        func position() -> LogPosition {
+            random = random &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return LogPosition(rawValue: 1 + (random >> 33) % head)
+        }
+        var seconds: [Double] = []
+        // The first ones bring pages in and are left out.
+        while seconds.count < Bench.questionsAsOf + 20 {
+            let tags = try store.log.event(at: position())?.tags ?? []
+            guard let video = tags.first(where: { $0.kind == "video" }) else { continue }
+            let point = HistoryPoint.position(position())
+            let duration = try timed {
+                _ = try store.projections.read(["videos"], asOf: point) {
+                    try VideoQueries($0).comments(video: String(video.name))
+                }
+            }
+            seconds.append(duration.seconds)
+        }
+        line(Array(seconds.dropFirst(20)))
     }
 
     /// An event to the change that an observer of a list of `events` rows gets.

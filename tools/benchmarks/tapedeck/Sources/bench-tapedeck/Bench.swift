@@ -62,6 +62,7 @@ struct Bench {
         case "cold-open": try coldOpen()
         case "fill-videos": try fillVideos()
         case "point-query", "first-page": try ask()
+        case "as-of", "as-of-list": try lookBack()
         case "live-diff", "live-diff-other": try await follow()
         case "live-writer": try write()
         default:
