@@ -24,19 +24,20 @@ struct Counterfactuals {
     /// What the events before those make of the key.
     private let base: FoldedKey
     /// What the key is.
-    let actual: FoldedKey
+    private(set) var actual: FoldedKey
 
     init(
         _ folder: KeyFolder, _ key: Tag, _ driver: Int, _ events: [EventReference],
         examining count: Int
-    ) {
+    ) throws {
         self.folder = folder
         self.key = key
         self.driver = driver
         self.events = events
         examined = max(0, events.count - count)..<events.count
         base = folder.fold(key, driver, Array(events[..<examined.lowerBound]))
-        actual = folder.fold(key, driver, events)
+        actual = base
+        actual = try fold(Array(events[examined]), behindBase: true)
     }
 
     /// The part of each examined event.

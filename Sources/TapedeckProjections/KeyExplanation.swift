@@ -54,6 +54,8 @@ public struct KeyExplanation: Hashable, Sendable, Codable {
     public static let eventsDefault = 200
     /// The most events that are examined: the cost grows with their square, and is some seconds then.
     public static let eventsMax = 2_000
+    /// The most events of a key of which `parts(of:)` finds out what part one of them has.
+    public static let eventsForPartsMax = 20_000
 }
 
 /// A key that an event is folded into.
@@ -62,8 +64,8 @@ public struct EventPart: Hashable, Sendable, Codable {
     public var projection: String
     /// The key, `kind/name`.
     public var key: String
-    /// What part the event has in the key; nil where that was not found out, as there are too many events
-    /// behind it.
+    /// What part the event has in the key; nil where that was not found out, as the key has too many events
+    /// or too many come behind this one.
     public var role: EventRole?
 }
 
@@ -118,8 +120,9 @@ extension ProjectionRunner {
 
     /// The keys that an event is folded into, and what part it has in each.
     ///
-    /// Costs what `explain` of each of them does. Throws `ProjectionError` with `.notFound` for an event that
-    /// is not recorded here, and what the log throws.
+    /// Costs what `explain` of each of them does, but for keys with very many events, which are not folded.
+    /// Throws `ProjectionError` with `.notFound` for an event that is not recorded here, and what the log
+    /// throws.
     @available(*, noasync)
     public func parts(of event: EventID) throws -> [EventPart] {
         try checkOpen()
@@ -151,7 +154,7 @@ extension KeyFolder {
             if let event = admission.refused(record) { refused.append(event) }
         }
         let events = try events(of: key, driver, records)
-        let counterfactuals = Counterfactuals(self, key, driver, events, examining: count)
+        let counterfactuals = try Counterfactuals(self, key, driver, events, examining: count)
         let folded = counterfactuals.actual
         let (projection, types) = (routing.drivers[driver], routing.typeIndexes[driver])
         var told: [(EventReference, EventRole)] = Array(
@@ -196,11 +199,12 @@ extension KeyFolder {
     ) throws -> EventRole? {
         guard admission.refused(try record(at: position, records)) == nil else { return .refused }
         do {
-            let events = try events(of: key, driver, records)
+            let events = try events(
+                of: key, driver, records, max: KeyExplanation.eventsForPartsMax)
             guard let place = events.firstIndex(where: { $0.record.position == position }) else {
                 return nil
             }
-            let counterfactuals = Counterfactuals(
+            let counterfactuals = try Counterfactuals(
                 self, key, driver, events, examining: KeyExplanation.eventsDefault)
             guard try counterfactuals.isSame(without: [place]) else { return .deciding }
             guard counterfactuals.examined.contains(place) else { return nil }

@@ -60,7 +60,7 @@ struct KeyFolder {
     /// Calls `body` with every event of a key that a projection wants, in the order of the log.
     func forEachRecord(
         of key: Tag, _ driver: Int, _ records: borrowing ReadTransaction,
-        _ body: (RecordView) throws -> Void
+        max: Int = KeyFolder.eventsMax, _ body: (RecordView) throws -> Void
     ) throws {
         let types = routing.typeIndexes[driver]
         var count = 0
@@ -70,17 +70,20 @@ struct KeyFolder {
             guard types[Int(record.type)] >= 0, record.position != last else { return }
             last = record.position
             count += 1
-            guard count <= KeyFolder.eventsMax else { throw TooManyEvents() }
+            guard count <= max else { throw TooManyEvents() }
             try body(record)
         }
     }
 
     /// The events of a key that count, in canonical order.
+    ///
+    /// Throws `TooManyEvents` where there are more than `max`.
     func events(
-        of key: Tag, _ driver: Int, _ records: borrowing ReadTransaction
+        of key: Tag, _ driver: Int, _ records: borrowing ReadTransaction,
+        max: Int = KeyFolder.eventsMax
     ) throws -> [EventReference] {
         var events: [EventReference] = []
-        try forEachRecord(of: key, driver, records) { record in
+        try forEachRecord(of: key, driver, records, max: max) { record in
             if let event = admission.admit(record) { events.append(event) }
         }
         events.sort(by: EventReference.precedes)
@@ -110,7 +113,7 @@ struct KeyFolder {
         EventID(origin: routing.origins[Int(record.origin)], sequence: record.sequence)
     }
 
-    /// A key has more events than are folded in memory.
+    /// A key has more events than were to be folded.
     struct TooManyEvents: Error {}
 }
 

@@ -123,10 +123,9 @@ final class KeyFolds {
         let projection = folder.routing.drivers[driver]
         var names: Set<Tag> = []
         try folder.log.readNaming { records in
-            var found = 0
-            try folder.forEachRecord(of: tag, driver, records) { record in
-                found += 1
-                if found > KeyFolds.eventsForRowsMax { throw Exceeded() }
+            try folder.forEachRecord(
+                of: tag, driver, records, max: KeyFolds.eventsForRowsMax
+            ) { record in
                 record.forEachTag { tag in
                     guard Routing.begins(tag, with: projection.tagPrefix) else { return }
                     names.insert(Tag(unchecked: String(decoding: tag, as: UTF8.self)))

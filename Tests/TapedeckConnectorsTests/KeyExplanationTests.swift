@@ -15,7 +15,7 @@ import Testing
         for _ in 0..<count {
             let (origin, second) = (UInt64(number(3) + 1), Double(number(200)))
             let video = "youtube:v\(number(3))"
-            switch number(8) {
+            switch number(10) {
             case 0: try script.comment("c", on: video, at: second, origin: origin)
             case 1: try script.toggle(number(2) == 0, video, at: second, origin: origin)
             case 2:
@@ -40,6 +40,18 @@ import Testing
                 try script.add(
                     "QuestionAsked", #"{"receiver":"u\#(number(2))","text":"x"}"#, at: second,
                     origin: origin)
+            case 7:
+                try script.add(
+                    "LikeToggled", #"{"answer":"a\#(number(3))","isOn":\#(number(2) == 0)}"#,
+                    at: second, origin: origin)
+            case 8:
+                let digest = String(repeating: "ab", count: 32)
+                try script.add(
+                    "AnswerRecorded",
+                    """
+                    {"question":"q\(number(3))","blob":"\(digest)","thumbnail":"\(digest)",
+                     "videoExtension":"mov","thumbnailExtension":"jpg","durationSeconds":9}
+                    """, at: second, origin: origin)
             default: try script.whale(&random)
             }
         }

@@ -39,7 +39,7 @@ import Testing
         var random = SeededGenerator(seed: runSeed)
         var met: Set<String> = []
         for number in 0..<3 {
-            let (check, script) = try Self.check(number, events: 200, &random)
+            let (check, script) = try Self.check(number, events: 400, &random)
             let points = try script.points(&random)
             met.formUnion(try check.checkKeysFoldedAlone(asOf: points))
             try check.checkViewsReadAlike(asOf: points[1], rounds: 8, &random)

@@ -30,8 +30,8 @@ public struct QuestionList: Projection {
     /// The rule in a sentence.
     public var ruleText: String? {
         """
-        A question is the sum of its sightings, and answered when one shows its answer; \
-        until then the answer recorded here says how far it is.
+        A question is as its newest sighting shows it, and answered once an answer to it was \
+        shown or handed in; until then the answer recorded here says how far it is.
         """
     }
     /// Five: all, those to one receiver, the pending ones of both, and answers that nobody can watch: those that
