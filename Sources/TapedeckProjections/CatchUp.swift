@@ -188,7 +188,7 @@ private struct KeyFold {
             else { return }
             all.append(event)
         }
-        all.sort(by: EventReference.precedes)
+        all.sortCanonically()
 
         var checkpoint: (order: FoldOrder, row: [UInt8])?
         if let late, !items.isUsed, driver.law == .canonical {

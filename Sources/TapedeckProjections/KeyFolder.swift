@@ -86,7 +86,7 @@ struct KeyFolder {
         try forEachRecord(of: key, driver, records, max: max) { record in
             if let event = admission.admit(record) { events.append(event) }
         }
-        events.sort(by: EventReference.precedes)
+        events.sortCanonically()
         return events
     }
 

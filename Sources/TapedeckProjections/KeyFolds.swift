@@ -110,7 +110,7 @@ final class KeyFolds {
             try count(found)
             var rows: [Row] = []
             for (key, var events) in events {
-                events.sort(by: EventReference.precedes)
+                events.sortCanonically()
                 let folded = folder.fold(key, driver, events)
                 keys[driver][key] = folded
                 rows += try folded.rows(key, projection)
