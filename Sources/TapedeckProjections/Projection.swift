@@ -5,7 +5,8 @@ public import TapedeckModel
 /// A projection routes each event to the tags of one kind; each such tag is a **key** with a state of
 /// its own. The runner gives a key its events, the projection folds them into the state, and the state
 /// yields rows. Folds know no clock, no randomness and no I/O, so the same events give the same bytes
-/// on every machine.
+/// on every machine. Two values of one type that have the same name, version and parameters are one
+/// projection: all else that it says of itself must be equal, too.
 ///
 /// ```swift
 /// struct PagesPerPrinter: Projection {

@@ -1,3 +1,4 @@
+internal import Synchronization
 @_spi(Core) package import TapedeckModel
 
 /// A projection without its type, as the runner and a rebuild handle it.
@@ -37,7 +38,21 @@ package class ProjectionDriver: @unchecked Sendable {
         fingerprint = ProjectionDriver.fingerprint(of: projection)
     }
 
-    package static func fingerprint(of projection: some Projection) -> Digest16 {
+    /// The fingerprint of a projection; reads ask for it again and again, so it is made once.
+    package static func fingerprint<P: Projection>(of projection: P) -> Digest16 {
+        let form = ProjectionForm(
+            type: ObjectIdentifier(P.self), name: projection.name, version: projection.version,
+            parameters: projection.parameters)
+        if let known = fingerprints.withLock({ $0[form] }) { return known }
+        let fingerprint = madeFingerprint(of: projection)
+        fingerprints.withLock { $0[form] = fingerprint }
+        return fingerprint
+    }
+
+    /// Those of the forms that were asked about in this process: as many as programs have projections.
+    private static let fingerprints = Mutex<[ProjectionForm: Digest16]>([:])
+
+    private static func madeFingerprint(of projection: some Projection) -> Digest16 {
         var bytes: [UInt8] = []
         bytes.appendVarint(UInt64(viewsFormat))
         bytes.appendPrefixed(projection.name)
@@ -79,6 +94,14 @@ package class ProjectionDriver: @unchecked Sendable {
 
     /// The rows of an item.
     package func rows(ofItem item: Row, key: Tag, into rows: inout RowSink) throws {}
+}
+
+/// What tells apart the projections of a program: all else about one follows from it.
+private struct ProjectionForm: Hashable {
+    let type: ObjectIdentifier
+    let name: String
+    let version: Int
+    let parameters: String
 }
 
 /// A key's row in the table of states.
