@@ -135,7 +135,7 @@ public final class TapedeckStore: Sendable {
 
     /// Reads projections: everything appended before the call is in what `body` sees.
     ///
-    /// - Parameter names: the projections that `body` reads; nil for all.
+    /// - Parameter names: the projections that `body` reads; nil for all that the store keeps.
     public func query<R: Sendable>(
         _ names: [String]? = nil, _ body: @escaping @Sendable (Views) throws -> R
     ) async throws(StoreError) -> R {

@@ -154,8 +154,18 @@ private struct KeyFold {
         }
         if let failure = items.failure { throw failure }
         try write(output, before, tables, viewKey, views)
-        try diffs.add(from: oldRows, to: output.rows, projection: driver.fingerprint) {
-            table, row in
+        guard driver.rowsAreFollowed else {
+            var untold = DiffBatch()
+            return try write(output.rows, over: oldRows, tables, views, &untold)
+        }
+        try write(output.rows, over: oldRows, tables, views, &diffs)
+    }
+
+    private func write(
+        _ rows: borrowing RowSink, over old: borrowing RowSink, _ tables: ViewsFile.Tables,
+        _ views: borrowing WriteTransaction, _ diffs: inout DiffBatch
+    ) throws {
+        try diffs.add(from: old, to: rows, projection: driver.fingerprint) { table, row in
             try views.put(tables.rows, [UInt8(table)] + row.key, row.value)
         } _: { table, key in
             try views.delete(tables.rows, [UInt8(table)] + key)

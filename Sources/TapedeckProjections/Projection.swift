@@ -76,6 +76,17 @@ public protocol Projection: Sendable {
     /// What the names of the items begin with that can be followed (`RowRange.init(of:itemsOf:prefix:)`):
     /// commits tell what they change of these.
     var followedItems: [[UInt8]] { get }
+
+    /// Whether the rows can be followed (`ProjectionRunner.observe`, `LiveQuery`): commits tell what they
+    /// change of these. An index that nobody follows would only overtake those who follow lists.
+    var rowsAreFollowed: Bool { get }
+
+    /// Whether a store keeps it only once somebody has asked for it by its name, in a read or a rebuild: for
+    /// an index that many programs never look at.
+    ///
+    /// From then on it is kept as all others are. Where no projections are named, one that the store does not
+    /// keep is left out.
+    var isOnDemand: Bool { get }
 }
 
 extension Projection {
@@ -97,6 +108,10 @@ extension Projection {
     public func rows(ofItem item: Row, key: Tag, into rows: inout RowSink) throws {}
     /// None.
     public var followedItems: [[UInt8]] { [] }
+    /// Yes.
+    public var rowsAreFollowed: Bool { true }
+    /// No: it is kept from the first read on.
+    public var isOnDemand: Bool { false }
 }
 
 /// What a fold needs of the order in which it meets a key's events.
@@ -171,7 +186,8 @@ public struct RowSink: ~Copyable {
 
     /// Keeps the last of the rows that have one key in one table, as putting them in turn would.
     package mutating func keepLast() {
-        guard entries.count > 1 else { return }
+        // As an index adds its rows.
+        if isAscending { return }
         if entries.count <= RowSink.comparedMax {
             for index in entries.indices.dropLast().reversed()
             where entries[(index + 1)...].contains(where: { isSameRow($0, entries[index]) }) {
@@ -183,6 +199,15 @@ public struct RowSink: ~Copyable {
         for index in entries.indices.reversed()
         where !seen.insert([UInt8(entries[index].table)] + key(of: entries[index])).inserted {
             entries.remove(at: index)
+        }
+    }
+
+    /// Whether the rows come in the order of their tables and keys, none twice.
+    private var isAscending: Bool {
+        zip(entries, entries.dropFirst()).allSatisfy { left, right in
+            left.table < right.table
+                || left.table == right.table
+                    && key(of: left).lexicographicallyPrecedes(key(of: right))
         }
     }
 

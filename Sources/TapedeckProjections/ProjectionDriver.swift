@@ -17,6 +17,8 @@ package class ProjectionDriver: @unchecked Sendable {
     package let tables: [String]
     package let itemsYieldRows: Bool
     package let followedItems: [[UInt8]]
+    package let rowsAreFollowed: Bool
+    package let isOnDemand: Bool
     /// Everything that decides what rows equal events give.
     package let fingerprint: Digest16
 
@@ -35,6 +37,8 @@ package class ProjectionDriver: @unchecked Sendable {
         tables = projection.tables
         itemsYieldRows = projection.itemsYieldRows
         followedItems = projection.followedItems
+        rowsAreFollowed = projection.rowsAreFollowed
+        isOnDemand = projection.isOnDemand
         fingerprint = ProjectionDriver.fingerprint(of: projection)
     }
 

@@ -7,12 +7,16 @@ extension ProjectionRunner {
     /// Opens the files that serve the drivers; what has none, or is too far behind, is rebuilt.
     ///
     /// Whoever is building what is missing, in this process or another, is waited for.
-    func openFiles(_ wanted: [ProjectionDriver]) throws {
+    func openFiles(
+        _ wanted: [ProjectionDriver], _ options: RebuildOptions = RebuildOptions()
+    ) throws {
         while try !unserved(wanted).isEmpty {
             let lock = try StoreLock.rebuild(log.directory, waits: true)
             defer { withExtendedLifetime(lock) {} }
             let missing = try unserved(wanted)
-            if !missing.isEmpty { _ = try buildAndFlip(missing, Rebuild(log, missing)) }
+            if !missing.isEmpty {
+                _ = try buildAndFlip(missing, rebuild(missing, .none, options))
+            }
         }
         let head = try log.currentHead().rawValue
         let late = try wanted.filter { driver in
@@ -24,7 +28,7 @@ extension ProjectionRunner {
         do {
             let lock = try StoreLock.rebuild(log.directory, waits: false)
             defer { withExtendedLifetime(lock) {} }
-            _ = try buildAndFlip(late, Rebuild(log, late))
+            _ = try buildAndFlip(late, rebuild(late, .none, options))
         } catch let error as ProjectionError where error.code == .busy {
             // Somebody else rebuilds, perhaps other projections: these are followed.
         }

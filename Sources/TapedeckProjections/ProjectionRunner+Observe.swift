@@ -11,7 +11,8 @@ extension ProjectionRunner {
     ///
     /// The stream begins with `.reset`: read the table, then follow. It never asks the table again; each
     /// commit of the fold says which rows it changed. An observer that falls behind gets `.reset` again.
-    /// It ends when its task is cancelled or the store is closed.
+    /// It ends when its task is cancelled or the store is closed. Of rows that are not followed
+    /// (`Projection.rowsAreFollowed`) it tells no more than `.reset`.
     public func observe(
         _ projection: some Projection, table: Int = 0
     ) -> AsyncStream<RowChanges> {

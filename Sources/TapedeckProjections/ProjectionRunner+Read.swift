@@ -6,14 +6,27 @@ extension ProjectionRunner {
     /// Reads projections as of now: everything appended before the call is folded first.
     ///
     /// - Parameters:
-    ///   - projections: the names that `body` reads; nil for all. A projection without tables is built
-    ///     first, which takes time in a large store.
+    ///   - projections: the names that `body` reads; nil for all that the store keeps. A projection without
+    ///     tables is built first, which takes time in a large store; see `prepare`.
     ///   - body: reads what it needs and returns soon; it must not call `read` itself.
     ///
     /// Costs a few microseconds when nothing has to be folded. Throws `ProjectionError` and `LogError`.
     @available(*, noasync)
     public func read<R>(_ projections: [String]? = nil, _ body: (Views) throws -> R) throws -> R {
         try read(projections, recorder: nil, follower: nil, body)
+    }
+
+    /// Builds what has no tables yet of some projections, as a read of them would, and tells how far it is.
+    ///
+    /// Whoever is building them already is waited for. Costs a few microseconds when nothing is missing.
+    /// Throws `ProjectionError` and `LogError`, and `CancellationError` where the options say so.
+    ///
+    /// - Parameter names: which ones; nil for all that the store keeps.
+    @available(*, noasync)
+    public func prepare(
+        _ names: [String]? = nil, options: RebuildOptions = RebuildOptions()
+    ) throws {
+        try ProjectionError.naming { try openFiles(drivers(named: names), options) }
     }
 
     /// - Parameters:
@@ -69,8 +82,9 @@ extension ProjectionRunner {
         }
     }
 
+    /// Those of some names; where none are named, all that the store keeps.
     func drivers(named names: [String]?) throws -> [ProjectionDriver] {
-        guard let names else { return drivers }
+        guard let names else { return try keptDrivers() }
         for name in names where !drivers.contains(where: { $0.name == name }) {
             throw ProjectionError(
                 .notFound, "there is no projection \(name)",
@@ -78,5 +92,10 @@ extension ProjectionRunner {
                 projection: name)
         }
         return drivers.filter { names.contains($0.name) }
+    }
+
+    /// All but those on demand that nobody has asked for.
+    func keptDrivers() throws -> [ProjectionDriver] {
+        try drivers.filter { try !$0.isOnDemand || log.viewsEntry($0.fingerprint) != nil }
     }
 }

@@ -83,6 +83,8 @@ public struct ViewsDifference: Sendable, Hashable, Codable {
 
 extension ProjectionRunner {
     /// Rebuilds projections beside the live ones and flips to them; readers and appends go on.
+    ///
+    /// - Parameter names: which ones; nil for all that the store keeps.
     @available(*, noasync)
     public func rebuild(
         _ names: [String]? = nil, options: RebuildOptions = RebuildOptions()
@@ -99,6 +101,8 @@ extension ProjectionRunner {
     /// Builds projections in scratch as of a point of history and throws the result away.
     ///
     /// Receipts count as they are known today: the log does not keep when it learned of one.
+    ///
+    /// - Parameter names: which ones; nil for all that the store keeps.
     @available(*, noasync)
     public func replay(
         _ names: [String]? = nil, until point: HistoryPoint,
@@ -118,7 +122,7 @@ extension ProjectionRunner {
     /// count as they are known today: the log does not keep when it learned of one.
     ///
     /// - Parameters:
-    ///   - projections: the names that `body` reads; nil for all.
+    ///   - projections: the names that `body` reads; nil for all that the store keeps.
     ///   - body: reads what it needs and does nothing else: it may be run twice, of which the second counts.
     @available(*, noasync)
     public func read<R>(
@@ -164,6 +168,7 @@ extension ProjectionRunner {
 
     /// Builds projections in scratch and compares them with the live ones, byte for byte.
     ///
+    /// - Parameter names: which ones; nil for all that the store keeps.
     /// - Returns: what came out, and the first difference of each projection that differs.
     @available(*, noasync)
     public func verify(

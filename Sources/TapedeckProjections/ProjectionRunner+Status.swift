@@ -11,11 +11,13 @@ extension ProjectionRunner {
         let head = try log.currentHead().rawValue
         return try drivers.map { driver in
             var status = ProjectionStatus(
-                name: driver.name, version: driver.version, position: 0, behind: head, frozen: 0)
+                name: driver.name, version: driver.version, isBuilt: false, position: 0,
+                behind: driver.isOnDemand ? 0 : head, frozen: 0)
             guard let entry = try log.viewsEntry(driver.fingerprint) else { return status }
             if files.withLock({ $0[driver.fingerprint]?.number }) != entry.number {
                 guard try openIfServing(entry) else { return status }
             }
+            status.isBuilt = true
             status.position = try checkpoint(of: driver)?.position ?? 0
             status.behind = head - min(head, status.position)
             status.frozen = try frozenKeys(of: driver).count
@@ -53,9 +55,13 @@ public struct ProjectionStatus: Sendable, Codable, Hashable {
     public var name: String
     /// Its version.
     public var version: Int
+    /// Whether there are tables of it.
+    ///
+    /// What has none is built when it is first read; one on demand, when somebody first asks for it.
+    public var isBuilt: Bool
     /// Every event up to here is folded; 0 where nothing is built yet.
     public var position: UInt64
-    /// How many events are not folded yet.
+    /// How many events are not folded yet; 0 where nobody has asked for one on demand.
     public var behind: UInt64
     /// How many keys are frozen.
     public var frozen: Int

@@ -10,6 +10,7 @@ internal import TapedeckModel
 ///
 /// | state of a projection | what happens |
 /// |---|---|
+/// | on demand, and nobody has asked for it | nothing |
 /// | no file, or one that is damaged, of another log or history, or left unsynced by an earlier boot | rebuilt from the log when first needed |
 /// | a file, few events behind | the events are folded in small transactions |
 /// | a file, very many events behind | rebuilt beside, then flipped |
@@ -139,7 +140,7 @@ public final class ProjectionRunner: Sendable {
             guard let self else { return }
             self.isFollowing.withLock { $0.scheduled = false }
             // What stops it here (a closed store, a full disk) is thrown to whoever reads next.
-            _ = try? self.catchUp(self.drivers)
+            _ = try? self.catchUp(self.keptDrivers())
         }
     }
 }

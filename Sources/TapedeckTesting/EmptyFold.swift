@@ -38,6 +38,10 @@ public struct EmptyFold<Original: Projection>: Projection {
     public var itemsYieldRows: Bool { original.itemsYieldRows }
     /// The original's items that can be followed.
     public var followedItems: [[UInt8]] { original.followedItems }
+    /// Whether the original's rows can be followed.
+    public var rowsAreFollowed: Bool { original.rowsAreFollowed }
+    /// Whether the original is kept on demand.
+    public var isOnDemand: Bool { original.isOnDemand }
 
     /// Folds nothing.
     public func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {}

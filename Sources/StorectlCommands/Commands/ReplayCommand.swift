@@ -23,7 +23,7 @@ struct ReplayCommand: ParsableCommand {
             """)
 
     @Argument(
-        help: "Which projections; all where none is named.",
+        help: "Which projections; all that the store keeps where none is named.",
         completion: .list(ShippedProjections.names))
     var projection: [String] = []
 

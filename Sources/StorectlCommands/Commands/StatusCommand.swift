@@ -9,6 +9,8 @@ struct StatusCommand: ParsableCommand {
         commandName: "status",
         abstract: "Print what a store holds and how far its projections are.",
         discussion: """
+            A projection without figures is not built; it will be when something asks for it.
+
             EXAMPLE:
               storectl status
               storectl status --store /tmp/demo --json
@@ -123,10 +125,10 @@ private struct StatusReport {
             .number("frozen"),
         ])
         for status in projections {
-            table.add([
-                status.name, String(status.version), Figures.grouped(status.position),
-                Figures.grouped(status.behind), Figures.grouped(status.frozen),
-            ])
+            let figures = [status.position, status.behind, UInt64(status.frozen)]
+            table.add(
+                [status.name, String(status.version)]
+                    + figures.map { status.isBuilt ? Figures.grouped($0) : nil })
         }
         text.line()
         text.table(table)

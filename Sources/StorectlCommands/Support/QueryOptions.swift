@@ -45,6 +45,15 @@ struct QueryOptions: ParsableArguments {
 }
 
 extension ProgressMeter {
+    /// Builds with a bar what is not there yet of some projections.
+    static func building(_ wanted: [any Projection], of store: TapedeckStore) throws {
+        let events = try store.log.currentHead().rawValue
+        let meter = ProgressMeter("events")
+        defer { meter.finish() }
+        let options = RebuildOptions(progress: { meter.update($0, events: events) })
+        try store.projections.prepare(wanted.map(\.name), options: options)
+    }
+
     /// Tells how far a rebuild is; each phase counts in a unit of its own, and people are told of events.
     func update(_ progress: RebuildProgress, events: UInt64) {
         let part = progress.total > 0 ? min(1, Double(progress.done) / Double(progress.total)) : 1

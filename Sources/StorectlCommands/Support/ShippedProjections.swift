@@ -14,7 +14,8 @@ enum ShippedProjections {
         let other: any Projection
     }
 
-    /// The projections of which other parameters make others, of those that are named, or of all.
+    /// The projections of which other parameters make others, of those that are named; or of all but those on
+    /// demand, which tell no more than what they are made of.
     ///
     /// Throws `CommandError`: `.notFound` for a name that there is none of, `.usage` where nothing is another.
     static func pairs(_ others: VideoProjections, named names: [String]) throws -> [Pair] {
@@ -25,7 +26,7 @@ enum ShippedProjections {
         }
         let pairs = zip(all(), all(others)).map { Pair(usual: $0, other: $1) }
             .filter { $0.usual.parameters != $0.other.parameters }
-            .filter { names.isEmpty || names.contains($0.usual.name) }
+            .filter { names.isEmpty ? !$0.usual.isOnDemand : names.contains($0.usual.name) }
         guard !pairs.isEmpty else {
             throw CommandError(
                 .usage, "nothing depends on these parameters, or they are the usual ones",

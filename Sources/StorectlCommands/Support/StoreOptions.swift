@@ -117,7 +117,8 @@ extension StoreOptions {
         _ body: (VideoQueries<Views>) throws -> R
     ) throws -> R {
         try withStore(projections) { store in
-            try store.projections.read(wanted.map(\.name)) { views in
+            try ProgressMeter.building(wanted, of: store)
+            return try store.projections.read(wanted.map(\.name)) { views in
                 try body(VideoQueries(views, projections: projections))
             }
         }
