@@ -40,6 +40,7 @@ struct ContractTests {
         Case(command: "query questions", arguments: ["query", "questions", "--mine"]),
         Case(command: "query likers", arguments: ["query", "likers", "9"]),
         Case(command: "query users", arguments: ["query", "users", "ADA"]),
+        Case(command: "query search", arguments: ["query", "search", "bunny"]),
         Case(command: "query user", arguments: ["query", "user"]),
         Case(
             command: "query follows",

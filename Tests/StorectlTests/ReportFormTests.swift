@@ -71,6 +71,23 @@ struct ReportFormTests {
         #expect(!table.text(isTerminal: true, width: 80, now: now).contains("\u{1B}"))
     }
 
+    @Test func whatWasSearchedStandsOutInATerminal() {
+        var table = TextTable([.text("by"), .long("title")])
+        table.add(["Zoë", "Zoë sees a car"], bold: [0: [0..<3], 1: [0..<3, 11..<14]])
+        func text(width: Int, isColoured: Bool = true) -> Substring? {
+            table.text(isTerminal: true, width: width, isColoured: isColoured)
+                .split(separator: "\n").last
+        }
+        #expect(
+            text(width: 80)
+                == "\u{1B}[1mZoë\u{1B}[0m  \u{1B}[1mZoë\u{1B}[0m sees a \u{1B}[1mcar\u{1B}[0m")
+        #expect(
+            text(width: 17)
+                == "\u{1B}[1mZoë\u{1B}[0m  \u{1B}[1mZoë\u{1B}[0m sees a \u{1B}[1m…\u{1B}[0m")
+        #expect(text(width: 80, isColoured: false) == "Zoë  Zoë sees a car")
+        #expect(table.text(isTerminal: false, width: 80) == "Zoë\tZoë sees a car\n")
+    }
+
     @Test func wideCharactersTakeTwoColumns() {
         #expect(DisplayWidth.of("日本") == 4)
         #expect(DisplayWidth.cut("日本語", to: 5) == "日本…")

@@ -4,7 +4,7 @@ internal import ArgumentParser
 struct QueryCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "query",
-        abstract: "Print lists: videos, watch-later, comments, answers, shows, submissions, chats.",
+        abstract: "Print lists: videos, watch-later, comments, answers, shows, chats; search them.",
         discussion: """
             Each list sees every event that was recorded before.
 
@@ -25,5 +25,6 @@ struct QueryCommand: ParsableCommand {
             QueryRecipientsCommand.self, QueryStatisticsCommand.self,
             QueryQuestionsCommand.self, QueryLikersCommand.self,
             QueryUsersCommand.self, QueryUserCommand.self, QueryFollowsCommand.self,
+            QuerySearchCommand.self,
         ])
 }

@@ -21,6 +21,20 @@ enum TextStyle: String {
         }
     }
 
+    /// The text with the style on parts of it, which are counted in Unicode scalars, in their order.
+    func applied(to text: String, in parts: [Range<Int>]) -> String {
+        let scalars = Array(text.unicodeScalars)
+        func part(_ range: Range<Int>) -> String {
+            String(String.UnicodeScalarView(scalars[range.clamped(to: scalars.indices)]))
+        }
+        var (out, end) = ("", 0)
+        for styled in parts {
+            out += part(end..<max(end, styled.lowerBound)) + applied(to: part(styled))
+            end = styled.upperBound
+        }
+        return out + part(end..<max(end, scalars.count))
+    }
+
     /// The text between the sequences that begin and end the style.
     func applied(to text: String) -> String {
         text.isEmpty ? text : "\u{1B}[\(rawValue)m\(text)\u{1B}[0m"

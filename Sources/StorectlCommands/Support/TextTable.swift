@@ -46,11 +46,16 @@ struct TextTable {
 
     let columns: [Column]
     var rows: [[String]] = []
+    /// Parts of cells that a terminal shows bold, in Unicode scalars, by row and column.
+    private var boldParts: [Int: [Int: [Range<Int>]]] = [:]
 
     init(_ columns: [Column]) { self.columns = columns }
 
     /// Adds a row; what could break a line or steer a terminal is replaced.
-    mutating func add(_ cells: [String?]) {
+    ///
+    /// - Parameter bold: parts of cells that stand out in a terminal, in Unicode scalars, by column.
+    mutating func add(_ cells: [String?], bold: [Int: [Range<Int>]] = [:]) {
+        if !bold.isEmpty { boldParts[rows.count] = bold }
         rows.append(cells.map { TextTable.printable($0 ?? "-") })
     }
 
@@ -87,7 +92,15 @@ struct TextTable {
                     } else {
                         nil
                     }
-                let text = isColoured ? style?.applied(to: cut) ?? cut : cut
+                let parts = number == 0 ? nil : boldParts[number - 1]?[index]
+                let text =
+                    if !isColoured {
+                        cut
+                    } else if let parts {
+                        TextStyle.bold.applied(to: cut, in: parts)
+                    } else {
+                        style?.applied(to: cut) ?? cut
+                    }
                 line += columns[index].isNumeric ? pad + text : text + pad
             }
             while line.last == " " { line.removeLast() }

@@ -48,6 +48,16 @@ public struct VideoProjections: Sendable {
     public var shares: ShareList
     /// How much was played and shared.
     public var statistics: PlayStatistics
+    /// The videos and what was said about them, by words.
+    public var searchVideos: SearchIndex<VideoList>
+    /// The shows by words.
+    public var searchShows: SearchIndex<ShowCatalogue>
+    /// The users, and the questions that no remote shows yet, by words.
+    public var searchUsers: SearchIndex<UserList>
+    /// The questions by words.
+    public var searchQuestions: SearchIndex<QuestionList>
+    /// What was said about answers, by words.
+    public var searchAnswers: SearchIndex<AnswerList>
 
     /// Makes the projections.
     ///
@@ -82,6 +92,11 @@ public struct VideoProjections: Sendable {
         lists = VideoLists()
         shares = ShareList()
         statistics = PlayStatistics()
+        searchVideos = .videos(videos)
+        searchShows = .shows(shows)
+        searchUsers = .users(users)
+        searchQuestions = .questions(questions)
+        searchAnswers = .answers(answers)
     }
 
     /// The defaults.
@@ -92,7 +107,8 @@ public struct VideoProjections: Sendable {
         [
             videos, watchLater, answers, questions, users, followers, following, shows, schedule,
             listings, submissions, chat, viewCounts, accounts, playability, extractions, playback,
-            nowPlaying, queue, downloads, lists, shares, statistics,
+            nowPlaying, queue, downloads, lists, shares, statistics, searchVideos, searchShows,
+            searchUsers, searchQuestions, searchAnswers,
         ]
     }
 }

@@ -41,6 +41,7 @@ struct PageCursor {
         case shares = 0x0F
         case followers = 0x46
         case following = 0x47
+        case search = 0x53
     }
 
     /// Behind every row of a list.
@@ -56,9 +57,16 @@ struct PageCursor {
     static func text(_ list: List, _ key: [UInt8]) -> String {
         var bytes = [list.rawValue] + key
         bytes.appendBigEndian(bytes.withUnsafeBytes { crc32c($0) })
-        return Data(bytes).base64EncodedString()
-            .replacingOccurrences(of: "+", with: "-").replacingOccurrences(of: "/", with: "_")
-            .replacingOccurrences(of: "=", with: "")
+        // Replacing in texts would cost as much as some pages do.
+        let text = Data(bytes).base64EncodedString().utf8.compactMap { letter -> UInt8? in
+            switch letter {
+            case UInt8(ascii: "+"): UInt8(ascii: "-")
+            case UInt8(ascii: "/"): UInt8(ascii: "_")
+            case UInt8(ascii: "="): nil
+            default: letter
+            }
+        }
+        return text.utf8Text
     }
 
     /// The row's key; throws `.usage` for what is no cursor of this list.

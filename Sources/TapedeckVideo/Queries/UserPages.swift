@@ -90,14 +90,14 @@ extension VideoQueries {
     /// The users in whose names something stands, in any case and with or without accents, by their names.
     ///
     /// Looked through are the user's name, the first and the last name, and these two behind each other.
-    /// Costs a look at every user behind the page before: an index makes it cheaper, and does not exist yet.
+    /// Costs a look at every user behind the page before; `search` finds the beginnings of words by an index.
     ///
     /// - Parameter text: what to find; blank finds everybody.
     public func users(
         named text: String = "", limit: Int = QueryLimits.pageCountDefault, cursor: String? = nil
     ) throws -> UsersPage {
         try QueryLimits.check(limit)
-        let wanted = text.foldedForSearch
+        let wanted = SearchText.folded(text.trimmingCharacters(in: .whitespacesAndNewlines))
         let own = try ownUser()
         var (users, after) = ([UserEntry](), try PageCursor.key(.users, cursor))
         while true {
@@ -157,30 +157,11 @@ extension VideoQueries {
 
 extension ShownProfile {
     /// Whether a text stands in one of the names; the text is folded already.
-    fileprivate func isNamed(_ text: String) -> Bool {
+    fileprivate func isNamed(_ text: [Unicode.Scalar]) -> Bool {
         guard !text.isEmpty else { return true }
         let (first, last) = (user.firstName, user.lastName)
-        return [user.username, "\(first) \(last)"].contains { $0.foldedForSearch.contains(text) }
-    }
-}
-
-extension String {
-    /// The text without what case and accents tell, and without spaces around it: `Straße` and `STRASSE` are
-    /// one, and so are `Zoë` and `zoe`.
-    ///
-    /// Found texts are no part of any projection, so it may follow the tables of Unicode that the system has.
-    var foldedForSearch: String {
-        // By way of capitals, as "ß" has two of them.
-        let folded = uppercased().lowercased().decomposedStringWithCompatibilityMapping
-            .unicodeScalars
-            .filter { !$0.properties.generalCategory.isMark }
-        return String(String.UnicodeScalarView(folded))
-            .trimmingCharacters(in: .whitespacesAndNewlines)
-    }
-}
-
-extension Unicode.GeneralCategory {
-    fileprivate var isMark: Bool {
-        self == .nonspacingMark || self == .spacingMark || self == .enclosingMark
+        return [user.username, "\(first) \(last)"].contains {
+            SearchText.folded($0).contains(text)
+        }
     }
 }

@@ -1,0 +1,84 @@
+internal import ArgumentParser
+internal import Tapedeck
+
+/// `storectl query search`.
+struct QuerySearchCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "search",
+        abstract: "Find videos, shows, users, questions and comments by words.",
+        discussion: """
+            All words have to be there, in any case and with or without accents; the last one may be the \
+            beginning of a longer one. What is found in titles and names comes first, then by sharers and \
+            networks, then in comments; of these whole words, then the latest. The first search builds the \
+            index, which is kept from then on.
+
+            EXAMPLE:
+              storectl query search big bu
+              storectl query search zoe --in users --json
+            """)
+
+    @Argument(help: ArgumentHelp("The words.", valueName: "text"))
+    var text: [String]
+
+    @Option(name: .customLong("in"), help: "Where to search; everywhere where nothing is said.")
+    var scope: ScopeArgument?
+
+    @OptionGroup var page: PageOptions
+    @OptionGroup var options: QueryOptions
+
+    func run() throws {
+        let text = text.joined(separator: " ")
+        // Says what is wrong with the words before an index is built.
+        try SearchLimits.check(text)
+        let projections = VideoProjections.standard
+        let scope = scope?.scope
+        let found = try options.query(projections, projections.searched(in: scope)) {
+            try $0.search(text, in: scope, limit: page.limit, cursor: page.cursor)
+        }
+        try options.print(JSON(encoding: found)) { text in
+            var table = TextTable([
+                .text("kind"), .text("what"), .time("when"), .text("by"), .long("text"),
+            ])
+            for hit in found.hits { hit.add(to: &table) }
+            text.table(table)
+            page.remark(next: found.next, &text)
+        }
+    }
+}
+
+/// `videos`, `shows`, `users` or `questions`.
+enum ScopeArgument: String, ExpressibleByArgument, CaseIterable {
+    case videos, shows, users, questions
+
+    var scope: SearchScope {
+        switch self {
+        case .videos: .videos
+        case .shows: .shows
+        case .users: .users
+        case .questions: .questions
+        }
+    }
+}
+
+extension SearchHit {
+    /// What it is, and the text that tells most with who is behind it; what was searched stands out.
+    fileprivate func add(to table: inout TextTable) {
+        let main = texts.firstIndex { ![.sharer, .author, .network].contains($0.field) }
+        let other = texts.indices.first { $0 != main }
+        let cells = [3: other, 4: main].compactMapValues { $0.map { texts[$0] } }
+        table.add(
+            [kind.rawValue, about ?? id, at?.description, cells[3]?.text, cells[4]?.text],
+            bold: cells.mapValues(\.boldParts))
+    }
+}
+
+extension SearchedText {
+    /// The matches in Unicode scalars.
+    fileprivate var boldParts: [Range<Int>] {
+        func scalars(_ bytes: Int) -> Int {
+            text.unicodeScalars.distance(
+                from: text.startIndex, to: text.utf8.index(text.startIndex, offsetBy: bytes))
+        }
+        return matches.map { scalars($0.start)..<scalars($0.end) }
+    }
+}

@@ -1,0 +1,145 @@
+public import TapedeckModel
+public import TapedeckProjections
+
+/// An index of the texts of another projection, for `VideoQueries.search`.
+///
+/// It folds what the other one folds and keeps the same states and items, so that what is found is told from
+/// here alone; its rows are those of the index. A store keeps it once somebody searches (`isOnDemand`).
+///
+/// # Rows
+///
+/// Of each kind of things that are found there is a table by term, and of most kinds one by the first letters:
+///
+/// | table | key |
+/// |---|---|
+/// | `…-terms` | term, 0, weight of the field, place |
+/// | `…-starts` | first three letters of a longer term, 0, weight, place |
+///
+/// A thing's **place** is its time, the latest first, and its name. So whatever is in one field by one term lies
+/// side by side in the order in which it is told, and of a beginning that very many terms have, too: the first
+/// page of it needs no look at the others. A comment has no rows by the first letters: there may be very many of
+/// them, and they come last.
+public struct SearchIndex<Base: Projection>: Projection {
+    /// What is known of the things; that of `Base`.
+    public typealias State = Base.State
+
+    /// `search-` and the name of what is searched.
+    public let name: String
+    /// The version and the parameters of what is searched.
+    public let parameters: String
+    let base: Base
+    /// The kinds of its things, in the order of their tables.
+    let kinds: [SearchHit.Kind]
+    /// The things that a state tells of.
+    let things: @Sendable (Base.State, Tag) -> [SearchThing]
+    /// The thing that an item tells of.
+    let thingOfItem: (@Sendable (Row, Tag) throws -> SearchThing?)?
+
+    init(
+        _ base: Base, _ kinds: [SearchHit.Kind],
+        things: @escaping @Sendable (Base.State, Tag) -> [SearchThing],
+        thingOfItem: (@Sendable (Row, Tag) throws -> SearchThing?)? = nil
+    ) {
+        name = "search-\(base.name)"
+        parameters =
+            "\(base.name)=\(base.version)"
+            + (base.parameters.isEmpty ? "" : ",\(base.parameters)")
+        (self.base, self.kinds) = (base, kinds)
+        (self.things, self.thingOfItem) = (things, thingOfItem)
+    }
+
+    /// 1.
+    public var version: Int { 1 }
+    /// That of what is searched.
+    public var tagKind: String { base.tagKind }
+    /// Those of what is searched.
+    public var eventTypes: [EventType] { base.eventTypes }
+    /// That of what is searched.
+    public var law: FoldLaw { base.law }
+    /// That of what is searched.
+    public var schemaVersionMax: UInt16 { base.schemaVersionMax }
+    /// By term, and by the first letters.
+    public var tables: [String] { kinds.flatMap(\.tables) }
+    /// Yes.
+    public var isOnDemand: Bool { true }
+    /// No: nobody follows an index.
+    public var rowsAreFollowed: Bool { false }
+    /// Where items are found.
+    public var itemsYieldRows: Bool { thingOfItem != nil }
+
+    /// Folds as what is searched does.
+    public func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
+        try base.fold(event, into: &key)
+    }
+
+    /// Rows for each word of the texts.
+    public func rows(of state: State, key: Tag, into rows: inout RowSink) {
+        for thing in things(state, key) { add(thing, to: &rows) }
+    }
+
+    /// Rows for each word of the item's texts.
+    public func rows(ofItem item: Row, key: Tag, into rows: inout RowSink) throws {
+        if let thing = try thingOfItem?(item, key) { add(thing, to: &rows) }
+    }
+
+    private func add(_ thing: SearchThing, to rows: inout RowSink) {
+        let table = firstTable(of: thing.kind)
+        let terms = thing.weightedTerms
+        for key in terms.map({ SearchRow.key($0.term, $0.weight) }).sorted(by: precedes) {
+            rows.add(table: table, key: RowKey().raw(key + thing.place.bytes))
+        }
+        guard thing.kind.hasStarts else { return }
+        let starts = Set(
+            terms.compactMap { entry in
+                SearchRow.start(ofLonger: entry.term).map { SearchRow.key($0, entry.weight) }
+            })
+        for key in starts.sorted(by: precedes) {
+            rows.add(table: table + 1, key: RowKey().raw(key + thing.place.bytes))
+        }
+    }
+
+    private func precedes(_ left: [UInt8], _ right: [UInt8]) -> Bool {
+        left.lexicographicallyPrecedes(right)
+    }
+
+    /// The table of a kind's terms; where there are starts, theirs is the next.
+    func firstTable(of kind: SearchHit.Kind) -> Int {
+        kinds.prefix { $0 != kind }.reduce(0) { $0 + $1.tables.count }
+    }
+}
+
+/// The rows of an index.
+enum SearchRow {
+    /// Terms of which there may be very many have rows by so many letters.
+    static let lettersPerStart = 3
+
+    /// What the keys of the rows of a term, or of a start, begin with in fields of one weight.
+    static func key(_ term: [UInt8], _ weight: UInt8) -> [UInt8] { term + [0, weight] }
+
+    /// The first letters of a term; nil for one that has no more than these.
+    static func start(ofLonger term: [UInt8]) -> [UInt8]? {
+        let start = start(of: term)
+        return start.count < term.count ? start : nil
+    }
+
+    /// The first letters of a term, or all of one that has no more.
+    static func start(of term: [UInt8]) -> [UInt8] {
+        var letters = 0
+        for (index, byte) in term.enumerated() where byte & 0xC0 != 0x80 {
+            if letters == lettersPerStart { return Array(term[..<index]) }
+            letters += 1
+        }
+        return term
+    }
+
+    /// How many letters a term has.
+    static func count(of term: [UInt8]) -> Int {
+        term.count { $0 & 0xC0 != 0x80 }
+    }
+
+    /// What sorts behind all keys that begin so: no byte of a term or a weight is the greatest.
+    static func end(of start: [UInt8]) -> [UInt8] { start.dropLast() + [(start.last ?? 0) + 1] }
+
+    /// The term, or the start, of a row.
+    static func term(ofKey key: [UInt8]) -> [UInt8] { Array(key.prefix { $0 != 0 }) }
+}

@@ -1,0 +1,234 @@
+internal import TapedeckModel
+internal import TapedeckProjections
+
+/// The things of one kind in one index, as a search reads them.
+final class SearchSource {
+    /// Its place among all sources; of things at one place that of the first comes first.
+    let number: UInt8
+    private let terms: Int
+    private let starts: Int?
+    /// The weights of the fields in which its things are found.
+    let weights: Set<UInt8>
+    private let read: (_ table: Int, _ lower: [UInt8], _ upper: [UInt8], Int) throws -> [Row]
+    /// The thing at a place; nil where there is none.
+    let thing: (SearchPlace) throws -> SearchThing?
+    /// The terms that begin with a word, once they were looked for.
+    private var longer: [[UInt8]: [[UInt8]]] = [:]
+
+    init(
+        _ number: UInt8, _ kind: SearchHit.Kind, firstTable: Int,
+        read: @escaping (Int, [UInt8], [UInt8], Int) throws -> [Row],
+        thing: @escaping (SearchPlace) throws -> SearchThing?
+    ) {
+        self.number = number
+        terms = firstTable
+        starts = kind.hasStarts ? firstTable + 1 : nil
+        weights = Set(kind.fields.map(\.weight))
+        self.read = read
+        self.thing = thing
+    }
+
+    /// Everything that may be found by a word in fields of some weights.
+    ///
+    /// - Parameter isLonger: whether the word may be the beginning of another one.
+    func streams(
+        of word: SearchWords.Word, isLonger: Bool, weights: [UInt8]
+    ) throws -> [SearchStream] {
+        if word.isUnspaced, word.letters.count > 1 {
+            return zip(word.letters, word.letters.dropFirst()).map { pair in
+                stream([(terms, SearchText.term([pair.0, pair.1]))], weights)
+            }
+        }
+        let term = SearchText.term(word.letters)
+        // A single letter of a script without spaces begins every term that it is in.
+        guard isLonger || word.isUnspaced else { return [stream([(terms, term)], weights)] }
+        return [stream(try tables(ofLonger: term), weights)]
+    }
+
+    private func stream(
+        _ tables: [(table: Int, term: [UInt8])], _ weights: [UInt8]
+    ) -> SearchStream {
+        SearchStream(
+            tables.flatMap { table, term in
+                weights.map { weight in
+                    SearchRun(SearchRow.key(term, weight), countMin: tables.count > 8 ? 1 : 24) {
+                        [read] in try read(table, $0, $1, $2)
+                    }
+                }
+            })
+    }
+
+    /// Where the rows are of a term and of those that begin with it.
+    private func tables(ofLonger term: [UInt8]) throws -> [(table: Int, term: [UInt8])] {
+        guard let starts, SearchRow.count(of: term) <= SearchRow.lettersPerStart else {
+            return try terms(beginningWith: term).map { (terms, $0) }
+        }
+        let heads =
+            SearchRow.count(of: term) == SearchRow.lettersPerStart
+            ? [term] : try terms(beginningWith: term, cut: true)
+        return heads.flatMap { [(terms, $0), (starts, $0)] }
+    }
+
+    /// The terms that begin with another; costs a look-up each.
+    ///
+    /// - Parameter cut: whether of longer ones only the start is wanted.
+    private func terms(
+        beginningWith term: [UInt8], cut: Bool = false
+    ) throws -> [[UInt8]] {
+        if let known = longer[term] { return known }
+        var found: [[UInt8]] = []
+        var from = term
+        let end = SearchRow.end(of: term)
+        while let row = try read(terms, from, end, 1).first {
+            var next = SearchRow.term(ofKey: row.key)
+            if cut { next = SearchRow.start(of: next) }
+            found.append(next)
+            // Behind the rows of the term, or of all that begin with the start.
+            let isStart = cut && SearchRow.count(of: next) == SearchRow.lettersPerStart
+            from = isStart ? SearchRow.end(of: next) : next + [1]
+        }
+        longer[term] = found
+        return found
+    }
+}
+
+/// Rows that begin alike, as places in their order.
+struct SearchRun {
+    private let prefix: [UInt8]
+    private let read: (_ lower: [UInt8], _ upper: [UInt8], Int) throws -> [Row]
+    private var rows: ArraySlice<Row> = []
+    private var count: Int
+    private var isWhole = false
+
+    /// Rows that are read at once, when many have been.
+    private static let countMax = 256
+
+    /// - Parameter countMin: how many rows are read at first.
+    init(
+        _ prefix: [UInt8], countMin: Int,
+        _ read: @escaping ([UInt8], [UInt8], Int) throws -> [Row]
+    ) {
+        (self.prefix, self.read, count) = (prefix, read, countMin)
+    }
+
+    /// The place where the run is; nil behind its end.
+    var place: ArraySlice<UInt8>? { rows.first?.key[prefix.count...] }
+
+    /// Goes on to the first place that is not before another.
+    mutating func seek(_ target: [UInt8]) throws {
+        while let place {
+            guard place.lexicographicallyPrecedes(target) else { return }
+            rows.removeFirst()
+        }
+        guard !isWhole else { return }
+        rows = try read(prefix + target, SearchRow.end(of: prefix), count)[...]
+        isWhole = rows.count < count
+        count = min(count * 4, SearchRun.countMax)
+    }
+}
+
+/// The places of some runs, each once, in their order.
+struct SearchStream {
+    /// A heap: none is before those at twice its index and one or two more.
+    private var runs: [SearchRun]
+    private var isOpen = false
+
+    init(_ runs: [SearchRun]) { self.runs = runs }
+
+    /// The first place that is not before another; nil where there is none.
+    mutating func place(from target: [UInt8]) throws -> [UInt8]? {
+        if !isOpen {
+            for index in runs.indices { try runs[index].seek(target) }
+            runs.removeAll { $0.place == nil }
+            for index in runs.indices.reversed() { sink(index) }
+            isOpen = true
+        }
+        while let place = runs.first?.place, place.lexicographicallyPrecedes(target) {
+            try runs[0].seek(target)
+            if runs[0].place == nil {
+                runs.swapAt(0, runs.count - 1)
+                runs.removeLast()
+            }
+            sink(0)
+        }
+        return runs.first?.place.map { Array($0) }
+    }
+
+    private mutating func sink(_ index: Int) {
+        var index = index
+        while true {
+            var least = index
+            for child in [2 * index + 1, 2 * index + 2] where child < runs.count {
+                if precedes(child, least) { least = child }
+            }
+            if least == index { return }
+            runs.swapAt(index, least)
+            index = least
+        }
+    }
+
+    private func precedes(_ left: Int, _ right: Int) -> Bool {
+        guard let left = runs[left].place, let right = runs[right].place else { return false }
+        return left.lexicographicallyPrecedes(right)
+    }
+}
+
+/// The things of a source that are found in one class, in the order of their places.
+struct SearchPass {
+    let source: SearchSource
+    private let words: SearchWords
+    private let rank: SearchRank
+    private var streams: [SearchStream]
+    private var target: [UInt8]
+    /// What was found last; nil when all are.
+    private(set) var thing: SearchThing?
+
+    /// Nil where things of the source are in no such class.
+    ///
+    /// - Parameter target: where to begin.
+    init?(
+        _ source: SearchSource, _ words: SearchWords, _ rank: SearchRank, from target: [UInt8]
+    ) throws {
+        guard source.weights.contains(rank.weight), words.hasBeginning || !rank.isLonger else {
+            return nil
+        }
+        (self.source, self.words, self.rank, self.target) = (source, words, rank, target)
+        // One word is in the field that the class is of; of several ones some may be in weightier ones.
+        let weights =
+            words.words.count == 1
+            ? [rank.weight] : source.weights.filter { $0 <= rank.weight }.sorted()
+        streams = try words.words.flatMap {
+            try source.streams(
+                of: $0, isLonger: $0.isBeginning && rank.isLonger, weights: weights)
+        }
+        try advance()
+    }
+
+    /// Goes on to the next thing.
+    mutating func advance() throws {
+        thing = nil
+        while let place = try nextPlace() {
+            target = place + [0]
+            guard let next = try source.thing(SearchPlace(place)), words.rank(of: next) == rank
+            else { continue }
+            thing = next
+            return
+        }
+    }
+
+    /// The next place that is in all streams.
+    private mutating func nextPlace() throws -> [UInt8]? {
+        var agreed = 0
+        var index = 0
+        while agreed < streams.count {
+            guard let place = try streams[index].place(from: target) else { return nil }
+            if place != target {
+                target = place
+                agreed = 0
+            }
+            agreed += 1
+            index = (index + 1) % streams.count
+        }
+        return target
+    }
+}

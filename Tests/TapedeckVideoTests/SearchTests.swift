@@ -1,0 +1,291 @@
+import TapedeckModel
+import TapedeckProjections
+import Testing
+
+@testable import TapedeckVideo
+
+/// What is found, and in which order.
+@Suite(.offTasks) struct SearchTests {
+    private func found(
+        _ text: String, _ script: Script, in scope: SearchScope? = nil
+    ) throws -> [String] {
+        try queries(script.events).search(text, in: scope).hits.map { "\($0.kind) \($0.id)" }
+    }
+
+    @Test func whatIsFoundInATitleComesFirstThenTheWholeWordThenTheLatest() throws {
+        var script = Script()
+        func share(_ id: String, _ title: String, _ sharer: String, at second: Double) throws {
+            try script.broadcast(
+                id, of: "youtube:\(id)", created: second, title: title, sharer: sharer)
+        }
+        try share("old", "The cat sleeps", "ann", at: 1)
+        try share("new", "A CAT, awake", "bob", at: 2)
+        try share("more", "Catalogue of dogs", "bob", at: 9)
+        try share("by", "Nothing else", "Cat Stevens", at: 8)
+        try script.broadcast(
+            "said", of: "youtube:said", created: 7, title: "Dogs", comment: "no cat here")
+        #expect(
+            try found("cat", script) == [
+                "video youtube:new", "video youtube:old", "video youtube:more", "video youtube:by",
+                "comment said",
+            ])
+        #expect(try found("catal", script) == ["video youtube:more"])
+        #expect(try found("cats", script).isEmpty)
+    }
+
+    @Test func allWordsHaveToBeThereAndAllButTheLastWhole() throws {
+        var script = Script()
+        try script.broadcast(
+            "a", of: "youtube:a", created: 1, title: "Star Trek", sharer: "Zoë")
+        try script.broadcast(
+            "b", of: "youtube:b", created: 2, title: "Starting to trek", sharer: "zoe")
+        #expect(try found("star tre", script) == ["video youtube:a"])
+        #expect(try found("trek ZOE", script) == ["video youtube:b", "video youtube:a"])
+        #expect(try found("trek star", script) == ["video youtube:a", "video youtube:b"])
+        #expect(try found("trek dog", script).isEmpty)
+    }
+
+    @Test func whoSharedAVideoTooIsFoundByWhatTheySaid() throws {
+        var script = Script()
+        try script.broadcast("1", of: "youtube:v", created: 1, title: "Sintel", sharer: "ann")
+        try script.broadcast(
+            "2", of: "youtube:v", created: 2, title: "Sintel", sharer: "bob", comment: "dragons!")
+        try script.comment("seen it", on: "youtube:v", author: "bobby", at: 90)
+        let commented = try #require(script.events.last?.id.description)
+        // The first one stands for the video, which is found by its sharer.
+        #expect(try found("ann", script) == ["video youtube:v"])
+        #expect(try found("bob", script) == ["comment 2", "comment \(commented)"])
+        #expect(try found("bob drag", script) == ["comment 2"])
+        let hit = try #require(try queries(script.events).search("dragons").hits.first)
+        #expect(hit.about == "video/youtube:v" && hit.at?.milliseconds == Script.time(2))
+        #expect(hit.texts.map(\.field) == [.comment, .author])
+        #expect(hit.texts.map(\.matches) == [[SearchMatch(start: 0, end: 7)], []])
+    }
+
+    @Test func showsUsersQuestionsAndWhatIsSaidOfAnswersAreFound() throws {
+        var script = Script()
+        try script.add(
+            "ShowObserved",
+            #"{"show":7,"updated":1,"name":"Seven Worlds","network":{"id":1,"name":"BBC One"}}"#)
+        try script.sight(
+            UserObserved.with {
+                ($0.user, $0.username, $0.firstName) = ("5", "ada", "Seven")
+                $0.lastName = "Lovelace"
+            })
+        try script.seenQuestion("11", "Why seven?")
+        try script.add("QuestionAsked", #"{"receiver":"5","text":"Seven what?"}"#, at: 4)
+        let asked = try #require(script.events.last?.id.description)
+        try script.seenComment(3, "because of seven", on: "12")
+        #expect(
+            try found("seven", script) == [
+                "question \(asked)", "question 11", "show 7", "user 5", "comment whale:3",
+            ])
+        #expect(try found("seven", script, in: .shows) == ["show 7"])
+        #expect(try found("seven", script, in: .users) == ["user 5"])
+        #expect(try found("seven", script, in: .videos).isEmpty)
+        #expect(
+            try found("seven", script, in: .questions) == [
+                "question \(asked)", "question 11", "comment whale:3",
+            ])
+        #expect(try found("bbc", script) == ["show 7"])
+        #expect(try found("seven love", script) == ["user 5"])
+    }
+
+    @Test func textsWithoutSpacesAreFoundByAnyPart() throws {
+        var script = Script()
+        try script.broadcast("1", of: "youtube:1", created: 1, title: "東京タワーと富士山")
+        try script.broadcast("2", of: "youtube:2", created: 2, title: "京都と東の山")
+        for (text, videos) in [
+            ("東京", ["1"]), ("タワー", ["1"]), ("山", ["2", "1"]), ("京", ["2", "1"]),
+            ("東の山", ["2"]), ("富士 東京", ["1"]), ("東山", []), ("ﾀﾜｰ", ["1"]),
+        ] {
+            #expect(try found(text, script) == videos.map { "video youtube:\($0)" }, "\(text)")
+        }
+    }
+
+    @Test func whatCannotBeSearchedIsRefused() throws {
+        let queries = try queries([])
+        func code(_ text: String, limit: Int = 5, cursor: String? = nil) -> ErrorCode? {
+            #expect(throws: ModelError.self) {
+                try queries.search(text, limit: limit, cursor: cursor)
+            }?.code
+        }
+        #expect(code(" ?! ") == .usage)
+        #expect(code(String(repeating: "a", count: 1_025)) == .tooLarge)
+        #expect(code((0..<17).map { "w\($0)" }.joined(separator: " ")) == .tooLarge)
+        #expect(code("a", limit: 0) == .usage)
+        #expect(code("a", cursor: PageCursor.text(.videos, [1, 2, 3])) == .usage)
+    }
+
+    // MARK: - Against a scan
+
+    private static let texts = [
+        "the", "then", "theatre", "THÉ", "cat", "cats", "catalogue", "a", "of", "off", "東京", "東",
+        "タワー", "Война", "воин", "ไทย", "straße", "strasse", "한국", "한국어", "x", "1080p", "🎬",
+    ]
+
+    /// Things of all kinds, some of which change.
+    private static func script(_ generator: inout SeededGenerator) throws -> Script {
+        func number(_ limit: Int) -> Int { Int.random(in: 0..<limit, using: &generator) }
+        func text() -> String {
+            (0..<number(5) + 1).map { _ in texts[number(texts.count)] }
+                .joined(separator: ["-", " ", ", "][number(3)])
+        }
+        func maybe(_ text: String) -> String? { number(3) == 0 ? nil : text }
+        var script = Script()
+        for _ in 0..<60 {
+            let origin = UInt64(number(3) + 1)
+            switch number(8) {
+            case 0, 1, 2:
+                try script.broadcast(
+                    "b\(number(12))", of: "youtube:v\(number(8))",
+                    created: number(4) == 0 ? nil : Double(number(9)),
+                    updated: Double(number(99)), title: maybe(text()), sharer: maybe(text()),
+                    comment: maybe(text()), origin: origin)
+            case 3:
+                try script.comment(
+                    text(), on: "youtube:v\(number(8))", author: maybe(text()),
+                    at: Double(number(9)), origin: origin)
+            case 4:
+                try script.seenComment(
+                    number(5) + 1, text(), on: "a\(number(3))",
+                    video: number(2) == 0 ? "youtube:v\(number(8))" : nil, author: maybe(text()),
+                    created: number(2) == 0 ? Double(number(9)) : nil, at: Double(number(99)),
+                    origin: origin)
+            case 5:
+                let show = ShowObserved.with {
+                    ($0.show, $0.updated) = (Int64(number(4) + 1), Int64(number(9)))
+                    $0.name = text()
+                    if number(2) == 0 { $0.network = .with { ($0.id, $0.name) = (1, text()) } }
+                    if number(2) == 0 { $0.premiered = "201\(number(9))-01-01" }
+                }
+                try script.sight(show, origin: origin)
+            case 6:
+                let user = UserObserved.with {
+                    ($0.user, $0.username, $0.firstName) = ("\(number(4))", text(), text())
+                }
+                try script.sight(user, at: Double(number(99)), origin: origin)
+            default:
+                if number(2) == 0 {
+                    try script.seenQuestion(
+                        "\(number(5))", text(), at: Double(number(99)), origin: origin)
+                } else {
+                    try script.add(
+                        "QuestionAsked", #"{"receiver":"\#(number(3))","text":"\#(text())"}"#,
+                        at: Double(number(9)), origin: origin)
+                }
+            }
+        }
+        return script
+    }
+
+    /// The first class in whose fields all words are, by looking at each.
+    private func scannedRank(of thing: SearchThing, _ text: String) -> SearchRank? {
+        func words(_ text: String) -> [(letters: String, isUnspaced: Bool)] {
+            let text = SearchText(text)
+            return text.words.map { word in
+                (String(String.UnicodeScalarView(text.letters[word.range])), word.isUnspaced)
+            }
+        }
+        let wanted = words(text)
+        for weight in Set(SearchField.allCases.map(\.weight)).sorted() {
+            let held = thing.texts.filter { $0.isSearched && $0.field.weight <= weight }
+                .flatMap { words($0.text) }
+            for isLonger in [false, true] {
+                let isThere = wanted.enumerated().allSatisfy { index, word in
+                    let isLast = index == wanted.count - 1
+                    return held.contains {
+                        guard $0.isUnspaced == word.isUnspaced else { return false }
+                        if word.isUnspaced {
+                            return $0.letters.unicodeScalars.contains(word.letters.unicodeScalars)
+                        }
+                        return Array($0.letters.utf8) == Array(word.letters.utf8)
+                            || isLonger && isLast && $0.letters.utf8.starts(with: word.letters.utf8)
+                    }
+                }
+                if isThere {
+                    return weight < thing.weightMin
+                        ? nil : SearchRank(weight: weight, isLonger: isLonger)
+                }
+            }
+        }
+        return nil
+    }
+
+    /// All things by looking at every state and every item, sorted by what the rank is said to be.
+    private func scanned(
+        _ text: String, _ reader: FoldedReader, _ keys: Set<Tag>
+    ) throws -> [String] {
+        let projections = VideoProjections.standard
+        var all: [(rank: SearchRank, place: [UInt8], source: Int, thing: SearchThing)] = []
+        func look<Base>(
+            _ index: SearchIndex<Base>, _ sources: [SearchHit.Kind: Int],
+            owner: (Tag) throws -> [UInt8]? = { _ in nil }
+        ) throws {
+            for key in keys where key.kind == index.tagKind {
+                guard let state = try reader.state(of: index, key: key) else { continue }
+                var things = index.things(state, key)
+                for item in try reader.items(
+                    of: index, key: key, prefix: RowKey(), after: nil, limit: .max)
+                {
+                    guard var thing = try index.thingOfItem?(item, key) else { continue }
+                    if let broadcast = thing.broadcast, try owner(key) == broadcast {
+                        thing.weightMin = SearchField.comment.weight
+                    }
+                    things.append(thing)
+                }
+                for thing in things {
+                    guard let rank = scannedRank(of: thing, text), let source = sources[thing.kind]
+                    else {
+                        continue
+                    }
+                    all.append((rank, thing.place.bytes, source, thing))
+                }
+            }
+        }
+        try look(projections.searchVideos, [.video: 0, .comment: 1]) {
+            try reader.state(of: projections.searchVideos, key: $0)?.winner?.id
+        }
+        try look(projections.searchShows, [.show: 2])
+        try look(projections.searchUsers, [.user: 3, .question: 4])
+        try look(projections.searchQuestions, [.question: 5])
+        try look(projections.searchAnswers, [.comment: 6])
+        all.sort { left, right in
+            if left.rank != right.rank { return left.rank < right.rank }
+            if left.place != right.place {
+                return left.place.lexicographicallyPrecedes(right.place)
+            }
+            return left.source < right.source
+        }
+        return all.map { "\($0.thing.kind) \($0.thing.id) \($0.thing.about?.text ?? "")" }
+    }
+
+    @Test(arguments: 0..<12)
+    func theIndexFindsWhatAScanFinds(_ round: Int) throws {
+        var generator = SeededGenerator(seed: runSeed &+ UInt64(round))
+        let script = try Self.script(&generator)
+        let events = script.events.shuffled(using: &generator)
+        let keys = Set(events.flatMap(\.proposal.tags))
+        let reader = try FoldedReader(events, VideoProjections.standard.searched())
+        let queries = VideoQueries(reader)
+        for _ in 0..<40 {
+            let words = (0..<Int.random(in: 1...2, using: &generator)).map { _ in
+                let word = Self.texts.randomElement(using: &generator) ?? ""
+                return String(word.prefix(Int.random(in: 1...6, using: &generator)))
+            }
+            let text = words.joined(separator: " ")
+            guard !SearchText(text).words.isEmpty else { continue }
+            let expected = try scanned(text, reader, keys)
+            let limit = Int.random(in: 1...7, using: &generator)
+            var (found, cursor): ([String], String?) = ([], nil)
+            repeat {
+                let page = try queries.search(text, limit: limit, cursor: cursor)
+                #expect(page.hits.count == limit || page.next == nil)
+                found += page.hits.map { "\($0.kind) \($0.id) \($0.about ?? "")" }
+                cursor = page.next
+            } while cursor != nil
+            #expect(
+                found == expected, "\(text), pages of \(limit): TAPEDECK_SEED=\(runSeed) \(round)")
+        }
+    }
+}
