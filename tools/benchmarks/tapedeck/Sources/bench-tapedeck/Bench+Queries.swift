@@ -179,14 +179,14 @@ extension Bench {
         log.close()
     }
 
-    private func line(_ seconds: [Double]) {
+    func line(_ seconds: [Double], _ extra: [(String, String)] = []) {
         let sorted = seconds.sorted()
         line(
             .seconds(seconds.reduce(0, +)),
             [
                 ("medianSeconds", "\(sorted[sorted.count / 2])"),
                 ("p99Seconds", "\(sorted[sorted.count * 99 / 100])"),
-            ])
+            ] + extra)
     }
 }
 

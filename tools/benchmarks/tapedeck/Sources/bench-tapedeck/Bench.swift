@@ -63,6 +63,8 @@ struct Bench {
         case "fill-videos": try fillVideos()
         case "point-query", "first-page": try ask()
         case "as-of", "as-of-list": try lookBack()
+        case "fill-search": try fillSearch()
+        case "search": try search()
         case "live-diff", "live-diff-other": try await follow()
         case "live-writer": try write()
         default:
