@@ -58,6 +58,12 @@ public struct SearchIndex<Base: Projection>: Projection {
     public var law: FoldLaw { base.law }
     /// That of what is searched.
     public var schemaVersionMax: UInt16 { base.schemaVersionMax }
+    /// The rule of what is searched, in a sentence.
+    public var ruleText: String? {
+        let indexed =
+            "The words of what \(base.name) shows are rows, without case and accents."
+        return base.ruleText.map { "\(indexed) \($0)" } ?? indexed
+    }
     /// By term, and by the first letters.
     public var tables: [String] { kinds.flatMap(\.tables) }
     /// Yes.
