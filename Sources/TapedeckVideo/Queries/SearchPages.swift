@@ -124,9 +124,9 @@ extension VideoQueries {
     ///
     /// All words have to be in the texts of one thing, each a whole word but for the last, which may be the
     /// beginning of one. Case, accents and width do not matter. Words are runs of letters and digits; of scripts
-    /// that are written without spaces any part of a run is found. What is found in a title, a name or a question comes first, then what is found by a sharer or an
-    /// author, a network, and a comment; of these what has the last word whole; and then the latest. Of words in
-    /// several fields the last of these counts.
+    /// that are written without spaces any part of a run is found. What is found in a title, a name or a question
+    /// comes first, then what is found by a sharer or an author, a network, and a comment; of these what has the
+    /// last word whole; and then the latest. Of words in several fields the last of these counts.
     ///
     /// The index is built by the first read that names it, and followed from then on. A page costs look-ups for
     /// what is on it, however much is found; several words that are each very common, and rarely together, cost

@@ -6,30 +6,12 @@
 // The index keeps beginnings of three letters, too (`prefix='3'`), and is merged to one piece: nothing that
 // FTS5 can do for this question is left out. The first command in a directory fills the table.
 
-#include <sqlite3.h>
+#define PROGRAM "fts_peer"
 
+#include "sqlite.h"
 #include "texts.h"
-#include "workload.h"
-
-#define PEER "sqlite"
 
 enum { hits_per_page = 20, questions_max = 200, ranked_max = 20 };
-
-static sqlite3 *db;
-
-static void check(int code) {
-    if (code == SQLITE_OK || code == SQLITE_DONE || code == SQLITE_ROW) return;
-    fprintf(stderr, "fts_peer: %s\n", sqlite3_errmsg(db));
-    exit(1);
-}
-
-static void execute(const char *sql) { check(sqlite3_exec(db, sql, NULL, NULL, NULL)); }
-
-static sqlite3_stmt *prepare(const char *sql) {
-    sqlite3_stmt *statement;
-    check(sqlite3_prepare_v2(db, sql, -1, &statement, NULL));
-    return statement;
-}
 
 static void fill(const struct options *o) {
     // What is timed is reading.

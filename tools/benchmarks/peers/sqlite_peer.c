@@ -6,27 +6,9 @@
 //
 // With synchronous=NORMAL a commit is not synced at all; such a figure is not comparable.
 
-#include <sqlite3.h>
+#define PROGRAM "sqlite_peer"
 
-#include "workload.h"
-
-#define PEER "sqlite"
-
-static sqlite3 *db;
-
-static void check(int code) {
-    if (code == SQLITE_OK || code == SQLITE_DONE || code == SQLITE_ROW) return;
-    fprintf(stderr, "sqlite_peer: %s\n", sqlite3_errmsg(db));
-    exit(1);
-}
-
-static void execute(const char *sql) { check(sqlite3_exec(db, sql, NULL, NULL, NULL)); }
-
-static sqlite3_stmt *prepare(const char *sql) {
-    sqlite3_stmt *statement;
-    check(sqlite3_prepare_v2(db, sql, -1, &statement, NULL));
-    return statement;
-}
+#include "sqlite.h"
 
 static void open_store(const struct options *o) {
     char path[4096];

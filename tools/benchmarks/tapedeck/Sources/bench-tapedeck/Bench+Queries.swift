@@ -1,5 +1,6 @@
 import Foundation
 import Tapedeck
+import TapedeckTesting
 
 /// Questions to lists, and lists that are followed.
 extension Bench {
@@ -97,11 +98,8 @@ extension Bench {
             }
             return line(duration)
         }
-        var random = UInt64(seed)
-        func position() -> LogPosition {
-            random = random &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-            return LogPosition(rawValue: 1 + (random >> 33) % head)
-        }
+        var random = SeededGenerator(seed: seed)
+        func position() -> LogPosition { LogPosition(rawValue: 1 + random.below(head)) }
         var seconds: [Double] = []
         // The first ones bring pages in and are left out.
         while seconds.count < Bench.questionsAsOf + 20 {
