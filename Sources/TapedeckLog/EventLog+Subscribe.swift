@@ -21,7 +21,7 @@ public struct SubscriptionStatus: Hashable, Sendable {
 
 /// # Subscriptions
 ///
-/// How far a subscription is stands in a small file of its own (`SubscriptionFile`), not in the log's: there,
+/// How far a subscription is stands in a small file of its own (`SlotFile`), not in the log's: there,
 /// each acknowledgement would be a commit that waits for the disk and holds the writer's lock. Here it is one
 /// write, which outlives the process; a power cut may undo the last second, and events come once more.
 extension EventLog {
@@ -43,7 +43,7 @@ extension EventLog {
         try queue.beginDirectWrite()
         defer { queue.finished(1) }
         return try LogError.wrapping {
-            try self.makeSubscriptionFolder()
+            try self.makeFolder(self.directory.subscriptions)
             let subscription = try LogSubscription(
                 self, try SubscriptionFile(path), name: name, from: start, filter)
             let key = ObjectIdentifier(subscription)
@@ -62,7 +62,7 @@ extension EventLog {
         guard FileManager.default.fileExists(atPath: folder) else { return [] }
         return try LogError.wrapping {
             try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
-                .filter(EventLog.isSubscriptionName)
+                .filter(EventLog.isFileName)
                 .map { name in
                     do throws(LogError) {
                         let marks = try SubscriptionFile.read(folder + "/" + name)
@@ -104,23 +104,26 @@ extension EventLog {
 
     // MARK: - Names
 
-    private static func isSubscriptionName(_ name: String) -> Bool {
+    /// Whether a file of a store may be called so.
+    static func isFileName(_ name: String) -> Bool {
         (1...subscriptionNameCountMax).contains(name.utf8.count)
             && name.wholeMatch(of: /[a-z0-9][a-z0-9._-]*/) != nil
     }
 
+    static let fileNameHint =
+        "use 1 to \(subscriptionNameCountMax) small letters, digits, dots, dashes and underscores, a letter"
+        + " or digit first"
+
     private func subscriptionPath(_ name: String) throws(LogError) -> String {
-        guard EventLog.isSubscriptionName(name) else {
+        guard EventLog.isFileName(name) else {
             throw LogError(
                 .usage, "\"\(name.prefix(80))\" is not the name of a subscription",
-                hint: "use 1 to \(EventLog.subscriptionNameCountMax) small letters, digits, dots,"
-                    + " dashes and underscores, a letter or digit first")
+                hint: EventLog.fileNameHint)
         }
         return directory.subscriptions + "/" + name
     }
 
-    private func makeSubscriptionFolder() throws(LogError) {
-        let folder = directory.subscriptions
+    func makeFolder(_ folder: String) throws(LogError) {
         if mkdir(folder, 0o700) == 0 { return try DurableFile.synchronize(directory.path) }
         guard errno == EEXIST else { throw LogError.system(errno, folder) }
     }

@@ -8,6 +8,8 @@ internal import TapedeckModel
 /// - `log.mdb` is the log environment. Everything else can be rebuilt from it.
 /// - `views-*.mdb` hold projections.
 /// - `subscriptions` is a folder with a file for each subscription: how far it is.
+/// - `held` is a folder with a file for each event that is held back for a moment, such as a player's last
+///   report.
 /// - `logins` and `blobs` are folders of the rooms that sync: what remotes want to know of the user, and
 ///   media.
 ///
@@ -24,6 +26,8 @@ package struct StoreDirectory: Sendable {
     package var log: String { path + "/log.mdb" }
     /// How far each subscription is, a file each.
     var subscriptions: String { path + "/subscriptions" }
+    /// Events that are not in the log yet, a file each.
+    var held: String { path + "/held" }
     /// Held while the index is merged; see `IndexLock`.
     var indexLock: String { path + "/index.lock" }
     /// A log that is being restored.
@@ -71,7 +75,7 @@ package struct StoreDirectory: Sendable {
     }
 
     /// The folders that belong to a store with all that is in them.
-    static let ownFolders = ["blobs", "images", "logins", "subscriptions"]
+    static let ownFolders = ["blobs", "held", "images", "logins", "subscriptions"]
 
     /// Whether a file of this name is one that a store makes, other than the marker.
     static func isOwn(_ name: String) -> Bool {

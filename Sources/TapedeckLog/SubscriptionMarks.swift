@@ -61,12 +61,13 @@ struct SubscriptionMarks: Hashable {
     init(_ marks: [SubscriptionMark] = []) { all = marks }
 }
 
+/// How far a subscription is, and the right to deliver it.
+typealias SubscriptionFile = SlotFile<SubscriptionMarks>
+
 // MARK: - Bytes
 
-/// A file of two slots that are written in turn, so that one of them is always whole.
-///
-/// `schema/storage/v1.md` has the map.
-extension SubscriptionMarks {
+/// `schema/storage/v1.md` has the map of a slot.
+extension SubscriptionMarks: SlotContent {
     static let slotCount = 2_048
     private static let format: UInt32 = 1
 
@@ -88,13 +89,19 @@ extension SubscriptionMarks {
         return bytes + body
     }
 
-    enum Slot {
-        case whole(SubscriptionMarks, number: UInt64)
-        case newerFormat(UInt32)
-        case damaged
+    static func isBusy(_ name: String) -> LogError {
+        LogError(
+            .busy, "somebody is subscribed as \(name) already",
+            hint: "let it end, or use another name")
     }
 
-    static func read(_ slot: UnsafeRawBufferPointer) -> Slot {
+    static func isDamaged(_ path: String) -> LogError {
+        LogError(
+            .damaged, "\(path) is damaged: it does not say how far its subscription is",
+            hint: "remove the subscription; it then begins anew")
+    }
+
+    static func read(_ slot: UnsafeRawBufferPointer) -> Slot<SubscriptionMarks> {
         var reader = ByteReader(slot)
         guard slot.count == slotCount, let checksum = reader.littleEndian(UInt32.self),
             checksum == crc32c(UnsafeRawBufferPointer(rebasing: slot[4...])),

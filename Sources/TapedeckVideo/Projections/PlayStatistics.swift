@@ -5,13 +5,15 @@ public import TapedeckProjections
 ///
 /// - A **play** is a viewing, at its first report.
 /// - **Watched** is how far a viewing moves on from one report to the next, as far as time has passed for that
-///   at no more than twice the speed: what is skipped was not watched. `VideoWatched` tells of the same time
-///   once more, so of each quarter the larger of the two counts.
+///   at no more than twice the speed: what is skipped was not watched. It counts in the quarter of the later
+///   report. `VideoWatched` tells of the same time once more, so of each quarter the larger of the two counts.
 /// - A **completion** is the report by which a viewing first reaches the end, as `Playback` has it, or a
 ///   `VideoWatched` that says so; of a quarter the larger number counts.
 /// - A **share** is one destination.
 ///
-/// Quarters of an hour make days in every zone. Items: `v` viewing → its last report; `q` quarter → `Figures`.
+/// Quarters of an hour make days in every zone; one in which nothing of this happened has no row. Positions
+/// count in whole milliseconds, so what a player moves on adds up however often it reports: reports that
+/// `PlaybackCoalescing` leaves out change nothing. Items: `v` viewing → its last report; `q` quarter → `Figures`.
 /// Table 0 holds the quarters, the earliest first; it is made of the items.
 public struct PlayStatistics: Projection {
     /// Makes the projection.
@@ -19,8 +21,8 @@ public struct PlayStatistics: Projection {
 
     /// `statistics`.
     public var name: String { "statistics" }
-    /// 1.
-    public var version: Int { 1 }
+    /// 2.
+    public var version: Int { 2 }
     /// `video`.
     public var tagKind: String { "video" }
     /// Reports of players, what was watched, and what was shared.
@@ -44,8 +46,8 @@ public struct PlayStatistics: Projection {
 
     static let quarterMilliseconds: Int64 = 900_000
     /// The fastest that a video is played, and what reports may come apart beyond that, in milliseconds.
-    private static let rateMax = 2.0
-    private static let slackMilliseconds = 1_500.0
+    private static let rateMax: Int64 = 2
+    private static let slackMilliseconds: Int64 = 1_500
 
     /// Nothing; all is in the items.
     public struct State: ProjectionState, Equatable {
@@ -100,10 +102,10 @@ public struct PlayStatistics: Projection {
     /// The last report of a viewing.
     private struct Report {
         var at: Int64
-        var positionMilliseconds: Double
+        var positionMilliseconds: Int64
         var hasReachedEnd: Bool
 
-        init(at: Int64, positionMilliseconds: Double, hasReachedEnd: Bool) {
+        init(at: Int64, positionMilliseconds: Int64, hasReachedEnd: Bool) {
             self.at = at
             self.positionMilliseconds = positionMilliseconds
             self.hasReachedEnd = hasReachedEnd
@@ -112,7 +114,7 @@ public struct PlayStatistics: Projection {
         init(decoding bytes: [UInt8]) throws(ModelError) {
             self = try StateReader.read(bytes) { (reader) throws(ModelError) in
                 Report(
-                    at: try reader.int64(), positionMilliseconds: try reader.double(),
+                    at: try reader.int64(), positionMilliseconds: try reader.int64(),
                     hasReachedEnd: try reader.bool())
             }
         }
@@ -159,7 +161,7 @@ public struct PlayStatistics: Projection {
         }
         let isEnd = Playback.isEnd(wire.position, of: wire.duration)
         let report = Report(
-            at: at, positionMilliseconds: wire.position * 1_000,
+            at: at, positionMilliseconds: PlayStatistics.milliseconds(wire.position),
             hasReachedEnd: isEnd || before?.hasReachedEnd ?? false)
         key.setItem(name, report.encoded)
         try add(at, &key) { figures in
@@ -168,22 +170,38 @@ public struct PlayStatistics: Projection {
                 figures.plays += 1
                 return
             }
-            let moved = report.positionMilliseconds - before.positionMilliseconds
-            let passed = Double(at - before.at) * PlayStatistics.rateMax
-            if moved > 0, moved <= passed + PlayStatistics.slackMilliseconds {
-                figures.movedMilliseconds &+= UInt64(moved.rounded())
-            }
+            figures.movedMilliseconds &+= PlayStatistics.watchedMilliseconds(
+                from: before.positionMilliseconds, at: before.at,
+                to: report.positionMilliseconds, at: at)
         }
+    }
+
+    /// A position in whole milliseconds.
+    static func milliseconds(_ seconds: Double) -> Int64 {
+        Int64((min(max(0, seconds), FieldLimits.secondsMax) * 1_000).rounded())
+    }
+
+    /// The quarter of an hour that a time lies in.
+    static func quarter(of at: Int64) -> Int64 { at.floorDivided(by: quarterMilliseconds) }
+
+    /// How much was watched between two reports of a viewing.
+    static func watchedMilliseconds(
+        from position: Int64, at: Int64, to later: Int64, at laterAt: Int64
+    ) -> UInt64 {
+        let moved = later - position
+        // Times are of 48 bits, so this does not overflow.
+        let possible = (laterAt - at) * rateMax + slackMilliseconds
+        return moved > 0 && moved <= possible ? UInt64(moved) : 0
     }
 
     private func add(
         _ at: Int64, _ key: inout KeyedState<State>, _ change: (inout Figures) -> Void
     ) throws {
-        let number = at.floorDivided(by: PlayStatistics.quarterMilliseconds)
-        let name = RowKey(PlayStatistics.quarter).ascending(number)
+        let name = RowKey(PlayStatistics.quarter).ascending(PlayStatistics.quarter(of: at))
         let held = key.item(name)
-        let before = try held.map { bytes throws(ModelError) in try Figures(decoding: bytes) }
-        var figures = before ?? Figures()
+        let before =
+            try held.map { bytes throws(ModelError) in try Figures(decoding: bytes) } ?? Figures()
+        var figures = before
         change(&figures)
         if figures != before { key.setItem(name, figures.encoded) }
     }

@@ -67,6 +67,7 @@ struct Bench {
         case "search": try search()
         case "live-diff", "live-diff-other": try await follow()
         case "live-writer": try write()
+        case "playback-year": try await playYear()
         default:
             Bench.report("there is no measure \(measure)")
             exit(64)

@@ -1,36 +1,59 @@
 internal import Foundation
 internal import TapedeckModel
 
-/// The file that holds how far a subscription is, and the right to deliver it.
+/// What a `SlotFile` holds.
+package protocol SlotContent: Sendable {
+    /// Bytes of a slot.
+    static var slotCount: Int { get }
+    /// What to say where somebody else has the file of this name.
+    static func isBusy(_ name: String) -> LogError
+    /// What to say where no slot of a file that was written to is whole.
+    static func isDamaged(_ path: String) -> LogError
+    /// Reads a slot; bytes from outside.
+    static func read(_ slot: UnsafeRawBufferPointer) -> Slot<Self>
+    /// The bytes of a slot.
+    func slot(number: UInt64) -> [UInt8]
+}
+
+/// What a slot turned out to hold.
+package enum Slot<Content> {
+    case whole(Content, number: UInt64)
+    case newerFormat(UInt32)
+    case damaged
+}
+
+/// A small file that is written again and again, such as how far a subscription is, and the right to do so.
 ///
 /// The right is an advisory lock on the file, so the system lets go of it when its holder dies. What is
 /// written survives the process at once and a power cut after `synchronize()`; two slots in turn, so that
 /// a write that is cut off leaves the one before it.
-final class SubscriptionFile {
-    let path: String
+///
+/// It may be handed on, but calls must not overlap: its owner, a queue or an actor, sees to that.
+package final class SlotFile<Content: SlotContent>: @unchecked Sendable {
+    package let path: String
     private let file: Int32
     /// Of the slot that counts; 0 where nothing was written yet.
     private var number: UInt64 = 0
     private(set) var isLocked: Bool
 
-    /// Opens a subscription's file, which is made where there is none, and locks it.
+    /// Opens the file, which is made where there is none, and locks it.
     ///
     /// Throws `.busy` where somebody has the lock.
-    init(_ path: String, creating: Bool = true) throws(LogError) {
+    package init(_ path: String, creating: Bool = true) throws(LogError) {
         while true {
             let flags = O_RDWR | O_CLOEXEC | (creating ? O_CREAT : 0)
             let opened = open(path, flags, 0o600)
             guard opened >= 0 else { throw LogError.system(errno, path) }
             do throws(LogError) {
-                guard try SubscriptionFile.lock(opened, path) else {
-                    throw SubscriptionFile.isBusy(path)
+                guard try SlotFile.lock(opened, path) else {
+                    throw Content.isBusy((path as NSString).lastPathComponent)
                 }
             } catch {
                 _ = close(opened)
                 throw error
             }
-            // Whoever removes a subscription has the lock, so a file that is there now stays.
-            guard SubscriptionFile.isAt(path, opened) else {
+            // Whoever removes a file has its lock, so one that is there now stays.
+            guard SlotFile.isAt(path, opened) else {
                 _ = close(opened)
                 continue
             }
@@ -45,12 +68,6 @@ final class SubscriptionFile {
         // A process that is being started has the file for a moment, and would hold the lock with it.
         unlock()
         _ = close(file)
-    }
-
-    private static func isBusy(_ path: String) -> LogError {
-        LogError(
-            .busy, "somebody is subscribed as \((path as NSString).lastPathComponent) already",
-            hint: "let it end, or use another name")
     }
 
     private static func lock(_ file: Int32, _ path: String) throws(LogError) -> Bool {
@@ -69,15 +86,15 @@ final class SubscriptionFile {
     }
 
     /// Lets others have the lock.
-    func unlock() {
+    package func unlock() {
         _ = flock(file, LOCK_UN)
         isLocked = false
     }
 
     /// Takes the lock again; throws `.busy` where somebody else has it, or the file was removed.
-    func relock() throws(LogError) {
-        guard try SubscriptionFile.lock(file, path), SubscriptionFile.isAt(path, file) else {
-            throw SubscriptionFile.isBusy(path)
+    package func relock() throws(LogError) {
+        guard try SlotFile.lock(file, path), SlotFile.isAt(path, file) else {
+            throw Content.isBusy((path as NSString).lastPathComponent)
         }
         isLocked = true
     }
@@ -85,56 +102,52 @@ final class SubscriptionFile {
     // MARK: - Content
 
     /// What was written last; nil where nothing was.
-    func read() throws(LogError) -> SubscriptionMarks? {
-        guard let (marks, number) = try SubscriptionFile.read(file, path) else { return nil }
+    package func read() throws(LogError) -> Content? {
+        guard let (content, number) = try SlotFile.read(file, path) else { return nil }
         self.number = number
-        return marks
+        return content
     }
 
-    /// What a subscription's file holds, whoever has its lock.
-    static func read(_ path: String) throws(LogError) -> SubscriptionMarks? {
+    /// What a file holds, whoever has its lock.
+    package static func read(_ path: String) throws(LogError) -> Content? {
         let file = open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { throw LogError.system(errno, path) }
         defer { _ = close(file) }
-        return try read(file, path)?.marks
+        return try read(file, path)?.content
     }
 
     private static func read(
         _ file: Int32, _ path: String
-    ) throws(LogError) -> (marks: SubscriptionMarks, number: UInt64)? {
-        let size = SubscriptionMarks.slotCount
+    ) throws(LogError) -> (content: Content, number: UInt64)? {
+        let size = Content.slotCount
         var bytes = [UInt8](repeating: 0, count: size * 2)
         let count = bytes.withUnsafeMutableBytes { pread(file, $0.baseAddress, $0.count, 0) }
         guard count >= 0 else { throw LogError.system(errno, path) }
         // A file that was made and not written to is empty, or zeros after a power cut.
         if !bytes.contains(where: { $0 != 0 }) { return nil }
-        var found: (marks: SubscriptionMarks, number: UInt64)?
+        var found: (content: Content, number: UInt64)?
         for start in [0, size] where start < count {
             let slot = bytes.withUnsafeBytes {
-                SubscriptionMarks.read(
+                Content.read(
                     UnsafeRawBufferPointer(rebasing: $0[start..<min(start + size, count)]))
             }
             switch slot {
-            case .whole(let marks, let number):
-                if number > found?.number ?? 0 { found = (marks, number) }
+            case .whole(let content, let number):
+                if number > found?.number ?? 0 { found = (content, number) }
             case .newerFormat(let format):
                 throw LogError(
                     .newerFormat, "\(path) has format \(format)", hint: "upgrade this program")
             case .damaged: continue
             }
         }
-        guard let found else {
-            throw LogError(
-                .damaged, "\(path) is damaged: it does not say how far its subscription is",
-                hint: "remove the subscription; it then begins anew")
-        }
+        guard let found else { throw Content.isDamaged(path) }
         return found
     }
 
-    /// Writes how far the subscription is; the process may die then, the power may not.
-    func write(_ marks: SubscriptionMarks) throws(LogError) {
+    /// Writes what there is now; the process may die then, the power may not.
+    package func write(_ content: Content) throws(LogError) {
         let next = number + 1
-        let bytes = marks.slot(number: next)
+        let bytes = content.slot(number: next)
         let start = off_t(Int(next % 2) * bytes.count)
         var written = 0
         while written < bytes.count {
@@ -153,7 +166,7 @@ final class SubscriptionFile {
     }
 
     /// Puts what was written on disk.
-    func synchronize() throws(LogError) {
+    package func synchronize() throws(LogError) {
         guard DurableFile.flush(file) else { throw LogError.system(errno, path) }
     }
 }

@@ -1,0 +1,200 @@
+import Foundation
+import Tapedeck
+import TapedeckTesting
+import Testing
+
+/// SR3: a player that reports every second is recorded as few events, and every list is as if it were all.
+@Suite struct SR3RecorderTests {
+    private static let start: UInt64 = 1_353_542_400_000
+    private static let videos = ["vimeo:1", "vimeo:2", "youtube:aqz-KE-bpKQ"]
+
+    /// What the lists show of some videos.
+    private struct Lists: Equatable {
+        var entries: [PlaybackEntry]
+        var inProgress: [PlaybackEntry]
+        var statistics: StatisticsReport
+        var watchLater: [WatchLaterEntry]
+
+        init(_ store: TapedeckStore, through end: UInt64) async throws {
+            (entries, inProgress, statistics, watchLater) = try await store.query { views in
+                let queries = VideoQueries(views)
+                return (
+                    try queries.playback(of: SR3RecorderTests.videos).videos,
+                    try queries.inProgress().videos,
+                    try queries.statistics(
+                        from: "2012-11-22", at: UTCTime(milliseconds: Int64(end))),
+                    try queries.watchLater().videos
+                )
+            }
+        }
+    }
+
+    /// A player as people use it: it pauses, jumps, plays faster, is left and taken up again.
+    private struct Player {
+        var generator: SeededGenerator
+        var at = SR3RecorderTests.start
+        private var viewing = 0
+        private var video = ""
+        private var position = 0.0
+        private var duration = 0.0
+        private var told = 0.0
+        private var rate = 1.0
+
+        init(_ generator: SeededGenerator) {
+            self.generator = generator
+            begin()
+        }
+
+        private mutating func begin() {
+            viewing += 1
+            video = SR3RecorderTests.videos.randomElement(using: &generator) ?? ""
+            duration = [0, 4, 37.5, 600, 2_700.25].randomElement(using: &generator) ?? 0
+            position = [0, 0, 100, 700].randomElement(using: &generator) ?? 0
+            told = 0
+            rate = 1
+        }
+
+        /// The next report; nil where the user leaves it.
+        mutating func next() -> PlaybackProgressed? {
+            let passed = UInt64.random(in: 900...1_150, using: &generator)
+            at += passed
+            switch Int.random(in: 0..<400, using: &generator) {
+            case 0:
+                at += .random(in: 0...4_000_000, using: &generator)
+                begin()
+                return nil
+            case 1: position = .random(in: 0...max(1, duration), using: &generator)
+            case 2: rate = rate == 0 ? 1 : 0
+            case 3: rate = [0.5, 1, 1.5, 2].randomElement(using: &generator) ?? 1
+            case 4: told = duration
+            case 5: at += 30_000
+            default: position += rate * Double(passed) / 1_000
+            }
+            if duration > 0 { position = min(position, duration) }
+            var report = PlaybackProgressed()
+            (report.video, report.viewing) = (video, "v\(viewing)")
+            (report.positionSeconds, report.durationSeconds) = (position, told)
+            return report
+        }
+    }
+
+    @Test(arguments: 0..<4)
+    func listsAreAsIfEveryReportWereRecorded(_ round: UInt64) async throws {
+        var source = SeededGenerator.fromEnvironment()
+        if round > 0 { source = SeededGenerator(seed: source.seed &+ round) }
+        print(source)
+        let seed = source.seed
+        let (wholePlace, fewPlace) = (try TemporaryStore("all"), try TemporaryStore("few"))
+        let (whole, few) = (try wholePlace.open(), try fewPlace.open())
+        var player = Player(source)
+        var coalescing = PlaybackCoalescing()
+        var (all, kept): ([ProposedEvent], [ProposedEvent]) = ([], [])
+        func keep(_ reports: [PlaybackCoalescing.Report]) throws {
+            kept += try reports.map {
+                try ProposedEvent($0.event, atMilliseconds: $0.atMilliseconds)
+            }
+        }
+        for step in 0..<12_000 {
+            if step % 1_500 == 700, let video = Self.videos.randomElement(using: &player.generator)
+            {
+                let toggle = try ProposedEvent(
+                    WatchLaterToggled.with { ($0.video, $0.isOn) = (video, true) },
+                    atMilliseconds: player.at)
+                all.append(toggle)
+                kept.append(toggle)
+            }
+            guard let report = player.next() else {
+                try keep(coalescing.flush().map { [$0] } ?? [])
+                continue
+            }
+            all.append(try ProposedEvent(report, atMilliseconds: player.at))
+            try keep(coalescing.take(report, atMilliseconds: player.at))
+        }
+        try keep(coalescing.flush().map { [$0] } ?? [])
+        try await whole.log.append(all)
+        try await few.log.append(kept)
+        let (expected, found) = (
+            try await Lists(whole, through: player.at), try await Lists(few, through: player.at)
+        )
+        #expect(found == expected, "seed \(seed)")
+        #expect(expected.statistics.total.watchedSeconds > 1_000, "seed \(seed)")
+        #expect(kept.count * 8 < all.count, "seed \(seed): \(kept.count) of \(all.count)")
+    }
+
+    private static func tick(_ position: Double, of duration: Double = 600) -> PlaybackProgressed {
+        PlaybackProgressed.with {
+            ($0.video, $0.viewing) = ("vimeo:7", "v1")
+            ($0.positionSeconds, $0.durationSeconds) = (position, duration)
+        }
+    }
+
+    @Test func halfAnHourIsAHandfulOfEvents() async throws {
+        let stage = try PlaybackStage("sr3-recorder")
+        let recorder = try await PlaybackRecorder.open(stage.store)
+        for second in 0...1_800 {
+            stage.wait(1)
+            try await recorder.report(Self.tick(Double(second), of: 1_800))
+        }
+        try await recorder.flush()
+        let events = try await stage.store.read()
+        #expect(events.count <= 14)
+        let found = try await stage.ask { queries, _ in try queries.playback(of: "vimeo:7") }
+        #expect(found.state == .finished && found.viewings == 1)
+        let statistics = try await stage.ask { queries, now in
+            try queries.statistics(at: now)
+        }
+        #expect(statistics.total.watchedSeconds == 1_800 && statistics.total.completions == 1)
+    }
+
+    @Test func aVideoLeavesWatchLaterAtOnce() async throws {
+        let stage = try PlaybackStage("sr3-recorder")
+        try await stage.store.append([
+            WatchLaterToggled.with { ($0.video, $0.isOn) = ("vimeo:7", true) }
+        ])
+        let recorder = try await PlaybackRecorder.open(stage.store)
+        func isMarked() async throws -> Bool {
+            try await stage.ask { queries, _ in try !queries.watchLater().videos.isEmpty }
+        }
+        for second in 440...449 {
+            stage.wait(1)
+            try await recorder.report(Self.tick(Double(second)))
+        }
+        #expect(try await isMarked())
+        stage.wait(1)
+        try await recorder.report(Self.tick(450))
+        #expect(try await !isMarked())
+    }
+
+    @Test func whatWasHeldBackOutlivesTheRecorder() async throws {
+        let stage = try PlaybackStage("sr3-recorder")
+        var recorder: PlaybackRecorder? = try await .open(stage.store, player: "tv")
+        for second in 0..<20 {
+            stage.wait(1)
+            try await recorder?.report(Self.tick(Double(second)))
+        }
+        let last = stage.now
+        #expect(try await stage.store.read().count == 1)
+        await #expect {
+            _ = try await PlaybackRecorder.open(stage.store, player: "tv")
+        } throws: { ($0 as? StoreError)?.code == .busy }
+        recorder = nil
+        stage.wait(3_600)
+        _ = try await PlaybackRecorder.open(stage.store, player: "tv")
+        let found = try await stage.ask { queries, _ in try queries.playback(of: "vimeo:7") }
+        #expect(found.resumeSeconds == 19 && found.playedAt == last)
+        _ = try await PlaybackRecorder.open(stage.store, player: "tv")
+        #expect(try await stage.store.read().count == 2)
+    }
+
+    @Test func aReportThatIsNoneIsRefusedAndChangesNothing() async throws {
+        let stage = try PlaybackStage("sr3-recorder")
+        let recorder = try await PlaybackRecorder.open(stage.store)
+        for position in [1.0, 2] { try await recorder.report(Self.tick(position)) }
+        await #expect {
+            try await recorder.report(Self.tick(.nan))
+        } throws: { ($0 as? StoreError)?.code == .invalidPayload }
+        try await recorder.flush()
+        let found = try await stage.ask { queries, _ in try queries.playback(of: "vimeo:7") }
+        #expect(found.resumeSeconds == 2)
+    }
+}
