@@ -16,14 +16,21 @@ extension EventLog {
     /// The file appears under its name whole and on disk, or not at all; what stood there is replaced.
     /// It holds the log alone: projections are made from it again.
     ///
+    /// The log is verified first, so that no good backup is replaced by one of a damaged store.
+    ///
     /// Throws `LogError`: `.diskFull`, `.accessDenied`, `.notFound` (no such directory), `.damaged`,
     /// `.usage` (a place inside the store).
     @available(*, noasync)
     @discardableResult
-    public func backup(to path: String) throws(LogError) -> BackupSummary {
+    public func backup(
+        to path: String, progress: LogProgress.Report? = nil
+    ) throws(LogError) -> BackupSummary {
         if queue.isClosed { throw LogError.isClosed }
         try directory.checkIsOutside(path)
         settleBuffered()
+        try EventLog.checkIntact(
+            try verify(progress: progress), directory.log,
+            hint: "storectl verify lists what is damaged; keep your earlier backups")
         let part = ReplacedFile.temporary(path)
         defer { unlink(part) }
         return try LogError.wrapping {
@@ -49,6 +56,16 @@ extension EventLog {
         }
     }
 
+    private static func checkIntact(
+        _ report: VerifyReport, _ what: String, hint: String
+    ) throws(LogError) {
+        guard let first = report.problems.first else { return }
+        throw LogError(
+            .damaged,
+            "\(what) is damaged\(first.position.map { " at \(first.kind) \($0)" } ?? ""): \(first.what)",
+            hint: hint)
+    }
+
     private static func eventCount(_ path: String) throws -> UInt64 {
         defer { unlink(path + "-lock") }
         let environment = try Environment(
@@ -58,7 +75,7 @@ extension EventLog {
         return try environment.read { UInt64(try $0.count(events)) }
     }
 
-    /// Makes a store of a backup in a directory where there is none, and checks that it opens.
+    /// Makes a store of a backup in a directory where there is none, and verifies all of it.
     ///
     /// The restored store goes on as an origin of its own: the store that the backup was taken of may
     /// have recorded more since, and the two would contradict each other.
@@ -68,7 +85,7 @@ extension EventLog {
     @available(*, noasync)
     @discardableResult
     public static func restore(
-        from path: String, into directory: String
+        from path: String, into directory: String, progress: LogProgress.Report? = nil
     ) throws(LogError) -> BackupSummary {
         let place = StoreDirectory(directory)
         guard !place.exists, !FileManager.default.fileExists(atPath: place.log) else {
@@ -84,9 +101,12 @@ extension EventLog {
             try place.writeMarker(store: store.description)
             let log = try EventLog(opening: directory)
             defer { log.close() }
+            try checkIntact(
+                try log.verify(progress: progress), path, hint: "use another backup")
             return BackupSummary(events: log.head.rawValue, bytes: UInt64(log.usedBytes))
         } catch {
-            for file in [place.restoring, place.restoring + "-lock", place.log, place.marker] {
+            for file in [place.restoring, place.log] { unlink(file + "-lock") }
+            for file in [place.restoring, place.log, place.marker, place.indexLock] {
                 unlink(file)
             }
             if isNew { rmdir(directory) }
@@ -141,9 +161,10 @@ extension EventLog {
 
     /// Deletes the files of a store, its logins and blobs, and its directory if nothing else is in it.
     ///
-    /// What else lies in the directory stays. No process may have the store open.
+    /// What else lies in the directory stays.
     ///
-    /// Throws `LogError`: `.noStore`, `.busy` (open in this process), `.accessDenied`, `.readOnly`.
+    /// Throws `LogError`: `.noStore`, `.busy` (some process has the store open), `.accessDenied`,
+    /// `.readOnly`.
     @available(*, noasync)
     public static func erase(_ directory: String) throws(LogError) {
         let place = StoreDirectory(directory)
@@ -153,6 +174,8 @@ extension EventLog {
         }
         try OpenStores.shared.enter(directory)
         defer { OpenStores.shared.leave(directory) }
+        let alone = try SoleUse(of: place)
+        defer { withExtendedLifetime(alone) {} }
         let names: [String]
         do {
             names = try FileManager.default.contentsOfDirectory(atPath: directory)

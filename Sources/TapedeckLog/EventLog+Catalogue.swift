@@ -17,13 +17,11 @@ package struct ViewsEntry: Hashable, Sendable {
 }
 
 extension EventLog {
-    private static let numberKey: [UInt8] = Array("n".utf8)
-
     private static func key(_ fingerprint: Digest16) -> [UInt8] {
         MetaKey.catalogue(fingerprint.high.paddedHex + fingerprint.low.paddedHex)
     }
 
-    /// The file that serves a projection, or nil.
+    /// The file that serves a projection; nil where none does, or the row that says so is damaged.
     package func viewsEntry(_ fingerprint: Digest16) throws(LogError) -> ViewsEntry? {
         try read { transaction in
             try self.viewsEntry(fingerprint, transaction)
@@ -33,10 +31,17 @@ extension EventLog {
     private func viewsEntry(
         _ fingerprint: Digest16, _ transaction: borrowing some Readable & ~Copyable
     ) throws -> ViewsEntry? {
-        guard let bytes = try transaction.meta(tables, EventLog.key(fingerprint)) else {
+        let key = EventLog.key(fingerprint)
+        return try undamaged { try transaction.meta(tables, key) }.flatMap(EventLog.entry)
+    }
+
+    /// What a row holds that can be made again; nil where it is damaged.
+    private func undamaged<Value>(_ read: () throws -> Value?) throws -> Value? {
+        do {
+            return try read()
+        } catch let error as LogError where error.code == .damaged {
             return nil
         }
-        return EventLog.entry(bytes)
     }
 
     private static func entry(_ bytes: UnsafeRawBufferPointer) -> ViewsEntry? {
@@ -70,15 +75,19 @@ extension EventLog {
     package func newViewsNumber() throws(LogError) -> UInt64 {
         try LogError.wrapping {
             try environment.write { transaction in
-                var next: UInt64 = 1
-                if let bytes = try transaction.meta(self.tables, EventLog.numberKey) {
-                    var reader = ByteReader(bytes)
-                    next = (reader.littleEndian(UInt64.self) ?? 0) + 1
+                let held = try self.undamaged {
+                    try transaction.meta(self.tables, MetaKey.viewsNumber)
+                }
+                // The files themselves tell, too, should the row be lost.
+                var last = try self.directory.viewsNumbers().max() ?? 0
+                if let held {
+                    var reader = ByteReader(held)
+                    last = max(last, reader.littleEndian(UInt64.self) ?? 0)
                 }
                 var row: [UInt8] = []
-                row.appendLittleEndian(next)
-                try transaction.setMeta(self.tables, EventLog.numberKey, row)
-                return next
+                row.appendLittleEndian(last + 1)
+                try transaction.setMeta(self.tables, MetaKey.viewsNumber, row)
+                return last + 1
             }
         }
     }
@@ -90,11 +99,27 @@ extension EventLog {
         row.appendPrefixed(entry.boot)
         try LogError.wrapping {
             try environment.write { transaction in
+                try self.removeDamagedCatalogueRows(transaction)
                 for fingerprint in fingerprints {
                     try transaction.setMeta(self.tables, EventLog.key(fingerprint), row)
                 }
             }
         }
+    }
+
+    private func removeDamagedCatalogueRows(_ transaction: borrowing WriteTransaction) throws {
+        var keys: [[UInt8]] = []
+        do {
+            let cursor = try transaction.cursor(tables.meta)
+            var entry = try cursor.seek(MetaKey.catalogue(""))
+            while let found = entry, found.key.starts(with: MetaKey.catalogue("")) {
+                if SealedValue.open(found.value, key: found.key) == nil {
+                    keys.append(Array(found.key))
+                }
+                entry = try cursor.next()
+            }
+        }
+        for key in keys { try transaction.delete(tables.meta, key) }
     }
 
     /// Forgets the file of a projection, which is then made anew.

@@ -192,9 +192,32 @@ struct Verification {
             report.add(.meta, position: error.position?.rawValue, error.message)
             return false
         }
+        try checkRows(transaction)
         segmentRows = try count(MetaKey.allSegments, transaction)
         reissueRows = try count(Reissue.allKeys, transaction)
         return true
+    }
+
+    /// Looks at every row of what the log keeps of itself, whoever reads it.
+    private mutating func checkRows(_ transaction: borrowing ReadTransaction) throws {
+        let cursor = try transaction.cursor(log.tables.meta)
+        var entry = try cursor.first()
+        while let found = entry {
+            if SealedValue.open(found.value, key: found.key) == nil {
+                report.add(.meta, LogError.damagedRow(Array(found.key)).message)
+            }
+            entry = try cursor.next()
+        }
+        guard let sealed = try transaction.get(log.tables.meta, MetaKey.format) else {
+            return report.add(.meta, "row f of the log's meta table is missing")
+        }
+        // One that is damaged is named above.
+        guard let bytes = MetaKey.format.withUnsafeBytes({ SealedValue.open(sealed, key: $0) })
+        else { return }
+        var reader = ByteReader(bytes)
+        if reader.littleEndian(UInt32.self) != UInt32(StoreDirectory.format) || !reader.isAtEnd {
+            report.add(.meta, "row f of the log's meta table names another storage format")
+        }
     }
 
     private func count(

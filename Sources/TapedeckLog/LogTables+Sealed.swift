@@ -44,11 +44,20 @@ extension Writable where Self: ~Copyable {
 }
 
 extension LogError {
+    /// Whether a row tells only of projections, which can be made again.
+    private static func isDerived(_ key: [UInt8]) -> Bool {
+        key == MetaKey.viewsNumber || key.starts(with: MetaKey.catalogue(""))
+    }
+
     static func damagedRow(_ key: [UInt8]) -> LogError {
         if key == MetaKey.runs { return IndexCatalogue.damaged }
-        let kind = key.first.map { String(UnicodeScalar($0)) } ?? ""
+        let isText = !key.isEmpty && key.allSatisfy { (0x20...0x7E).contains($0) }
+        let kind = key.first.flatMap { isText ? String(UnicodeScalar($0)) : nil } ?? ""
+        let name = isText ? String(decoding: key.dropFirst(), as: UTF8.self) : key.hex
         return LogError(
-            .damaged, "row \(kind)\(Array(key.dropFirst()).hex) of the log's meta table is damaged",
-            hint: "restore a backup, or import an export into a new store")
+            .damaged, "row \(kind)\(name) of the log's meta table is damaged",
+            hint: isDerived(key)
+                ? "storectl replay makes it anew"
+                : "restore a backup, or import an export into a new store")
     }
 }

@@ -61,6 +61,9 @@ enum MetaKey {
         return key
     }
 
+    /// The number of the last views file.
+    static let viewsNumber: [UInt8] = Array("n".utf8)
+
     static func catalogue(_ name: String) -> [UInt8] { Array("c".utf8) + Array(name.utf8) }
 }
 

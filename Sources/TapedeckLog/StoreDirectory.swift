@@ -34,6 +34,13 @@ package struct StoreDirectory: Sendable {
     var restoring: String { log + ReplacedFile.temporarySuffix }
     package func views(_ number: UInt64) -> String { path + "/views-\(number).mdb" }
 
+    /// The numbers of the views files that are there.
+    func viewsNumbers() throws -> [UInt64] {
+        try FileManager.default.contentsOfDirectory(atPath: path).compactMap { name in
+            name.wholeMatch(of: /views-(\d+)\.mdb/).flatMap { UInt64($0.1) }
+        }
+    }
+
     package struct Marker: Codable {
         var format: Int
         var store: String

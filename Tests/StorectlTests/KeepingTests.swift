@@ -54,6 +54,17 @@ struct KeepingTests {
         try storectl.checkFails("erase", "--yes", code: "noStore", exit: 4)
     }
 
+    @Test func aStoreThatIsInUseIsNotErased() throws {
+        let storectl = try Storectl.demo()
+        let follower = try storectl.start(["log", "--follow", "--json"])
+        #expect(try follower.waitForOutput("\"position\":12"))
+        try storectl.checkFails("erase", "--yes", code: "busy", exit: 5)
+        #expect(try storectl.succeed("status", "--json").document["events"]?.number == 12)
+        follower.send(SIGTERM)
+        _ = try follower.wait()
+        try storectl.succeed("erase", "--yes")
+    }
+
     @Test func eraseLeavesWhatIsNotTheStores() throws {
         let storectl = try Storectl.demo()
         let other = storectl.store + "/letter.txt"

@@ -2,6 +2,26 @@ import Testing
 
 /// Lists, page by page and with other parameters.
 struct QueryTests {
+    @Test func commentsOfOneMomentStandAsTheyWerePosted() throws {
+        let storectl = try Storectl.empty()
+        let texts = (1...25).map { "no. \($0)" }
+        let lines = texts.map {
+            Samples.line("CommentPosted", #"{"video":"vimeo:1","text":"\#($0)"}"#)
+        }
+        try storectl.succeed(
+            "append", "--file", try storectl.file("lines", Array(lines.joined().utf8)))
+        var (found, cursor): ([String], String?) = ([], nil)
+        repeat {
+            let more = cursor.map { ["--cursor", $0] } ?? []
+            let page = try storectl.run(
+                ["query", "comments", "vimeo:1", "--limit", "7", "--json"] + more
+            ).document
+            found += page["comments"]?.list?.compactMap { $0["text"]?.text } ?? []
+            cursor = page["next"]?.text
+        } while cursor != nil
+        #expect(found == texts)
+    }
+
     @Test func pagesJoinWithoutGapOrRepeat() throws {
         let storectl = try Storectl.empty()
         try storectl.succeed("append", "--file", "-", input: Samples.toggles(25))

@@ -25,6 +25,24 @@ struct ReplayTests {
         #expect(try digests(storectl.succeed("replay", "--until", "2030-01-01", "--json")) == first)
     }
 
+    @Test func whatIsKeptByOtherParametersIsVerifiedToo() throws {
+        let storectl = try Storectl.demo()
+        func others() throws -> [String] {
+            let run = try storectl.succeed("replay", "--verify", "--json")
+            #expect(try run.document["verified"] == .bool(true))
+            return try #require(try run.document["projections"]?.list).compactMap {
+                guard let parameters = $0["parameters"]?.text else { return nil }
+                return "\($0["name"]?.text ?? "") \(parameters)"
+            }
+        }
+        try storectl.succeed("query", "videos")
+        #expect(try others() == [])
+        try storectl.succeed("query", "videos", "--winner", "newest")
+        #expect(try others() == ["videos winner=newest"])
+        try storectl.succeed("query", "watch-later", "--rule", "2012")
+        #expect(try others() == ["watch-later rule=2012", "videos winner=newest"])
+    }
+
     @Test func anotherWinnerRuleChangesTheRowsOfWhatWasSharedTwice() throws {
         let storectl = try Storectl.demo()
         let before = try digests(storectl.succeed("replay", "--json"))

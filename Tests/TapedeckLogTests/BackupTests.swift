@@ -134,6 +134,49 @@ struct BackupTests {
         #expect(error?.code == .notFound)
     }
 
+    @Test func aBackupIsRestoredIntactOrNotAtAll() throws {
+        try log.backup(to: file)
+        let whole = Array(try Data(contentsOf: URL(fileURLWithPath: file)))
+        var random = SeededRandom(Seed.fresh())
+        var refused = 0
+        for _ in 0..<40 {
+            var flipped = whole
+            let bit = Int.random(in: 0..<whole.count * 8, using: &random)
+            flipped[bit / 8] ^= 1 << UInt8(bit % 8)
+            try Data(flipped).write(to: URL(fileURLWithPath: directory.file("flipped")))
+            let place = directory.file("restored")
+            do {
+                try EventLog.restore(from: directory.file("flipped"), into: place)
+                let copy = try EventLog(opening: place)
+                #expect(try copy.verify().problems == [], "bit \(bit)")
+                #expect(try copy.allEvents() == log.allEvents(), "bit \(bit)")
+                copy.close()
+                try EventLog.erase(place)
+            } catch let error as LogError {
+                #expect(error.code == .damaged, "bit \(bit): \(error)")
+                #expect(!FileManager.default.fileExists(atPath: place), "bit \(bit)")
+                refused += 1
+            }
+        }
+        #expect(refused > 0)
+    }
+
+    @Test func aDamagedStoreTakesNoGoodBackupAway() throws {
+        try log.backup(to: file)
+        let before = try Data(contentsOf: URL(fileURLWithPath: file))
+        log.close()
+        try RawStore.edit(directory.file("store")) { transaction, tables in
+            var record = Array(try #require(try transaction.get(tables.events, integer: 7)))
+            record[record.count - 1] ^= 1
+            try transaction.put(tables.events, integer: 7, record)
+        }
+        let damaged = try EventLog(opening: directory.file("store"))
+        let error = #expect(throws: LogError.self) { try damaged.backup(to: file) }
+        #expect(error?.code == .damaged && error?.message.contains("record 7") == true)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: file)) == before)
+        damaged.close()
+    }
+
     @Test func newerBackupIsRefusedByName() throws {
         log.close()
         try RawStore.edit(directory.file("store")) { transaction, tables in

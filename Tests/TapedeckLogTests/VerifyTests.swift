@@ -143,6 +143,54 @@ struct VerifyTests {
         log.close()
     }
 
+    @Test func everyRowThatTheLogKeepsOfItselfIsChecked() throws {
+        let directory = try TemporaryDirectory("verify-rows")
+        let log = try directory.store()
+        try log.appendBlocking((0..<300).map { .sample($0) })
+        try log.mergeIndex(keeping: 100)
+        _ = try log.newViewsNumber()
+        let projection = Digest16(high: 1, low: 2)
+        try log.setViews(ViewsEntry(number: 1, boot: ""), for: [projection])
+        log.close()
+        let place = directory.file("store")
+        let keys = try RawStore.edit(place) { transaction, tables in
+            var keys: [[UInt8]] = []
+            let cursor = try transaction.cursor(tables.meta)
+            var entry = try cursor.first()
+            while let found = entry {
+                keys.append(Array(found.key))
+                entry = try cursor.next()
+            }
+            return keys
+        }
+        #expect(Set(keys.compactMap(\.first)).isSuperset(of: "cfinort".utf8))
+        func flip(_ key: [UInt8]) throws {
+            try RawStore.edit(place) { transaction, tables in
+                var value = Array(try #require(try transaction.get(tables.meta, key)))
+                value[value.count / 2] ^= 1
+                try transaction.put(tables.meta, key, value)
+            }
+        }
+        for key in keys {
+            try flip(key)
+            let report = try EventLog.verify(place)
+            #expect(report.problems.contains { $0.kind == .meta || $0.kind == .index }, "\(key)")
+            try flip(key)
+        }
+        #expect(try EventLog.verify(place).problems == [])
+
+        // What only tells of projections is made again.
+        for key in keys where [UInt8(ascii: "c"), UInt8(ascii: "n")].contains(key.first) {
+            try flip(key)
+        }
+        let again = try EventLog(opening: place)
+        #expect(try again.viewsEntry(projection) == nil)
+        let number = try again.newViewsNumber()
+        try again.setViews(ViewsEntry(number: number, boot: ""), for: [Digest16(high: 3, low: 4)])
+        #expect(try again.verify().problems == [])
+        again.close()
+    }
+
     @Test func soundStoreIsCountedWhole() throws {
         let directory = try TemporaryDirectory()
         let log = try directory.store()

@@ -106,6 +106,26 @@ private func marks(
         #expect(try marks(script).isEmpty)
     }
 
+    @Test(arguments: [(48.3, 64.4), (0.3, 0.4), (45.3, 60.4), (75, 100), (450, 600)])
+    func threeQuartersAreMetExactly(position: Double, duration: Double) throws {
+        var script = Script()
+        try script.toggle(true, at: 10)
+        func report(_ position: Double, at second: Double) throws {
+            var event = PlaybackProgressed()
+            (event.video, event.viewing) = ("youtube:one", "v")
+            (event.positionSeconds, event.durationSeconds) = (position, duration)
+            try script.add(event, at: second)
+        }
+        try report(position - 0.000_1, at: 20)
+        #expect(try marks(script) == ["youtube:one": 10])
+        #expect(try marks(script, rule: .rule2012) == ["youtube:one": 10])
+        try report(position, at: 21)
+        #expect(try marks(script).isEmpty)
+        #expect(try marks(script, rule: .rule2012) == ["youtube:one": 10])
+        try report(position + 0.000_1, at: 22)
+        #expect(try marks(script, rule: .rule2012).isEmpty)
+    }
+
     @Test func unknownDurationNeverCrosses() throws {
         var script = Script()
         try script.toggle(true, at: 10)

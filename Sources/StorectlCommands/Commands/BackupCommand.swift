@@ -7,6 +7,9 @@ struct BackupCommand: ParsableCommand {
         commandName: "backup",
         abstract: "Copy a store to one file while it is in use.",
         discussion: """
+            The store is verified first: of one that is damaged there is no backup, and what stands at \
+            the place stays.
+
             EXAMPLE:
               storectl backup tapedeck-$(date +%F).backup
             """)
@@ -17,7 +20,14 @@ struct BackupCommand: ParsableCommand {
     @OptionGroup var options: StoreOptions
 
     func run() throws {
-        let summary = try options.withLog(isReading: true) { try $0.backup(to: file) }
+        let meter = ProgressMeter("events")
+        defer { meter.finish() }
+        let summary = try options.withLog(isReading: true) { log in
+            try log.backup(to: file) {
+                meter.update($0.phase.rawValue, done: $0.done, total: $0.total)
+            }
+        }
+        meter.finish()
         try options.print(JSON(encoding: summary)) { text in
             text.line(
                 "copied \(Figures.count(summary.events, "event")) to \(file),"

@@ -7,7 +7,8 @@ struct EraseCommand: ParsableCommand {
         commandName: "erase",
         abstract: "Delete a store, all of it.",
         discussion: """
-            Files in its directory that are not the store's stay. No other process may be using it.
+            Files in its directory that are not the store's stay. While another process is using it, the \
+            exit code is 5 and nothing is deleted.
 
             EXAMPLE:
               storectl erase --yes --store /tmp/demo

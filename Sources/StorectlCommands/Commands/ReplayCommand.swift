@@ -59,9 +59,12 @@ struct ReplayCommand: ParsableCommand {
         Interruption.remember()
         let pairs =
             diff ? try ShippedProjections.pairs(parameters.projections, named: projection) : []
-        let report = try options.withStore(diff ? .standard : parameters.projections) { store in
-            try replay(store.projections, pairs, limit, events: store.log.currentHead().rawValue)
+        var report = try options.withStore(diff ? .standard : parameters.projections) { store in
+            try replay(
+                store.projections, projection.isEmpty ? nil : projection, pairs, limit,
+                events: store.log.currentHead().rawValue)
         }
+        if verify, projection.isEmpty { try verifyOthers(&report) }
         let difference = report.differences?.first.map {
             CommandError(
                 .checkFailed,
@@ -72,11 +75,38 @@ struct ReplayCommand: ParsableCommand {
         if let difference { throw ReportedFailure(.checkFailed, difference) }
     }
 
+    /// Verifies what the store keeps by other parameters than those that were given, too.
+    private func verifyOthers(_ report: inout ReplayReport) throws {
+        let given = Dictionary(
+            ShippedProjections.all(parameters.projections).map { ($0.name, [$0.parameters]) },
+            uniquingKeysWith: +)
+        var seen = given
+        for other in ParameterOptions.allProjections {
+            let fresh = ShippedProjections.all(other)
+                .filter { !(seen[$0.name]?.contains($0.parameters) ?? false) }
+            guard !fresh.isEmpty else { continue }
+            for projection in fresh {
+                seen[projection.name, default: []].append(projection.parameters)
+            }
+            try options.withStore(other) { store in
+                let built = Set(try store.projections.status().filter(\.isBuilt).map(\.name))
+                let kept = fresh.filter { built.contains($0.name) }
+                guard !kept.isEmpty else { return }
+                let found = try replay(
+                    store.projections, kept.map(\.name), [], nil,
+                    events: store.log.currentHead().rawValue)
+                report.add(
+                    found,
+                    parameters: Dictionary(
+                        uniqueKeysWithValues: kept.map { ($0.name, $0.parameters) }))
+            }
+        }
+    }
+
     private func replay(
-        _ projections: ProjectionRunner, _ pairs: [ShippedProjections.Pair],
+        _ projections: ProjectionRunner, _ names: [String]?, _ pairs: [ShippedProjections.Pair],
         _ limit: HistoryPoint?, events: UInt64
     ) throws -> ReplayReport {
-        let names = projection.isEmpty ? nil : projection
         let meter = ProgressMeter("events")
         let memory = MemorySampler()
         let start = ContinuousClock.now
@@ -118,12 +148,34 @@ struct ReplayCommand: ParsableCommand {
 /// What a replay did.
 private struct ReplayReport {
     let rebuilt: RebuildReport
-    let seconds: Double
-    let peakMemoryBytes: Int
+    private(set) var seconds: Double
+    private(set) var peakMemoryBytes: Int
     /// Nil where nothing was compared.
-    let differences: [ViewsDifference]?
+    private(set) var differences: [ViewsDifference]?
+    /// What the store keeps by other parameters, and these.
+    private(set) var others: [(parameters: String, projection: ProjectionReport)] = []
     /// Nil where no two forms of projections were compared.
     let changes: [(projection: any Projection, row: RowDifference)]?
+
+    init(
+        rebuilt: RebuildReport, seconds: Double, peakMemoryBytes: Int,
+        differences: [ViewsDifference]?,
+        changes: [(projection: any Projection, row: RowDifference)]?
+    ) {
+        self.rebuilt = rebuilt
+        self.seconds = seconds
+        self.peakMemoryBytes = peakMemoryBytes
+        self.differences = differences
+        self.changes = changes
+    }
+
+    /// Takes in what was verified besides.
+    mutating func add(_ other: ReplayReport, parameters: [String: String]) {
+        seconds += other.seconds
+        peakMemoryBytes = max(peakMemoryBytes, other.peakMemoryBytes)
+        differences = (differences ?? []) + (other.differences ?? [])
+        others += other.rebuilt.projections.map { (parameters[$0.name] ?? "", $0) }
+    }
 
     private var eventsPerSecond: Double { seconds > 0 ? Double(rebuilt.events) / seconds : 0 }
 
@@ -132,7 +184,11 @@ private struct ReplayReport {
             "events": .init(rebuilt.events), "seconds": .init(seconds: seconds),
             "eventsPerSecond": .number(eventsPerSecond.rounded()),
             "peakMemoryBytes": .init(peakMemoryBytes),
-            "projections": .list(try rebuilt.projections.map { try JSON(encoding: $0) }),
+            "projections": .list(
+                try rebuilt.projections.map { try JSON(encoding: $0) }
+                    + others.map {
+                        try JSON(encoding: $0.projection).adding("parameters", .text($0.parameters))
+                    }),
             "phases": .list(
                 rebuilt.phases.map {
                     ["name": .text($0.name), "seconds": .init(seconds: $0.seconds)]
@@ -165,9 +221,12 @@ private struct ReplayReport {
             .text("projection"), .number("version"), .number("keys"), .number("rows"),
             .text("digest"),
         ])
-        for projection in rebuilt.projections {
+        let all =
+            rebuilt.projections.map { ($0.name, $0) }
+            + others.map { ("\($0.projection.name) \($0.parameters)", $0.projection) }
+        for (name, projection) in all {
             table.add([
-                projection.name, String(projection.version), Figures.grouped(projection.keys),
+                name, String(projection.version), Figures.grouped(projection.keys),
                 Figures.grouped(projection.rows), projection.digest,
             ])
         }

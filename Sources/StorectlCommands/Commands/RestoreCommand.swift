@@ -22,7 +22,12 @@ struct RestoreCommand: ParsableCommand {
     func run() throws {
         let directory = try options.directory()
         CrashGuard.install(directory, isJSON: options.json, hint: "use another backup")
-        let summary = try EventLog.restore(from: file, into: directory)
+        let meter = ProgressMeter("events")
+        defer { meter.finish() }
+        let summary = try EventLog.restore(from: file, into: directory) {
+            meter.update($0.phase.rawValue, done: $0.done, total: $0.total)
+        }
+        meter.finish()
         try options.print(JSON(encoding: summary)) { text in
             text.line("restored \(Figures.count(summary.events, "event")) into \(directory)")
         }

@@ -14,6 +14,15 @@ struct ParameterOptions: ParsableArguments {
     var projections: VideoProjections {
         VideoProjections(winner: winner.rule, watchLaterRule: rule.rule)
     }
+
+    /// The projections with every choice of parameters.
+    static var allProjections: [VideoProjections] {
+        WinnerArgument.allCases.flatMap { winner in
+            RuleArgument.allCases.map { rule in
+                VideoProjections(winner: winner.rule, watchLaterRule: rule.rule)
+            }
+        }
+    }
 }
 
 /// `oldest` or `newest`.

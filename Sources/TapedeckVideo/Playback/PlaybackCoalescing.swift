@@ -103,15 +103,12 @@ public struct PlaybackCoalescing: Sendable {
 
     /// Which marks a viewing has passed.
     private struct Reached: Equatable {
-        private var mark = false
-        private var beyondMark = false
+        private var mark = WatchLater.Reach.before
         private var end = false
 
         mutating func add(_ event: PlaybackProgressed) {
-            guard event.durationSeconds > 0 else { return }
-            let crossing = WatchLater.crossingFraction * event.durationSeconds
-            if event.positionSeconds >= crossing { mark = true }
-            if event.positionSeconds > crossing { beyondMark = true }
+            mark = max(
+                mark, WatchLater.reach(of: event.positionSeconds, in: event.durationSeconds))
             if event.isEnd { end = true }
         }
     }

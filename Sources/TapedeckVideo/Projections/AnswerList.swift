@@ -14,8 +14,8 @@ public struct AnswerList: Projection {
 
     /// `answers`.
     public var name: String { "answers" }
-    /// 3.
-    public var version: Int { 3 }
+    /// 4.
+    public var version: Int { 4 }
     /// `answer`.
     public var tagKind: String { "answer" }
     /// What is handed in, what is seen of it and what is said of it.

@@ -13,7 +13,7 @@ internal import TapedeckProjections
 enum BroadcastItems {
     static let byID: [UInt8] = [UInt8(ascii: "b")]
     static let byTime: [UInt8] = [UInt8(ascii: "c")]
-    /// Comments posted here: `l` time event id.
+    /// Comments posted here; see `PostedComment.itemName`.
     static let posted: [UInt8] = [UInt8(ascii: "l")]
 
     static func name(_ place: BroadcastPlace) -> RowKey { name(byTime, place) }

@@ -7,7 +7,7 @@ internal import TapedeckProjections
 ///
 /// | name | value |
 /// |---|---|
-/// | `l` time event-id | a comment posted here that no remote has shown: `PostedComment` |
+/// | `l` stamp event-id | a comment posted here that no remote has shown: `PostedComment` |
 /// | `o` time comment-id | a comment that a remote tells of: `ObservedComment` |
 /// | `n` comment-id | the time under which it lies in `o` |
 /// | `q` event-id | that a remote shows the comment of this event; when it was posted, once that is known |
@@ -102,8 +102,10 @@ enum NaturalID {
 
     /// The id of which these are the bytes that `ordered` gives.
     static func id(_ ordered: [UInt8]) -> [UInt8] {
+        let place = ordered.count - 1 - digits(ordered).count
+        guard place >= 0 else { return ordered }
         var id = ordered
-        id.remove(at: ordered.count - 1 - digits(ordered).count)
+        id.remove(at: place)
         return id
     }
 

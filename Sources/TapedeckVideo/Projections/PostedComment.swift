@@ -23,13 +23,20 @@ struct PostedComment {
         self.text = payload.bytes(text)
     }
 
-    /// The item's name: it sorts by the time at which the comment was posted, then by the event's
-    /// id.
+    /// The item's name: it sorts as activity does, by the stamp at which the comment was posted, then by
+    /// the event's origin and sequence.
     static func itemName(_ event: borrowing FoldEvent) -> RowKey {
-        BroadcastItems.name(
+        var id: [UInt8] = []
+        id.appendBigEndian(event.stamp.counter)
+        id += NaturalID.ordered(Array(event.id.description.utf8))
+        return BroadcastItems.name(
             BroadcastItems.posted,
-            BroadcastPlace(
-                time: Int64(event.stamp.milliseconds), id: Array(event.id.description.utf8)))
+            BroadcastPlace(time: Int64(event.stamp.milliseconds), id: id))
+    }
+
+    /// The event's id, of what a name has behind its time.
+    static func id(_ place: some Collection<UInt8>) -> [UInt8] {
+        NaturalID.id(Array(place.dropFirst(MemoryLayout<UInt16>.size)))
     }
 
     init(decoding bytes: [UInt8]) throws(ModelError) {

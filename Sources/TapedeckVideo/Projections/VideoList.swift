@@ -19,8 +19,8 @@ public struct VideoList: Projection {
 
     /// `videos`.
     public var name: String { "videos" }
-    /// 4.
-    public var version: Int { 4 }
+    /// 5.
+    public var version: Int { 5 }
     /// The winner's rule.
     public var parameters: String { "winner=\(winner.rawValue)" }
     /// `video`.

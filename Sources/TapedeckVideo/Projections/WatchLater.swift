@@ -58,10 +58,27 @@ public struct WatchLater: Projection {
     /// The part of the duration at which a viewing crosses.
     public static let crossingFraction = 0.75
 
+    /// Where a position lies, seen from the mark at which a viewing crosses.
+    enum Reach: Comparable { case before, at, beyond }
+
+    /// Where a position lies in a duration; before the mark where either is not known.
+    ///
+    /// It counts in whole microseconds, since in binary fractions 48.3 is less than 75 % of 64.4.
+    static func reach(of position: Double, in duration: Double) -> Reach {
+        let range = 0...FieldLimits.secondsMax
+        guard range.contains(duration), position > 0 else { return .before }
+        func microseconds(_ seconds: Double) -> Double { (seconds * 1e6).rounded() }
+        let whole = microseconds(duration)
+        let mark = (crossingFraction * 4) * whole
+        let place = 4 * microseconds(min(position, FieldLimits.secondsMax))
+        guard whole > 0, place >= mark else { return .before }
+        return place == mark ? .at : .beyond
+    }
+
     /// `watch-later`.
     public var name: String { "watch-later" }
-    /// 4.
-    public var version: Int { 4 }
+    /// 5.
+    public var version: Int { 5 }
     /// The rule.
     public var parameters: String { "rule=\(rule.rawValue)" }
     /// `video`.
@@ -196,15 +213,15 @@ public struct WatchLater: Projection {
     ) throws {
         let report = try ProgressWire(event.payload)
         let (position, duration) = (report.position, report.duration)
-        let mark = WatchLater.crossingFraction * duration
-        // Most reports lie before the mark and cost no item. No comparison holds for a NaN.
-        if rule == .crossing, !(duration > 0 && position >= mark) { return }
+        let reach = WatchLater.reach(of: position, in: duration)
+        // Most reports lie before the mark and cost no item.
+        if rule == .crossing, reach == .before { return }
         let name = RowKey(event.payload.bytes(report.viewing, after: Marks.viewing))
         switch rule {
         case .crossing: foldCrossing(name, by: event.id, at: event.order, into: &key)
         case .rule2012:
             fold2012(
-                name, isBeyond: duration > 0 && position > mark, by: event.id, at: event.order,
+                name, isBeyond: reach == .beyond, by: event.id, at: event.order,
                 &key)
         }
     }

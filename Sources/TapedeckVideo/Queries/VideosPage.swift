@@ -131,17 +131,18 @@ extension VideoQueries {
     func comment(
         _ row: Row, of projection: some Projection, _ key: Tag
     ) throws -> CommentEntry {
-        let id = Array(row.key.dropFirst(9)).utf8Text
+        let id = row.key.dropFirst(9)
         switch row.key.prefix(1) {
         case BroadcastItems.byTime[...]:
             let record = try BroadcastRecord(decoding: row.value)
             return CommentEntry(
-                id: id, author: record.sharer?.utf8Text, text: record.text?.utf8Text,
-                at: record.createdAt.map(UTCTime.init))
+                id: Array(id).utf8Text, author: record.sharer?.utf8Text,
+                text: record.text?.utf8Text, at: record.createdAt.map(UTCTime.init))
         case BroadcastItems.posted[...]:
             let comment = try PostedComment(decoding: row.value)
             return CommentEntry(
-                id: id, author: comment.author?.utf8Text, text: comment.text.utf8Text,
+                id: PostedComment.id(id).utf8Text, author: comment.author?.utf8Text,
+                text: comment.text.utf8Text,
                 at: BroadcastItems.place(name: row.key).map { UTCTime(milliseconds: $0.time) })
         default: return try entry(try ObservedComment(decoding: row.value), of: projection, key)
         }

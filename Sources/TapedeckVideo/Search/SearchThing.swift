@@ -190,7 +190,7 @@ extension SearchThing {
             if comment?.isEmpty ?? true { comment = nil }
         case BroadcastItems.posted[...]:
             let posted = try PostedComment(decoding: item.value)
-            (author, comment) = (posted.author, posted.text)
+            (author, comment, id) = (posted.author, posted.text, PostedComment.id(place.id))
         case CommentItems.observed[...]:
             let seen = try ObservedComment(decoding: item.value)
             (author, comment, id) = (seen.author?.value, seen.text.value, seen.id)
