@@ -77,6 +77,16 @@ extension UnsafeRawBufferPointer {
         guard let left = baseAddress, let right = other.baseAddress else { return count == 0 }
         return memcmp(left, right, count) == 0
     }
+
+    /// Whether the bytes come before others, as LMDB sorts keys.
+    @inline(__always)
+    package func precedes(_ other: UnsafeRawBufferPointer) -> Bool {
+        guard let left = baseAddress, let right = other.baseAddress else {
+            return count < other.count
+        }
+        let order = memcmp(left, right, Swift.min(count, other.count))
+        return order != 0 ? order < 0 : count < other.count
+    }
 }
 
 /// Walks bytes that a program wrote itself; every read is bounds-checked and says so by nil.

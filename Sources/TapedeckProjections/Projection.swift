@@ -181,6 +181,18 @@ public struct RowSink: ~Copyable {
                 table: table, keyStart: start, keyCount: key.bytes.count, valueCount: value.count))
     }
 
+    /// Adds a row without a value, whose key is two parts one behind the other; without making a `RowKey`.
+    package mutating func add(table: Int, key front: UnsafeRawBufferPointer, _ back: [UInt8]) {
+        guard front.count + back.count <= RowKey.lengthMax else {
+            return add(table: table, key: RowKey().raw(Array(front) + back))
+        }
+        let start = bytes.count
+        bytes.append(contentsOf: front)
+        bytes.append(contentsOf: back)
+        entries.append(
+            Entry(table: table, keyStart: start, keyCount: bytes.count - start, valueCount: 0))
+    }
+
     /// Rows up to which each is compared with each: below it nothing needs to be remembered.
     private static let comparedMax = 16
 
@@ -204,10 +216,16 @@ public struct RowSink: ~Copyable {
 
     /// Whether the rows come in the order of their tables and keys, none twice.
     private var isAscending: Bool {
-        zip(entries, entries.dropFirst()).allSatisfy { left, right in
-            left.table < right.table
-                || left.table == right.table
-                    && key(of: left).lexicographicallyPrecedes(key(of: right))
+        bytes.withUnsafeBytes { bytes in
+            func key(_ entry: Entry) -> UnsafeRawBufferPointer {
+                let end = entry.keyStart + entry.keyCount
+                return UnsafeRawBufferPointer(rebasing: bytes[entry.keyStart..<end])
+            }
+            return entries.indices.dropFirst().allSatisfy { index in
+                let (left, right) = (entries[index - 1], entries[index])
+                return left.table < right.table
+                    || left.table == right.table && key(left).precedes(key(right))
+            }
         }
     }
 

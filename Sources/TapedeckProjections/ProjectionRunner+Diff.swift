@@ -87,7 +87,7 @@ extension ViewsComparison {
                 a = try one.next()
                 b = try other.next()
             case (let x?, let y):
-                if let y, !RowWalker.precedes(x.key, y.key) {
+                if let y, !x.key.precedes(y.key) {
                     difference = RowDifference(y.key, .added, nil, Array(y.value))
                     b = try other.next()
                 } else {

@@ -68,22 +68,24 @@ final class RowBatch: @unchecked Sendable {
     /// The same rows in the order of their keys.
     func sorted() -> RowBatch {
         guard count > 1 else { return self }
-        var starts: [(prefix: UInt64, start: Int)] = []
-        starts.reserveCapacity(count)
+        var rows: [RowOrder.Place] = []
+        rows.reserveCapacity(count)
         let all = bytes
         var walker = RowWalker(all)
         var start = 0
         while let (key, _) = walker.next() {
-            starts.append((RowWalker.prefix(key), start))
+            rows.append(
+                RowOrder.Place(
+                    first: RowWalker.prefix(key), second: RowWalker.prefix(key, from: 8),
+                    start: start))
             start = walker.offset
         }
-        starts.sort { left, right in
-            if left.prefix != right.prefix { return left.prefix < right.prefix }
-            return RowWalker.precedes(
-                RowWalker.key(all, at: left.start), RowWalker.key(all, at: right.start))
+        RowOrder.sort(&rows) { left, right in
+            RowWalker.key(all, at: left.start).precedes(RowWalker.key(all, at: right.start))
         }
         let result = RowBatch(capacity: end)
-        for (_, start) in starts {
+        for row in rows {
+            let start = row.start
             let rowEnd = RowWalker.end(all, at: start)
             result.start.advanced(by: result.end)
                 .copyMemory(from: self.start + start, byteCount: rowEnd - start)
@@ -91,6 +93,74 @@ final class RowBatch: @unchecked Sendable {
         }
         result.count = count
         return result
+    }
+}
+
+/// Sorts rows by the first bytes of their keys as numbers, which tells nearly all of them apart.
+enum RowOrder {
+    struct Place {
+        /// The first eight bytes of the key, and those behind them.
+        var first: UInt64
+        var second: UInt64
+        /// Where the row stands.
+        var start: Int
+
+        /// The so-manieth byte from the last one on.
+        @inline(__always)
+        func digit(_ number: Int) -> Int {
+            let word = number < 8 ? second : first
+            return Int(truncatingIfNeeded: word >> UInt64(number % 8 * 8) & 0xFF)
+        }
+    }
+
+    private static let digits = 16
+    private static let values = 256
+    /// Fewer are sorted by comparing.
+    private static let comparedMax = 512
+
+    /// - Parameter precedes: tells by all of the keys.
+    static func sort(_ rows: inout [Place], by precedes: (Place, Place) -> Bool) {
+        func inOrder(_ left: Place, _ right: Place) -> Bool {
+            if left.first != right.first { return left.first < right.first }
+            if left.second != right.second { return left.second < right.second }
+            return precedes(left, right)
+        }
+        guard rows.count > comparedMax else { return rows.sort(by: inOrder) }
+        spread(&rows)
+        var start = 0
+        while start < rows.count {
+            let row = rows[start]
+            var end = start + 1
+            while end < rows.count, rows[end].first == row.first, rows[end].second == row.second {
+                end += 1
+            }
+            if end - start > 1 { rows[start..<end].sort(by: precedes) }
+            start = end
+        }
+    }
+
+    /// By one digit after the other, the last one first: each keeps the order of those that are alike.
+    private static func spread(_ rows: inout [Place]) {
+        var counts = [Int](repeating: 0, count: digits * values)
+        for row in rows {
+            for digit in 0..<digits { counts[digit * values + row.digit(digit)] += 1 }
+        }
+        var from = rows
+        for digit in 0..<digits {
+            let part = digit * values..<(digit + 1) * values
+            // All rows have the same one.
+            if counts[part].contains(rows.count) { continue }
+            var start = 0
+            for index in part { (counts[index], start) = (start, start + counts[index]) }
+            swap(&rows, &from)
+            rows.withUnsafeMutableBufferPointer { rows in
+                for row in from {
+                    let place = part.lowerBound + row.digit(digit)
+                    rows[counts[place]] = row
+                    counts[place] += 1
+                }
+            }
+        }
     }
 }
 
@@ -124,23 +194,17 @@ struct RowWalker {
             + Int(all.loadUnaligned(fromByteOffset: start + 2, as: UInt32.self))
     }
 
-    /// The first eight bytes as a number: most comparisons end there.
+    /// Eight bytes as a number, 0 behind the end: most comparisons end at the first ones.
     @inline(__always)
-    static func prefix(_ key: UnsafeRawBufferPointer) -> UInt64 {
-        if key.count >= 8 {
-            return UInt64(bigEndian: key.loadUnaligned(as: UInt64.self))
+    static func prefix(_ key: UnsafeRawBufferPointer, from start: Int = 0) -> UInt64 {
+        if key.count >= start + 8 {
+            return UInt64(bigEndian: key.loadUnaligned(fromByteOffset: start, as: UInt64.self))
         }
         var value: UInt64 = 0
-        for index in 0..<8 { value = value << 8 | (index < key.count ? UInt64(key[index]) : 0) }
-        return value
-    }
-
-    static func precedes(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Bool {
-        guard let a = left.baseAddress, let b = right.baseAddress else {
-            return left.count < right.count
+        for index in start..<start + 8 {
+            value = value << 8 | (index < key.count ? UInt64(key[index]) : 0)
         }
-        let order = memcmp(a, b, min(left.count, right.count))
-        return order != 0 ? order < 0 : left.count < right.count
+        return value
     }
 }
 
@@ -226,7 +290,7 @@ final class RowRuns {
         }
         func precedes(_ left: Head, _ right: Head) -> Bool {
             left.prefix != right.prefix
-                ? left.prefix < right.prefix : RowWalker.precedes(left.key, right.key)
+                ? left.prefix < right.prefix : left.key.precedes(right.key)
         }
         var heap: [Head] = walkers.indices.compactMap(head).sorted(by: precedes)
         while let least = heap.first {

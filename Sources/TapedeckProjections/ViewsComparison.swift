@@ -18,7 +18,7 @@ enum ViewsComparison {
                 if let x = a, let y = b {
                     if x.key.elementsEqual(y.key) {
                         what = x.value.elementsEqual(y.value) ? nil : "the values differ"
-                    } else if RowWalker.precedes(x.key, y.key) {
+                    } else if x.key.precedes(y.key) {
                         what = "the live tables have it, a fresh rebuild does not"
                     } else {
                         key = y.key
