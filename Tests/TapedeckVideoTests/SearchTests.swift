@@ -184,7 +184,7 @@ import Testing
         func words(_ text: String) -> [(letters: String, isUnspaced: Bool)] {
             let text = SearchText(text)
             return text.words.map { word in
-                (String(String.UnicodeScalarView(text.letters[word.range])), word.isUnspaced)
+                (String(decoding: text.bytes[word.range], as: UTF8.self), word.isUnspaced)
             }
         }
         let wanted = words(text)

@@ -163,16 +163,20 @@ extension VideoQueries {
     }
 
     private func sources(in scope: SearchScope?) -> [SearchSource] {
-        let all: [(scope: SearchScope, source: SearchSource)] = [
-            (.videos, source(projections.searchVideos, .video, 0)),
-            (.videos, source(projections.searchVideos, .comment, 1, isOf: winner)),
-            (.shows, source(projections.searchShows, .show, 2)),
-            (.users, source(projections.searchUsers, .user, 3)),
-            (.questions, source(projections.searchUsers, .question, 4)),
-            (.questions, source(projections.searchQuestions, .question, 5)),
-            (.questions, source(projections.searchAnswers, .comment, 6)),
-        ]
-        return all.filter { scope == nil || $0.scope == scope }.map(\.source)
+        var sources: [SearchSource] = []
+        func isSearched(_ wanted: SearchScope) -> Bool { scope == nil || scope == wanted }
+        if isSearched(.videos) {
+            sources.append(source(projections.searchVideos, .video, 0))
+            sources.append(source(projections.searchVideos, .comment, 1, isOf: winner))
+        }
+        if isSearched(.shows) { sources.append(source(projections.searchShows, .show, 2)) }
+        if isSearched(.users) { sources.append(source(projections.searchUsers, .user, 3)) }
+        if isSearched(.questions) {
+            sources.append(source(projections.searchUsers, .question, 4))
+            sources.append(source(projections.searchQuestions, .question, 5))
+            sources.append(source(projections.searchAnswers, .comment, 6))
+        }
+        return sources
     }
 
     /// - Parameter owner: the broadcast that stands for what a key is about.
@@ -188,7 +192,7 @@ extension VideoQueries {
                 after: nil, limit: limit)
         } thing: { place in
             guard let name = place.name else { return nil }
-            let key = Tag(unchecked: "\(index.tagKind)/\(name)")
+            let key = Tag(unchecked: index.tagKind + "/" + name)
             guard kind == .comment else {
                 let state = try reader.state(of: index, key: key)
                 return state.flatMap { state in

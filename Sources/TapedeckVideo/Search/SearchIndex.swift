@@ -90,27 +90,55 @@ public struct SearchIndex<Base: Projection>: Projection {
 
     private func add(_ thing: SearchThing, to rows: inout RowSink) {
         let table = firstTable(of: thing.kind)
-        let terms = thing.weightedTerms
-        for key in terms.map({ SearchRow.key($0.term, $0.weight) }).sorted(by: precedes) {
-            rows.add(table: table, key: RowKey().raw(key + thing.place.bytes))
+        var (terms, starts) = (SearchFronts(), SearchFronts())
+        for text in thing.texts where text.isSearched {
+            let (folded, weight) = (text.folded, text.field.weight)
+            for range in folded.terms {
+                let term = folded.bytes[range]
+                terms.add(term, weight)
+                guard thing.kind.hasStarts else { continue }
+                let start = SearchRow.start(of: term)
+                if start.count < term.count { starts.add(start, weight) }
+            }
         }
-        guard thing.kind.hasStarts else { return }
-        let starts = Set(
-            terms.compactMap { entry in
-                SearchRow.start(ofLonger: entry.term).map { SearchRow.key($0, entry.weight) }
-            })
-        for key in starts.sorted(by: precedes) {
-            rows.add(table: table + 1, key: RowKey().raw(key + thing.place.bytes))
-        }
-    }
-
-    private func precedes(_ left: [UInt8], _ right: [UInt8]) -> Bool {
-        left.lexicographicallyPrecedes(right)
+        terms.forEach { rows.add(table: table, key: $0, thing.place.bytes) }
+        starts.forEach { rows.add(table: table + 1, key: $0, thing.place.bytes) }
     }
 
     /// The table of a kind's terms; where there are starts, theirs is the next.
     func firstTable(of kind: SearchHit.Kind) -> Int {
-        kinds.prefix { $0 != kind }.reduce(0) { $0 + $1.tables.count }
+        kinds.prefix { $0 != kind }.reduce(0) { $0 + ($1.hasStarts ? 2 : 1) }
+    }
+}
+
+/// What the keys of a thing's rows begin with.
+private struct SearchFronts {
+    /// One behind the other.
+    private var bytes: [UInt8] = []
+    private var ranges: [Range<Int>] = []
+
+    init() {
+        // Those of a short text.
+        bytes.reserveCapacity(128)
+        ranges.reserveCapacity(12)
+    }
+
+    mutating func add(_ term: ArraySlice<UInt8>, _ weight: UInt8) {
+        let start = bytes.count
+        SearchRow.append(term, weight, to: &bytes)
+        ranges.append(start..<bytes.count)
+    }
+
+    /// Each once, in their order.
+    func forEach(_ body: (UnsafeRawBufferPointer) -> Void) {
+        bytes.withUnsafeBytes { bytes in
+            var last = UnsafeRawBufferPointer(rebasing: bytes[..<0])
+            let fronts = ranges.map { UnsafeRawBufferPointer(rebasing: bytes[$0]) }
+            for front in fronts.sorted(by: { $0.precedes($1) }) where last.precedes(front) {
+                body(front)
+                last = front
+            }
+        }
     }
 }
 
@@ -120,22 +148,21 @@ enum SearchRow {
     static let lettersPerStart = 3
 
     /// What the keys of the rows of a term, or of a start, begin with in fields of one weight.
-    static func key(_ term: [UInt8], _ weight: UInt8) -> [UInt8] { term + [0, weight] }
+    static func key(_ term: [UInt8], _ weight: UInt8) -> [UInt8] {
+        var key: [UInt8] = []
+        append(term[...], weight, to: &key)
+        return key
+    }
 
-    /// The first letters of a term; nil for one that has no more than these.
-    static func start(ofLonger term: [UInt8]) -> [UInt8]? {
-        let start = start(of: term)
-        return start.count < term.count ? start : nil
+    static func append(_ term: ArraySlice<UInt8>, _ weight: UInt8, to key: inout [UInt8]) {
+        key.append(contentsOf: term)
+        key.append(0)
+        key.append(weight)
     }
 
     /// The first letters of a term, or all of one that has no more.
-    static func start(of term: [UInt8]) -> [UInt8] {
-        var letters = 0
-        for (index, byte) in term.enumerated() where byte & 0xC0 != 0x80 {
-            if letters == lettersPerStart { return Array(term[..<index]) }
-            letters += 1
-        }
-        return term
+    static func start(of term: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        SearchText.prefix(term, letters: lettersPerStart)
     }
 
     /// How many letters a term has.

@@ -34,12 +34,12 @@ final class SearchSource {
     func streams(
         of word: SearchWords.Word, isLonger: Bool, weights: [UInt8]
     ) throws -> [SearchStream] {
-        if word.isUnspaced, word.letters.count > 1 {
-            return zip(word.letters, word.letters.dropFirst()).map { pair in
-                stream([(terms, SearchText.term([pair.0, pair.1]))], weights)
-            }
+        if word.isUnspaced {
+            let pairs = SearchText.pairs(of: word.bytes[...]).map { Array(word.bytes[$0]) }
+            // The last one is a letter alone, which only counts where there is no other.
+            if pairs.count > 1 { return pairs.dropLast().map { stream([(terms, $0)], weights) } }
         }
-        let term = SearchText.term(word.letters)
+        let term = Array(SearchText.term(word.bytes[...]))
         // A single letter of a script without spaces begins every term that it is in.
         guard isLonger || word.isUnspaced else { return [stream([(terms, term)], weights)] }
         return [stream(try tables(ofLonger: term), weights)]
@@ -81,7 +81,7 @@ final class SearchSource {
         let end = SearchRow.end(of: term)
         while let row = try read(terms, from, end, 1).first {
             var next = SearchRow.term(ofKey: row.key)
-            if cut { next = SearchRow.start(of: next) }
+            if cut { next = Array(SearchRow.start(of: next[...])) }
             found.append(next)
             // Behind the rows of the term, or of all that begin with the start.
             let isStart = cut && SearchRow.count(of: next) == SearchRow.lettersPerStart
@@ -96,7 +96,9 @@ final class SearchSource {
 struct SearchRun {
     private let prefix: [UInt8]
     private let read: (_ lower: [UInt8], _ upper: [UInt8], Int) throws -> [Row]
-    private var rows: ArraySlice<Row> = []
+    /// What was read, and of it the row where the run is.
+    private var rows: [Row] = []
+    private var row = 0
     private var count: Int
     private var isWhole = false
 
@@ -112,16 +114,16 @@ struct SearchRun {
     }
 
     /// The place where the run is; nil behind its end.
-    var place: ArraySlice<UInt8>? { rows.first?.key[prefix.count...] }
+    var place: ArraySlice<UInt8>? { row < rows.count ? rows[row].key[prefix.count...] : nil }
 
     /// Goes on to the first place that is not before another.
     mutating func seek(_ target: [UInt8]) throws {
         while let place {
             guard place.lexicographicallyPrecedes(target) else { return }
-            rows.removeFirst()
+            row += 1
         }
         guard !isWhole else { return }
-        rows = try read(prefix + target, SearchRow.end(of: prefix), count)[...]
+        (rows, row) = (try read(prefix + target, SearchRow.end(of: prefix), count), 0)
         isWhole = rows.count < count
         count = min(count * 4, SearchRun.countMax)
     }

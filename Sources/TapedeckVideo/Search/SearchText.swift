@@ -17,15 +17,15 @@ internal import Foundation
 struct SearchText {
     /// A word, or a run of letters of scripts that are written without spaces.
     struct Word {
-        /// Where it stands in `letters`.
+        /// Where it stands in `bytes`.
         let range: Range<Int>
         let isUnspaced: Bool
     }
 
-    /// The folded text, and in it what parts the words.
-    let letters: [Unicode.Scalar]
+    /// The folded text, and in it what parts the words, in UTF-8.
+    private(set) var bytes: [UInt8] = []
     /// The words, in their order.
-    let words: [Word]
+    private(set) var words: [Word] = []
 
     /// No folded form may depend on characters that came after this version.
     private static let unicodeVersion = (major: 15, minor: 0)
@@ -33,55 +33,101 @@ struct SearchText {
     static let lettersPerTermMax = 24
 
     init(_ text: String) {
-        letters = SearchText.folded(text)
-        words = SearchText.words(of: letters)
+        var text = text
+        text.withUTF8 { add($0) }
+    }
+
+    /// ASCII folds by the byte, and what stands between it as it does alone.
+    private mutating func add(_ text: UnsafeBufferPointer<UInt8>) {
+        bytes.reserveCapacity(text.count)
+        words.reserveCapacity(min(8, text.count))
+        var word = (start: 0, kind: Kind.between)
+        func end(_ index: Int, _ next: Kind, _ words: inout [Word]) {
+            if next == word.kind { return }
+            if word.kind != .between {
+                words.append(
+                    Word(range: word.start..<index, isUnspaced: word.kind == .unspaced))
+            }
+            word = (index, next)
+        }
+        var index = 0
+        while index < text.count {
+            let byte = text[index]
+            if byte < 0x80 {
+                let letter = (0x41...0x5A).contains(byte) ? byte | 0x20 : byte
+                end(bytes.count, Kind(ascii: letter), &words)
+                bytes.append(letter)
+                index += 1
+                continue
+            }
+            let from = index
+            while index < text.count, text[index] >= 0x80 { index += 1 }
+            let part = String(decoding: text[from..<index], as: UTF8.self)
+            for letter in SearchText.folded(part) {
+                end(bytes.count, Kind(letter), &words)
+                bytes.append(contentsOf: UTF8.encode(letter).unsafelyUnwrapped)
+            }
+        }
+        end(bytes.count, .between, &words)
     }
 
     // MARK: - Terms
 
-    /// What the index keeps of the text, each once: of a word the word; of a run of letters without spaces each
-    /// pair of neighbours, and the last letter, so that every letter begins a term.
-    var terms: Set<[UInt8]> {
-        var terms: Set<[UInt8]> = []
+    /// Where in `bytes` stands what the index keeps of the text: of a word the word; of a run of letters without
+    /// spaces each pair of neighbours, and the last letter, so that every letter begins a term.
+    var terms: [Range<Int>] {
+        var terms: [Range<Int>] = []
+        terms.reserveCapacity(words.count)
         for word in words {
-            guard word.isUnspaced else {
-                terms.insert(SearchText.term(letters[word.range]))
-                continue
-            }
-            for index in word.range {
-                terms.insert(
-                    SearchText.term(letters[index..<min(index + 2, word.range.upperBound)]))
+            if word.isUnspaced {
+                terms += SearchText.pairs(of: bytes[word.range])
+            } else {
+                terms.append(SearchText.term(bytes[word.range]).indices)
             }
         }
         return terms
     }
 
-    /// The bytes of a term: UTF-8, so that they sort as its letters do, and without 0.
-    static func term(_ letters: some Collection<Unicode.Scalar>) -> [UInt8] {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(16)
-        for letter in letters.prefix(lettersPerTermMax) {
-            if letter.isASCII {
-                bytes.append(UInt8(truncatingIfNeeded: letter.value))
-            } else {
-                bytes.append(contentsOf: UTF8.encode(letter).unsafelyUnwrapped)
-            }
+    /// Each letter with the one behind it, and the last one alone.
+    static func pairs(of run: ArraySlice<UInt8>) -> [Range<Int>] {
+        let starts = run.indices.filter { isStart(run[$0]) } + [run.endIndex]
+        return starts.indices.dropLast().map {
+            starts[$0]..<starts[min($0 + 2, starts.count - 1)]
         }
-        return bytes
     }
+
+    /// What the index keeps of a word, in UTF-8: it sorts as its letters do, and is without 0.
+    static func term(_ word: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        prefix(word, letters: lettersPerTermMax)
+    }
+
+    /// The first letters, or all where there are no more.
+    static func prefix(_ word: ArraySlice<UInt8>, letters: Int) -> ArraySlice<UInt8> {
+        guard word.count > letters else { return word }
+        var left = letters
+        for index in word.indices where isStart(word[index]) {
+            if left == 0 { return word[..<index] }
+            left -= 1
+        }
+        return word
+    }
+
+    /// Whether a letter begins with a byte.
+    private static func isStart(_ byte: UInt8) -> Bool { byte & 0xC0 != 0x80 }
 
     // MARK: - Places in the text itself
 
-    /// The parts of a text, as offsets in its UTF-8, that fold to parts of `letters`; joined where they touch.
+    /// The parts of a text, as offsets in its UTF-8, that fold to parts of `bytes`; joined where they touch.
     static func ranges(of parts: [Range<Int>], in text: String) -> [Range<Int>] {
         guard !parts.isEmpty else { return [] }
-        // A byte a letter, each of its own.
+        // Each byte folds to one.
         if text.utf8.allSatisfy({ $0 < 0x80 }) { return joined(parts) }
-        // Where the character begins that a letter comes from, and behind the last one the end.
+        // Where the character begins that a byte comes from, and behind the last one the end.
         var starts: [Int] = []
         var offset = 0
         for scalar in text.unicodeScalars {
-            let count = scalar.isASCII ? 1 : folded(String(scalar)).count
+            let count =
+                scalar.isASCII ? 1 : folded(String(scalar)).reduce(0) { $0 + UTF8.width($1) }
             for _ in 0..<count { starts.append(offset) }
             offset += UTF8.width(scalar)
         }
@@ -112,20 +158,12 @@ struct SearchText {
 
     /// The letters of a text, and folded what stands between them.
     static func folded(_ text: String) -> [Unicode.Scalar] {
-        var text = text
-        if let ascii = text.withUTF8(foldedASCII) { return ascii }
         guard text.unicodeScalars.allSatisfy(isKnown) else {
             return text.unicodeScalars.flatMap { isKnown($0) ? folded(String($0)) : [$0] }
         }
         let bases = text.decomposedStringWithCompatibilityMapping.unicodeScalars.filter(isBase)
         return String(String.UnicodeScalarView(bases)).lowercased().uppercased().lowercased()
             .unicodeScalars.filter(isBase)
-    }
-
-    /// Nil where the text holds anything but ASCII.
-    private static func foldedASCII(_ bytes: UnsafeBufferPointer<UInt8>) -> [Unicode.Scalar]? {
-        guard bytes.allSatisfy({ $0 < 0x80 }) else { return nil }
-        return bytes.map { Unicode.Scalar((0x41...0x5A).contains($0) ? $0 | 0x20 : $0) }
     }
 
     private static func isKnown(_ scalar: Unicode.Scalar) -> Bool {
@@ -140,21 +178,6 @@ struct SearchText {
 
     // MARK: - Words
 
-    private static func words(of letters: [Unicode.Scalar]) -> [Word] {
-        var words: [Word] = []
-        var start = 0
-        var kind = Kind.between
-        for index in 0...letters.count {
-            let next = index < letters.count ? Kind(letters[index]) : .between
-            if next == kind { continue }
-            if kind != .between {
-                words.append(Word(range: start..<index, isUnspaced: kind == .unspaced))
-            }
-            (start, kind) = (index, next)
-        }
-        return words
-    }
-
     private enum Kind {
         /// Of a word.
         case letter
@@ -163,12 +186,16 @@ struct SearchText {
         /// What parts words.
         case between
 
+        init(ascii byte: UInt8) {
+            switch byte {
+            case 0x30...0x39, 0x61...0x7A: self = .letter
+            default: self = .between
+            }
+        }
+
         init(_ scalar: Unicode.Scalar) {
             if scalar.isASCII {
-                switch scalar.value {
-                case 0x30...0x39, 0x61...0x7A: self = .letter
-                default: self = .between
-                }
+                self.init(ascii: UInt8(truncatingIfNeeded: scalar.value))
                 return
             }
             guard SearchText.isKnown(scalar) else {

@@ -7,13 +7,14 @@ struct SearchThing {
     struct Text {
         let field: SearchField
         let text: String
+        /// Nothing where it is only shown.
         let folded: SearchText
         /// Whether it is looked through, or only shown.
         let isSearched: Bool
 
         init(_ field: SearchField, _ text: String, isSearched: Bool = true) {
             (self.field, self.text, self.isSearched) = (field, text, isSearched)
-            folded = SearchText(text)
+            folded = SearchText(isSearched ? text : "")
         }
     }
 
@@ -29,15 +30,6 @@ struct SearchThing {
     var broadcast: [UInt8]?
     /// It is not found by what is in weightier fields alone.
     var weightMin: UInt8 = 0
-
-    /// The terms of what is looked through, each once for each weight.
-    var weightedTerms: [(term: [UInt8], weight: UInt8)] {
-        var terms: [UInt8: Set<[UInt8]>] = [:]
-        for text in texts where text.isSearched {
-            terms[text.field.weight, default: []].formUnion(text.folded.terms)
-        }
-        return terms.flatMap { weight, terms in terms.map { ($0, weight) } }
-    }
 }
 
 /// Where a thing stands among those of its kind: its time, the latest first, then its name.
@@ -59,7 +51,11 @@ struct SearchPlace: Equatable {
 
     /// The name of the key; nil where these are no bytes of a place.
     var name: String? {
-        guard bytes.count > 8 else { return nil }
+        guard bytes.count > 8, let end = bytes[8...].firstIndex(where: { $0 <= 1 }) else {
+            return nil
+        }
+        // Nearly no name has a byte that is written as two.
+        if bytes[end] == 0 { return String(decoding: bytes[8..<end], as: UTF8.self) }
         var name: [UInt8] = []
         var isEscaped = false
         for byte in bytes[8...] {
@@ -94,8 +90,8 @@ extension SearchIndex<VideoList> {
                 SearchThing(
                     kind: .video, id: String(key.name), at: state.newestAt,
                     place: SearchPlace(at: state.newestAt, key.name),
-                    texts: .some(.title, state.title?.utf8Text)
-                        + .some(.sharer, state.sharer?.utf8Text))
+                    texts: .some(.title, state.title)
+                        + .some(.sharer, state.sharer))
             ]
         } thingOfItem: {
             try SearchThing(saidIn: $0, of: $1)
@@ -179,38 +175,46 @@ extension SearchIndex<QuestionList> {
 extension SearchThing {
     /// What somebody said with a broadcast or in a comment; nil for items that tell of something else.
     fileprivate init?(saidIn item: Row, of key: Tag) throws(ModelError) {
+        guard CommentItems.lists.contains(where: item.key.starts(with:)),
+            let place = BroadcastItems.place(name: item.key)
+        else { return nil }
+        let list = item.key.prefix(1)
         var (author, comment, title): ([UInt8]?, [UInt8]?, [UInt8]?)
-        guard let place = BroadcastItems.place(name: item.key) else { return nil }
         var time: Int64? = place.time == 0 ? nil : place.time
         var id = place.id
-        switch item.key.prefix(1) {
+        var broadcast: [UInt8]?
+        switch list {
         case BroadcastItems.byTime[...]:
             let record = try BroadcastRecord(decoding: item.value)
             (author, comment, title) = (record.sharer, record.comment, record.title)
             if comment?.isEmpty ?? true { comment = nil }
+            broadcast = place.id
         case BroadcastItems.posted[...]:
             let posted = try PostedComment(decoding: item.value)
             (author, comment, id) = (posted.author, posted.text, PostedComment.id(place.id))
-        case CommentItems.observed[...]:
+        default:
             let seen = try ObservedComment(decoding: item.value)
             (author, comment, id) = (seen.author?.value, seen.text.value, seen.id)
             time = seen.at
-        default: return nil
         }
-        let texts: [Text] =
-            .some(.comment, comment?.utf8Text) + .some(.author, author?.utf8Text)
-            + .some(.title, comment == nil ? title?.utf8Text : nil, isSearched: false)
-        guard texts.contains(where: \.isSearched) else { return nil }
+        guard comment != nil || author != nil else { return nil }
         self.init(
             kind: .comment, id: id.utf8Text, about: key, at: time,
-            place: SearchPlace(
-                at: place.time, key.name, item: Array(item.key.prefix(1)) + place.id),
-            texts: texts,
-            broadcast: item.key.starts(with: BroadcastItems.byTime) ? place.id : nil)
+            place: SearchPlace(at: place.time, key.name, item: Array(list + place.id)),
+            texts: .some(.comment, comment) + .some(.author, author)
+                + .some(.title, comment == nil ? title : nil, isSearched: false),
+            broadcast: broadcast)
     }
 }
 
 extension [SearchThing.Text] {
+    /// A text that there may be.
+    fileprivate static func some(
+        _ field: SearchField, _ text: [UInt8]?, isSearched: Bool = true
+    ) -> [SearchThing.Text] {
+        some(field, text?.utf8Text, isSearched: isSearched)
+    }
+
     /// A text that there may be.
     fileprivate static func some(
         _ field: SearchField, _ text: String?, isSearched: Bool = true

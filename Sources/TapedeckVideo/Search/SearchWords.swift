@@ -7,7 +7,8 @@ internal import TapedeckModel
 struct SearchWords {
     /// One of them.
     struct Word: Hashable {
-        let letters: [Unicode.Scalar]
+        /// Its folded letters, in UTF-8.
+        let bytes: [UInt8]
         let isUnspaced: Bool
         /// Whether a longer word that begins so is found, too.
         let isBeginning: Bool
@@ -26,7 +27,7 @@ struct SearchWords {
         var words: [Word] = []
         for (index, word) in folded.words.enumerated() {
             let word = Word(
-                letters: Array(folded.letters[word.range]), isUnspaced: word.isUnspaced,
+                bytes: Array(folded.bytes[word.range]), isUnspaced: word.isUnspaced,
                 isBeginning: !word.isUnspaced && index == folded.words.count - 1)
             if !words.contains(word) { words.append(word) }
         }
@@ -84,28 +85,42 @@ extension SearchText {
     func has(_ word: SearchWords.Word, isLonger: Bool) -> Bool {
         words.contains { held in
             guard held.isUnspaced == word.isUnspaced else { return false }
-            guard !word.isUnspaced else { return !places(of: word.letters, in: held).isEmpty }
-            return (isLonger || held.range.count == word.letters.count)
-                && letters[held.range].starts(with: word.letters)
+            guard !word.isUnspaced else { return !places(of: word.bytes, in: held).isEmpty }
+            return begins(held, with: word.bytes, isLonger: isLonger)
         }
     }
 
-    /// Where a word stands, in `letters`; of a longer one its beginning.
+    /// Where a word stands, in `bytes`; of a longer one its beginning.
     func places(of word: SearchWords.Word) -> [Range<Int>] {
-        words.flatMap { held -> [Range<Int>] in
-            guard held.isUnspaced == word.isUnspaced else { return [] }
-            guard !word.isUnspaced else { return places(of: word.letters, in: held) }
-            let (start, count) = (held.range.lowerBound, word.letters.count)
-            guard word.isBeginning || held.range.count == count,
-                letters[held.range].starts(with: word.letters)
-            else { return [] }
-            return [start..<start + count]
+        var places: [Range<Int>] = []
+        for held in words where held.isUnspaced == word.isUnspaced {
+            if word.isUnspaced {
+                places += self.places(of: word.bytes, in: held)
+            } else if begins(held, with: word.bytes, isLonger: word.isBeginning) {
+                let start = held.range.lowerBound
+                places.append(start..<start + word.bytes.count)
+            }
         }
+        return places
     }
 
-    private func places(of part: [Unicode.Scalar], in word: Word) -> [Range<Int>] {
+    private func begins(_ held: Word, with part: [UInt8], isLonger: Bool) -> Bool {
+        (isLonger ? held.range.count >= part.count : held.range.count == part.count)
+            && holds(part, at: held.range.lowerBound)
+    }
+
+    /// What begins as a letter does is one in UTF-8, so that any part that is alike is.
+    private func places(of part: [UInt8], in word: Word) -> [Range<Int>] {
         guard part.count <= word.range.count else { return [] }
         return (word.range.lowerBound...word.range.upperBound - part.count)
-            .map { $0..<$0 + part.count }.filter { letters[$0].elementsEqual(part) }
+            .filter { holds(part, at: $0) }.map { $0..<$0 + part.count }
+    }
+
+    /// Whether bytes stand at a place that has room for them.
+    private func holds(_ part: [UInt8], at start: Int) -> Bool {
+        for (offset, byte) in part.enumerated() where bytes[start + offset] != byte {
+            return false
+        }
+        return true
     }
 }
