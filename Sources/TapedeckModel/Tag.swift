@@ -38,10 +38,13 @@ public struct Tag: Hashable, Comparable, Sendable, CustomStringConvertible {
     package init(unchecked text: String) { self.text = text }
 
     /// What stands before the first slash.
-    public var kind: Substring { text.prefix { $0 != "/" } }
+    public var kind: Substring { text[..<slash] }
 
     /// What stands behind the first slash.
-    public var name: Substring { text[text.index(after: kind.endIndex)...] }
+    public var name: Substring { text[text.utf8.index(after: slash)...] }
+
+    /// A byte and no character: a name may begin with a mark, which makes one character with the slash.
+    private var slash: String.Index { text.utf8.firstIndex(of: UInt8(ascii: "/")) ?? text.endIndex }
 
     /// The whole tag.
     public var description: String { text }

@@ -2,7 +2,9 @@ import TapedeckModel
 import Testing
 
 struct NameTests {
-    @Test(arguments: ["show/1", "video/youtube:abc", "a-1/ ", "user/é/ü", "x//", "0/日本"])
+    @Test(arguments: [
+        "show/1", "video/youtube:abc", "a-1/ ", "user/é/ü", "user/\u{301}a", "x//", "0/日本",
+    ])
     func tagOfKindAndNameIsTaken(_ text: String) throws {
         let tag = try Tag(text)
         #expect(tag.text == text)
