@@ -12,7 +12,7 @@ extension Activity {
         case .watchLaterToggled:
             try proposal(
                 WatchLaterToggled.with {
-                    $0.video = text(appendVideo)
+                    $0.video = video
                     $0.isOn = count == 1
                 })
         case .videoExtracted: try proposal(extraction())
@@ -30,16 +30,25 @@ extension Activity {
         return String(decoding: bytes, as: UTF8.self)
     }
 
+    /// The video's key.
+    var video: String { text(appendVideo) }
+    /// The video's title.
+    var title: String { text(appendTitle) }
+    /// Somebody.
+    var person: String { text(appendPerson) }
+    /// What somebody says.
+    var saying: String { text(appendSaying) }
+
     private func name(_ letter: Character) -> String { "\(letter)\(number)" }
 
     private func broadcast() -> BroadcastReceived {
         .with {
             $0.broadcast = name("b")
-            $0.video = text(appendVideo)
-            $0.title = text(appendTitle)
-            $0.sharer = text(appendPerson)
+            $0.video = video
+            $0.title = title
+            $0.sharer = person
             if hasNetwork { $0.origin = text(appendNetwork) }
-            if hasComment { $0.comment = text(appendSaying) }
+            if hasComment { $0.comment = saying }
             $0.createdAt.seconds = Int64(seconds)
             if count > 0 {
                 $0.updatedAt.seconds = Int64(updatedSeconds)
@@ -50,7 +59,7 @@ extension Activity {
 
     private func playback() -> PlaybackProgressed {
         .with {
-            $0.video = text(appendVideo)
+            $0.video = video
             $0.viewing = name("v")
             $0.positionSeconds = Double(seconds)
             $0.durationSeconds = Double(durationSeconds)
@@ -62,16 +71,16 @@ extension Activity {
             if isAboutAnswer {
                 $0.answer = "a\(subject)"
             } else {
-                $0.video = text(appendVideo)
+                $0.video = video
             }
-            $0.text = text(appendSaying)
-            $0.author = text(appendPerson)
+            $0.text = saying
+            $0.author = person
         }
     }
 
     private func extraction() -> VideoExtracted {
         .with {
-            $0.video = text(appendVideo)
+            $0.video = video
             $0.url = text(appendAddress)
             $0.extractedAt.seconds = Int64(atMilliseconds / 1_000)
             $0.expiresAt.seconds = Int64(expiresSeconds)

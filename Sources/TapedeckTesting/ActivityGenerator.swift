@@ -15,7 +15,8 @@ public struct ActivityGenerator: Sendable {
     /// How many videos there are.
     public let videos: UInt64
     private var random: SeededGenerator
-    private var now: UInt64 = ActivityGenerator.startMilliseconds
+    /// The time of what is not late, in Unix milliseconds.
+    private(set) var now: UInt64 = ActivityGenerator.startMilliseconds
     private var burst = Burst()
     private var numbers = Numbers()
     private var recent: [Shared] = []
@@ -124,15 +125,7 @@ public struct ActivityGenerator: Sendable {
         now - 60_000 - random.below(60_000 << random.below(13))
     }
 
-    /// Every octave of ranks is as likely as the next: about Zipf's law.
-    private mutating func videoRank() -> UInt64 {
-        let octaves = UInt64(UInt64.bitWidth - videos.leadingZeroBitCount)
-        while true {
-            let first = UInt64(1) << random.below(octaves)
-            let rank = first + random.below(first)
-            if rank <= videos { return rank - 1 }
-        }
-    }
+    private mutating func videoRank() -> UInt64 { random.rank(of: videos) }
 
     private mutating func share(_ activity: inout Activity) {
         if !recent.isEmpty, random.oneIn(12) {
@@ -169,6 +162,18 @@ public struct ActivityGenerator: Sendable {
             numbers.viewing += 1
             burst.viewing = numbers.viewing
             burst.positionSeconds = 0
+        }
+    }
+}
+
+extension SeededGenerator {
+    /// A rank from 0 of so many things, at least 1: every octave is as likely as the next, about Zipf's law.
+    mutating func rank(of count: UInt64) -> UInt64 {
+        let octaves = UInt64(UInt64.bitWidth - count.leadingZeroBitCount)
+        while true {
+            let first = UInt64(1) << below(octaves)
+            let rank = first + below(first)
+            if rank <= count { return rank - 1 }
         }
     }
 }

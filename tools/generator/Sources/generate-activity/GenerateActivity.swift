@@ -21,12 +21,24 @@ struct GenerateActivity {
     }
 
     private static func write(_ options: Options) throws {
+        switch options.mix {
+        case .videos:
+            var activity = ActivityGenerator(seed: options.seed, videos: options.videos)
+            try write(options) { activity.next().appendLine(to: &$0) }
+        case .all:
+            var activity = MixedActivityGenerator(seed: options.seed, videos: options.videos)
+            try write(options) { try activity.next().appendLine(to: &$0) }
+        }
+    }
+
+    private static func write(
+        _ options: Options, line: (inout [UInt8]) throws -> Void
+    ) throws {
         let output = try Output(options.path)
-        var activity = ActivityGenerator(seed: options.seed, videos: options.videos)
         var bytes: [UInt8] = []
         bytes.reserveCapacity(chunkCount + 4_096)
         for _ in 0..<options.events {
-            activity.next().appendLine(to: &bytes)
+            try line(&bytes)
             if bytes.count >= chunkCount {
                 try output.write(bytes)
                 bytes.removeAll(keepingCapacity: true)
@@ -45,6 +57,15 @@ struct Failure: Error {
 
 /// The command line.
 struct Options {
+    /// What is made.
+    enum Mix: String {
+        /// What happens to videos and answers, by `ActivityGenerator`.
+        case videos
+        /// Everything that the catalogue of events knows, by `MixedActivityGenerator`.
+        case all
+    }
+
+    var mix = Mix.videos
     var events = 1_000
     var seed: UInt64 = 1
     var videos = 10_000
@@ -53,10 +74,11 @@ struct Options {
     init(_ arguments: some Sequence<String>) throws {
         var rest = arguments.makeIterator()
         while let name = rest.next() {
-            guard ["--events", "--seed", "--videos", "--out"].contains(name) else {
+            guard ["--events", "--mix", "--seed", "--videos", "--out"].contains(name) else {
                 throw Failure(
                     message: "unknown argument \(name); usage:"
-                        + " tools/generate [--events N] [--seed S] [--videos V] [--out FILE]",
+                        + " tools/generate [--events N] [--mix videos|all] [--seed S] [--videos V]"
+                        + " [--out FILE]",
                     status: 64)
             }
             guard let value = rest.next() else {
@@ -64,6 +86,11 @@ struct Options {
             }
             switch name {
             case "--events": events = try Options.number(name, value, from: 0)
+            case "--mix":
+                guard let read = Mix(rawValue: value) else {
+                    throw Failure(message: "--mix \(value) is neither videos nor all", status: 64)
+                }
+                mix = read
             case "--seed":
                 guard let read = UInt64(value) else { throw Options.refusal(name, value) }
                 seed = read

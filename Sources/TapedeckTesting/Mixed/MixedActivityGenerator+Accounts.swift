@@ -1,0 +1,41 @@
+import Tapedeck
+
+/// The user's accounts.
+extension MixedActivityGenerator {
+    /// With which the user is signed in.
+    struct Accounts {
+        /// The name of all accounts.
+        static let address = "ada@example.org"
+        static let systems = ["birdtube", "shelby", "whale"]
+
+        var isSignedIn = [false, false, false]
+    }
+
+    /// The user signs in and sees the account, or, now and then, signs out.
+    mutating func useAccounts(_ activity: Activity) throws {
+        let index = random.below(Accounts.systems.count)
+        let system = Accounts.systems[index]
+        if accounts.isSignedIn[index] {
+            guard random.oneIn(4) else { return try see(system, activity) }
+            let out = SignedOut.with { ($0.account, $0.system) = (Accounts.address, system) }
+            try add(out, beside: activity)
+        } else {
+            let signedIn = SignedIn.with {
+                ($0.account, $0.system) = (Accounts.address, system)
+            }
+            try add(signedIn, beside: activity)
+            try see(system, activity)
+        }
+        accounts.isSignedIn[index].toggle()
+    }
+
+    private mutating func see(_ system: String, _ activity: Activity) throws {
+        let account = AccountObserved.with {
+            ($0.account, $0.system) = (Accounts.address, system)
+            ($0.nickname, $0.email) = ("ada", Accounts.address)
+            $0.services = ["facebook", "twitter"]
+            $0.channels = (0..<1 + random.below(3)).map { "d\($0 + 1)" }
+        }
+        try sight(account, beside: activity)
+    }
+}

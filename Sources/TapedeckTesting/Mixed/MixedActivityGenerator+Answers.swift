@@ -1,0 +1,203 @@
+import Tapedeck
+
+/// Users who ask each other, answer by video, and follow each other.
+extension MixedActivityGenerator {
+    /// The user's own number.
+    private static let me: UInt64 = 1
+    /// Segments of a recording at the most.
+    private static let segmentsMax = 5
+
+    /// What is known of the users and of the answer that is being recorded.
+    struct Answering {
+        let users: UInt64
+        let answers: UInt64
+        var like: UInt64 = 0
+        var recordings: UInt64 = 0
+        var recording: Recording?
+
+        init(videos: UInt64) {
+            users = max(16, videos / 20)
+            answers = max(256, videos / 4)
+        }
+    }
+
+    /// An answer that is being recorded, on one device.
+    struct Recording {
+        static let segmentSeconds = 10.0
+
+        var question: String
+        var name: String
+        var device: Activity.Device
+        var made: UInt64 = 0
+        var segments: [String] = []
+        var isMerging = false
+    }
+
+    /// The question that an answer is to, and who asks whom; the same each time.
+    mutating func ask(_ activity: Activity) throws {
+        let bits = SeededGenerator.mixed(activity.subject)
+        var other = activity
+        other.draw = bits
+        let question = QuestionObserved.with {
+            $0.question = "q\(activity.subject)"
+            $0.text = "\(other.saying)?"
+            $0.sender = String(bits % answering.users + 1)
+            $0.receiver = String(bits & 3 == 0 ? Self.me : bits >> 32 % answering.users + 1)
+        }
+        try sight(question, beside: activity)
+        if random.oneIn(4) {
+            let own = QuestionAsked.with {
+                $0.receiver = somebody()
+                $0.text = "\(activity.saying)?"
+            }
+            try add(own, beside: activity)
+        }
+    }
+
+    /// What the remote shows of an answer that was published; users, and the answer to come.
+    mutating func answer(_ activity: Activity) throws {
+        if activity.count > 0 {
+            let seen = AnswerObserved.with {
+                $0.answer = "a\(activity.number)"
+                $0.question = "q\(activity.subject)"
+                $0.videoURL = "https://answers.example/\(activity.number).mp4"
+                $0.thumbnailURL = "https://answers.example/\(activity.number).jpg"
+                $0.likeCount = UInt64(random.below(40))
+                $0.commentCount = UInt64(random.below(10))
+            }
+            try sight(seen, beside: activity)
+            for _ in 0..<random.below(4) {
+                answering.like += 1
+                let like = LikeObserved.with {
+                    $0.like = String(answering.like)
+                    $0.answer = "a\(activity.number)"
+                    $0.user = somebody()
+                }
+                try sight(like, beside: activity)
+            }
+        }
+        try meet(activity)
+        try recordAnswer(activity)
+    }
+
+    /// Any user but the own one; few are well known.
+    private mutating func somebody() -> String {
+        String(random.rank(of: answering.users - 1) + 2)
+    }
+
+    private mutating func meet(_ activity: Activity) throws {
+        let number = random.rank(of: answering.users) + 1
+        let name = ActivityTexts.people[Int(number % 16)].description
+        if random.oneIn(2) {
+            let profile = UserObserved.with {
+                ($0.user, $0.username) = (String(number), "\(name)\(number)")
+                ($0.firstName, $0.lastName) = (name, "Example")
+                $0.imageURL = "https://images.example/users/\(number).jpg"
+            }
+            try sight(profile, beside: activity)
+        }
+        if random.oneIn(2) {
+            let counts = UserObserved.with {
+                ($0.user, $0.username) = (String(number), "\(name)\(number)")
+                $0.followerCount = answering.users / number
+                $0.followingCount = number % 50
+                $0.isOwn = number == Self.me
+            }
+            try sight(counts, beside: activity)
+        }
+        let (followed, follower) = (somebody(), somebody())
+        if random.oneIn(2), followed != follower {
+            let edge = FollowObserved.with {
+                ($0.user, $0.follower, $0.isOn) = (followed, follower, !random.oneIn(8))
+            }
+            try sight(edge, beside: activity)
+        }
+        if random.oneIn(3) {
+            let toggle = FollowToggled.with {
+                ($0.user, $0.follower) = (somebody(), String(Self.me))
+                $0.isOn = !random.oneIn(3)
+            }
+            try add(toggle, beside: activity)
+        }
+        if random.oneIn(8) {
+            let edit = ProfileEdited.with {
+                $0.user = String(Self.me)
+                if random.oneIn(2) { $0.about = activity.saying } else { $0.firstName = "Ada" }
+            }
+            try add(edit, beside: activity)
+        }
+    }
+
+    // MARK: - Recording
+
+    /// The next step of the answer that is being recorded: segments, one that is taken back, the merge, which
+    /// may fail, and the whole answer.
+    private mutating func recordAnswer(_ activity: Activity) throws {
+        // Its device does one thing after the other, and its clock is right.
+        var step = activity
+        step.atMilliseconds = now
+        var recording = answering.recording ?? begin(on: activity.device)
+        step.device = recording.device
+        if recording.isMerging {
+            answering.recording = try endMerge(of: recording, step)
+            return
+        }
+        let count = recording.segments.count
+        if count >= Self.segmentsMax || count > 1 && random.oneIn(3) {
+            recording.isMerging = true
+            let merge = AnswerMergeStarted.with {
+                ($0.question, $0.recording) = (recording.question, recording.name)
+                $0.segments = recording.segments
+            }
+            try add(merge, beside: step)
+        } else if count > 1, random.oneIn(4) {
+            let removed = AnswerSegmentRemoved.with {
+                ($0.question, $0.recording) = (recording.question, recording.name)
+                $0.segment = recording.segments.removeLast()
+            }
+            try add(removed, beside: step)
+        } else {
+            recording.made += 1
+            recording.segments.append("s\(recording.made)")
+            let segment = AnswerSegmentRecorded.with {
+                ($0.question, $0.recording) = (recording.question, recording.name)
+                $0.segment = "s\(recording.made)"
+                $0.blob = digest(answering.recordings << 8 &+ recording.made)
+                $0.durationSeconds = Recording.segmentSeconds
+            }
+            try add(segment, beside: step)
+        }
+        answering.recording = recording
+    }
+
+    private mutating func begin(on device: Activity.Device) -> Recording {
+        answering.recordings += 1
+        let question = random.below(answering.answers / 3) + 1
+        return Recording(question: "q\(question)", name: "r\(answering.recordings)", device: device)
+    }
+
+    /// The recording as it was where the merge failed; nil where the answer is whole.
+    private mutating func endMerge(
+        of recording: Recording, _ step: Activity
+    ) throws -> Recording? {
+        if random.oneIn(4) {
+            let failed = AnswerMergeFailed.with {
+                ($0.question, $0.recording) = (recording.question, recording.name)
+                $0.reason = "interrupted"
+            }
+            try add(failed, beside: step)
+            var again = recording
+            again.isMerging = false
+            return again
+        }
+        let whole = AnswerRecorded.with {
+            ($0.question, $0.recording) = (recording.question, recording.name)
+            $0.blob = digest(answering.recordings << 8)
+            $0.thumbnail = digest(answering.recordings << 8 &+ 255)
+            $0.durationSeconds = Double(recording.segments.count) * Recording.segmentSeconds
+            ($0.videoExtension, $0.thumbnailExtension) = ("mov", "jpg")
+        }
+        try add(whole, beside: step)
+        return nil
+    }
+}

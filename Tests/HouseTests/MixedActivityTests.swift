@@ -1,0 +1,133 @@
+import Foundation
+import Tapedeck
+import TapedeckTesting
+import Testing
+
+/// Made-up activity of all types is the same everywhere, and is what it claims to be.
+@Suite struct MixedActivityTests {
+    @Test func aSeedGivesTheSameLines() throws {
+        let thousand = try lines(1_000, seed: 1)
+        let again = try lines(1_000, seed: 1)
+        let fewer = try lines(900, seed: 1)
+        let other = try lines(10, seed: 2)
+        #expect(again == thousand)
+        #expect(thousand.starts(with: fewer))
+        #expect(!thousand.starts(with: other))
+    }
+
+    @Test func aLineSaysWhatItsEventSays() throws {
+        let random = SeededGenerator.fromEnvironment()
+        var activity = MixedActivityGenerator(seed: random.seed, videos: 50)
+        for _ in 0..<4_000 {
+            let made = try activity.next()
+            var bytes: [UInt8] = []
+            try made.appendLine(to: &bytes)
+            let line = try #require(
+                try JSONSerialization.jsonObject(with: Data(bytes)) as? [String: Any])
+            let payload = try JSONSerialization.data(
+                withJSONObject: try #require(line["payload"]))
+            let read = try EventCatalogue.video.proposal(
+                type: try #require(line["type"] as? String), json: Array(payload))
+            try #require(made.proposal.type == read.type, "\(random)")
+            try #require(made.proposal.payload == read.payload, "\(random)")
+            try #require(made.proposal.tags == read.tags, "\(random)")
+            try #require(made.proposal.fact?.entity == read.fact?.entity, "\(random)")
+            #expect(line["origin"] as? String == made.device.name)
+        }
+    }
+
+    /// A type of the catalogue that nobody makes, and a projection that nothing reaches, would be left out
+    /// of every measure without a word.
+    @Test func everyTypeOccursAndEveryProjectionHasRows() throws {
+        let random = SeededGenerator.fromEnvironment()
+        let place = try TemporaryStore("mixed")
+        let log = try EventLog.create(place.path("log"), options: place.options)
+        defer { log.close() }
+        var activity = MixedActivityGenerator(seed: random.seed, videos: 300)
+        var types: [String: Int] = [:]
+        let count = 12_000
+        for _ in 0..<12 {
+            let proposals = try (0..<count / 12).map { _ in try activity.next().proposal }
+            for proposal in proposals { types[proposal.type.name, default: 0] += 1 }
+            try log.appendBlocking(proposals)
+        }
+        #expect(
+            Set(types.keys) == Set(EventCatalogue.video.typeNames), "\(random), \(types)")
+        let all = VideoProjections.standard.all
+        let runner = ProjectionRunner(log, projections: all)
+        defer { runner.close() }
+        let report = try runner.rebuild(all.map(\.name))
+        #expect(report.frozen.isEmpty, "\(random)")
+        for (projection, made) in zip(all, report.projections) {
+            #expect(made.name == projection.name && made.keys > 0, "\(made.name), \(random)")
+            // Some have states only.
+            #expect(made.rows > 0 || projection.tables.isEmpty, "\(made.name), \(random)")
+        }
+    }
+
+    @Test func activityIsLikeTheRealThing() throws {
+        var activity = MixedActivityGenerator(seed: 7, videos: 1_000)
+        var tags: [String: Int] = [:]
+        var devices: Set<Activity.Device> = []
+        var latest: UInt64 = 0
+        var late = 0
+        let count = 20_000
+        for _ in 0..<count {
+            let made = try activity.next()
+            for tag in made.proposal.tags { tags[tag.text, default: 0] += 1 }
+            devices.insert(made.device)
+            let time = try #require(made.proposal.atMilliseconds)
+            if time + 60_000 <= latest { late += 1 }
+            latest = max(latest, time)
+        }
+        #expect(devices.count == 3)
+        #expect((count / 14...count / 7).contains(late), "\(late)")
+        // Hot keys and long tails, of each kind by itself.
+        for kind in ["video/", "user/", "show/"] {
+            let ofKind = tags.filter { $0.key.hasPrefix(kind) }.values.sorted(by: >)
+            #expect(ofKind.count > 10, "\(kind)")
+            #expect(ofKind[0] > 4 * ofKind[ofKind.count / 2], "\(kind)")
+        }
+    }
+
+    /// What has states goes through them in order: nothing is taken back or merged that was not recorded.
+    @Test func anAnswerIsRecordedStepByStep() throws {
+        var activity = MixedActivityGenerator(seed: 3, videos: 100)
+        var segments: [String] = []
+        var isMerging = false
+        var whole = 0
+        for _ in 0..<30_000 {
+            let proposal = try activity.next().proposal
+            switch proposal.type {
+            case AnswerSegmentRecorded.eventType:
+                #expect(!isMerging)
+                segments.append(
+                    try AnswerSegmentRecorded(payload: proposal.payload, version: 1).segment)
+            case AnswerSegmentRemoved.eventType:
+                let gone = try AnswerSegmentRemoved(payload: proposal.payload, version: 1).segment
+                #expect(!isMerging && segments.contains(gone))
+                segments.removeAll { $0 == gone }
+            case AnswerMergeStarted.eventType:
+                let merge = try AnswerMergeStarted(payload: proposal.payload, version: 1)
+                #expect(!isMerging && merge.segments == segments)
+                isMerging = true
+            case AnswerMergeFailed.eventType:
+                #expect(isMerging)
+                isMerging = false
+            case AnswerRecorded.eventType:
+                #expect(isMerging)
+                (isMerging, segments) = (false, [])
+                whole += 1
+            default: break
+            }
+        }
+        #expect(whole > 10)
+    }
+
+    private func lines(_ count: Int, seed: UInt64) throws -> [UInt8] {
+        var activity = MixedActivityGenerator(seed: seed)
+        var bytes: [UInt8] = []
+        for _ in 0..<count { try activity.next().appendLine(to: &bytes) }
+        return bytes
+    }
+}
