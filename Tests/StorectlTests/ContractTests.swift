@@ -140,7 +140,8 @@ struct ContractTests {
             "EXPORT": storectl.directory.path + "/export",
             "BACKUP": storectl.directory.path + "/backup",
         ]
-        let shows = try storectl.succeed("log", "--type", "ShowObserved", "--json")
+        let shows = try storectl.succeed(
+            "log", "--tag", "show/7", "--type", "ShowObserved", "--json")
         names["CHANGED"] = try shows.document["position"]?.number.map { "\(Int($0))" }
         try storectl.succeed("export", names["EXPORT"] ?? "")
         try storectl.succeed("backup", names["BACKUP"] ?? "")

@@ -14,10 +14,10 @@ struct LogTests {
         func log(_ arguments: String...) throws -> [Double] {
             try positions(storectl.run(["log", "--json"] + arguments))
         }
-        #expect(try log().count == 12)
+        #expect(try log().count == Storectl.demoEvents)
         #expect(try log("--limit", "2") == [1, 2])
-        #expect(try log("--after", "10") == [11, 12])
-        #expect(try log("--after", "12") == [])
+        #expect(try log("--after", "10", "--limit", "2") == [11, 12])
+        #expect(try log("--after", "\(Storectl.demoEvents)") == [])
         #expect(try log("--type", "CommentPosted") == [5, 12])
         #expect(try log("--type", "CommentPosted", "--limit", "1") == [5])
         #expect(try log("--tag", "answer/demo-answer") == [11, 12])
@@ -28,23 +28,25 @@ struct LogTests {
     @Test func textHasALineAnEvent() throws {
         let run = try Storectl.demo().succeed("log")
         let lines = run.stdout.split(separator: "\n")
-        #expect(lines.count == 12)
+        #expect(lines.count == Storectl.demoEvents)
         #expect(lines.allSatisfy { $0.split(separator: "\t").count == 6 })
     }
 
     @Test(arguments: [SIGINT, SIGTERM])
     func followSeesOtherProcessesAndEndsCleanly(_ signal: Int32) throws {
         let storectl = try Storectl.demo()
-        let follower = try storectl.start(["log", "--follow", "--after", "12", "--json"])
+        let follower = try storectl.start([
+            "log", "--follow", "--after", "\(Storectl.demoEvents)", "--json",
+        ])
         try storectl.succeed("append", "WatchLaterToggled", Samples.later)
-        #expect(try follower.waitForOutput("\"position\":13"))
+        #expect(try follower.waitForOutput("\"position\":\(Storectl.demoEvents + 1)"))
         try storectl.succeed("append", "WatchLaterToggled", Samples.later)
-        #expect(try follower.waitForOutput("\"position\":14"))
+        #expect(try follower.waitForOutput("\"position\":\(Storectl.demoEvents + 2)"))
         follower.send(signal)
         let run = try follower.wait()
         #expect(run.exit == 0)
         #expect(run.stderr.isEmpty)
-        #expect(try positions(run) == [13, 14])
+        #expect(try positions(run) == [1, 2].map { Double(Storectl.demoEvents + $0) })
     }
 
     @Test func followEndsAtItsLimit() throws {

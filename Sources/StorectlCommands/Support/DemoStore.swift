@@ -5,6 +5,9 @@ internal import Tapedeck
 /// The mark is a tag on each sample, so it goes along into every backup, copy and export. Whatever
 /// syncs must ask `isMarked` first: what was made up is not for other devices.
 enum DemoStore {
+    /// An event that is made up: its type, when it happened, its payload as JSON.
+    typealias Sample = (type: String, at: String, payload: String)
+
     /// The tag of everything that was made up.
     static let tagText = "demo/sample"
 
@@ -35,86 +38,4 @@ enum DemoStore {
         try log.appendBlocking(proposals)
         return proposals.count
     }
-
-    private static let samples: [(type: String, at: String, payload: String)] = [
-        (
-            "BroadcastReceived", "2012-05-01T09:00:00Z",
-            """
-            {"broadcast":"demo-1","video":"youtube:aqz-KE-bpKQ","title":"Big Buck Bunny",\
-            "sharer":"ada","origin":"twitter","comment":"The rabbit wins.",\
-            "createdAt":"2012-05-01T08:55:00Z","updatedAt":"2012-05-01T08:55:00Z","liked":true}
-            """
-        ),
-        (
-            "BroadcastReceived", "2012-05-01T09:00:01Z",
-            """
-            {"broadcast":"demo-2","video":"https://vimeo.com/1084537","title":"Big Buck Bunny",\
-            "sharer":"grace","origin":"facebook","createdAt":"2012-05-01T07:30:00Z",\
-            "updatedAt":"2012-05-01T07:30:00Z"}
-            """
-        ),
-        (
-            "BroadcastReceived", "2012-05-02T12:00:00Z",
-            """
-            {"broadcast":"demo-3","video":"https://youtu.be/aqz-KE-bpKQ",\
-            "title":"Big Buck Bunny","sharer":"linus","origin":"twitter",\
-            "comment":"Everybody has seen this, have you?","createdAt":"2012-05-02T11:58:00Z",\
-            "updatedAt":"2012-05-02T11:58:00Z"}
-            """
-        ),
-        (
-            "BroadcastReceived", "2012-05-03T18:00:00Z",
-            """
-            {"broadcast":"demo-4","video":"youtube:eRsGyueVLvQ","title":"Sintel",\
-            "sharer":"ada","origin":"twitter","comment":"A girl and her dragon.",\
-            "createdAt":"2012-05-03T17:59:00Z","updatedAt":"2012-05-03T17:59:00Z",\
-            "watchLater":true}
-            """
-        ),
-        (
-            "CommentPosted", "2012-05-03T18:20:00Z",
-            #"{"video":"youtube:eRsGyueVLvQ","text":"I was not ready for the end.","author":"me"}"#
-        ),
-        (
-            "WatchLaterToggled", "2012-05-03T18:21:00Z",
-            #"{"video":"youtube:aqz-KE-bpKQ","isOn":true}"#
-        ),
-        (
-            "WatchLaterToggled", "2012-05-03T18:22:00Z",
-            #"{"video":"vimeo:1084537","isOn":true}"#
-        ),
-        (
-            "PlaybackProgressed", "2012-05-03T20:00:00Z",
-            """
-            {"video":"youtube:aqz-KE-bpKQ","viewing":"demo-viewing-1","positionSeconds":60,\
-            "durationSeconds":596}
-            """
-        ),
-        (
-            "PlaybackProgressed", "2012-05-03T20:08:00Z",
-            """
-            {"video":"youtube:aqz-KE-bpKQ","viewing":"demo-viewing-1","positionSeconds":540,\
-            "durationSeconds":596}
-            """
-        ),
-        (
-            "VideoExtracted", "2012-05-03T20:09:00Z",
-            """
-            {"video":"vimeo:1084537","url":"https://example.org/big-buck-bunny.mp4",\
-            "extractedAt":"2012-05-03T20:09:00Z","expiresAt":"2012-05-03T21:09:00Z"}
-            """
-        ),
-        (
-            "AnswerUploaded", "2012-05-04T10:00:00Z",
-            """
-            {"question":"demo-question","answer":"demo-answer","durationSeconds":14.5,\
-            "videoUrl":"https://example.org/answer.mp4",\
-            "thumbnailUrl":"https://example.org/answer.jpg"}
-            """
-        ),
-        (
-            "CommentPosted", "2012-05-04T10:05:00Z",
-            #"{"answer":"demo-answer","text":"Well said.","author":"me"}"#
-        ),
-    ]
 }

@@ -28,6 +28,9 @@ struct Storectl {
         store = directory.path + "/store"
     }
 
+    /// So many samples a demo store has.
+    static let demoEvents = 69
+
     /// A store of samples.
     static func demo() throws -> Storectl {
         let storectl = try Storectl()
