@@ -4,6 +4,7 @@
 //   append-1000   1,000 events a commit, a unique index on the event id, an index on the video
 //   read          every event as a record, the payload included
 //   replay-*      the video list, four ways: see Replay.swift
+//   append-live   1,000 events a commit, with the upserts of every list: see Live.swift
 
 import Foundation
 import GRDB
@@ -76,6 +77,7 @@ func run(_ options: Options) throws {
             """)
         return
     }
+    if options.measure == "append-live" { return try appendLive(options) }
     let store = try Store(directory: options.directory)
     switch options.measure {
     case "append-1":
@@ -108,6 +110,19 @@ func run(_ options: Options) throws {
     default:
         fail("no measure \(options.measure)", code: 64)
     }
+}
+
+/// The directory holds the activity and perhaps the database of an earlier run.
+func appendLive(_ options: Options) throws {
+    let place = options.directory + "/grdb"
+    try? FileManager.default.removeItem(atPath: place)
+    try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
+    let events = try Store.liveEvents(directory: options.directory)
+    let store = try Store(directory: place)
+    try store.createLive()
+    let time = try seconds { try store.appendLive(events, perCommit: 1000) }
+    printLine(
+        options, events: events.count, seconds: time, checksum: try store.liveChecksum())
 }
 
 guard let options = Options(CommandLine.arguments) else {

@@ -1,7 +1,6 @@
 import Foundation
 import Synchronization
 import Tapedeck
-import TapedeckTesting
 
 extension Bench {
     func replay() throws {
@@ -123,30 +122,6 @@ extension Bench {
                 ("longestAppendSeconds", "\(longest(all))"),
                 ("longestFlipSeconds", "\(longest(flips))"),
             ])
-    }
-
-    /// A store with realistic activity of all kinds, indexed but for its tail, its projections built.
-    func fill(tail: Int) throws {
-        // The store itself stands in `DIR`: storectl is given it.
-        let log = try EventLog.create(directory, options: .init(unindexedEventsMax: .max))
-        var activity = ActivityGenerator(seed: seed, videos: videos)
-        let duration = try timed {
-            var batch: [ProposedEvent] = []
-            for index in 0..<events {
-                batch.append(try activity.next().event())
-                let isEnd = index == events - 1 || index == events - 1 - tail
-                if batch.count == 10_000 || isEnd {
-                    try log.appendBlocking(batch)
-                    batch.removeAll(keepingCapacity: true)
-                }
-                if index == events - 1 - tail { try log.indexAll() }
-            }
-        }
-        let projections = ProjectionRunner(log, projections: VideoProjections.standard.all)
-        if tail > 0 { _ = try projections.rebuild() }
-        projections.close()
-        log.close()
-        line(duration)
     }
 
     /// What a program that is started sees: open, one query, the first page of the list.
