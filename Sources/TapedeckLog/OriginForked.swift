@@ -25,7 +25,7 @@ public struct OriginForked: Event {
     public var tags: [Tag] { get throws { [try Tag("origin", origin.description)] } }
 
     /// Reads a payload; throws `ModelError` with `.invalidPayload`.
-    public init(payload: [UInt8], version: UInt16) throws {
+    public init(payload: [UInt8]) throws {
         var origin: OriginID?
         var first: UInt64 = 0
         var count: UInt64 = 0

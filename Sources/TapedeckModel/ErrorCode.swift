@@ -95,7 +95,7 @@ extension ErrorCode {
     ///
     /// Restore a backup; `storectl verify` says where.
     public static let damaged = ErrorCode(rawValue: "damaged")
-    /// The store's format is newer than this program.
+    /// The store's format, or the schema of a payload, is newer than this program.
     ///
     /// Upgrade the program.
     public static let newerFormat = ErrorCode(rawValue: "newerFormat")

@@ -11,23 +11,24 @@
 public protocol Event: Sendable {
     /// The name in the log; never changes.
     static var eventType: EventType { get }
-    /// The version of the payload's schema that this type writes, from 1.
-    static var schemaVersion: UInt16 { get }
+    /// What makes payloads of an older schema those of the next, oldest first: the first of them reads
+    /// version 1. None, until the payload's schema changes in a way that the type's reader would misread.
+    static var upcasters: [Upcaster] { get }
     /// How compaction may shorten events of this type.
     static var retention: Retention { get }
     /// The entities that this event concerns.
     var tags: [Tag] { get throws }
     /// What remote fact this event is a sighting of; nil for the user's own activity.
     var fact: ObservedFact? { get throws }
-    /// Reads a payload of `version`; throws what says why it cannot be read.
-    init(payload: [UInt8], version: UInt16) throws
-    /// Writes the payload.
+    /// Reads a payload of the newest schema, `schemaVersion`; throws what says why it cannot be read.
+    init(payload: [UInt8]) throws
+    /// Writes the payload, in the newest schema.
     func payload() throws -> [UInt8]
 }
 
 extension Event {
-    /// 1, until the payload's schema changes.
-    public static var schemaVersion: UInt16 { 1 }
+    /// None: the payload's schema has not changed.
+    public static var upcasters: [Upcaster] { [] }
     /// Keeps every event.
     public static var retention: Retention { .keepAll }
     /// Nil: activity, not an observation.
@@ -140,10 +141,10 @@ public struct EventEnvelope: Hashable, Sendable {
         self.payload = payload
     }
 
-    /// Reads the payload as a typed event.
+    /// Reads the payload as a typed event; one of an older schema goes through `Event.upcasters`.
     ///
-    /// Throws `ModelError` with `.invalidType` when the envelope holds another type, and what the
-    /// type's own reader throws.
+    /// Throws `ModelError` with `.invalidType` when the envelope holds another type, and what
+    /// `Event.init(payload:version:)` throws.
     public func decode<E: Event>(_: E.Type) throws -> E {
         guard type == E.eventType else {
             throw ModelError(

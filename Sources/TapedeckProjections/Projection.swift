@@ -19,7 +19,7 @@ public import TapedeckModel
 ///     let name = "pages"
 ///     let version = 1
 ///     let tagKind = "printer"
-///     let eventTypes = [PagePrinted.eventType]
+///     let events: [any Event.Type] = [PagePrinted.self]
 ///     func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
 ///         key.state.pages += try event.decode(PagePrinted.self).pages
 ///     }
@@ -37,12 +37,18 @@ public protocol Projection: Sendable {
     var parameters: String { get }
     /// The kind of the tags that are this projection's keys.
     var tagKind: String { get }
-    /// The event types that it wants; `FoldEvent.typeIndex` counts in this list.
+    /// The events that it wants, as types of the program; `FoldEvent.typeIndex` counts in this list.
+    ///
+    /// The fold meets each payload in its type's newest schema: older ones have gone through
+    /// `Event.upcasters`, newer ones are kept and skipped until a program that knows them folds them.
+    var events: [any Event.Type] { get }
+    /// The names of the events that it wants, in the order of `FoldEvent.typeIndex`: those of `events`, unless
+    /// the fold also wants some that the program has no types of. Of these it meets payloads as they stand.
     var eventTypes: [EventType] { get }
     /// What the fold needs of the order of a key's events.
     var law: FoldLaw { get }
-    /// The newest payload schema that the fold reads; events of a newer one are kept and skipped until
-    /// a program that knows it folds them.
+    /// The newest payload schema that the fold reads of those that it wants by name only; events of a newer one
+    /// are kept and skipped until a program that knows it folds them.
     var schemaVersionMax: UInt16 { get }
     /// By what rule events make a key what it is, in a sentence for people; nil where nobody has said.
     ///
@@ -92,6 +98,10 @@ public protocol Projection: Sendable {
 extension Projection {
     /// None.
     public var parameters: String { "" }
+    /// None: it wants all by name.
+    public var events: [any Event.Type] { [] }
+    /// Those of `events`.
+    public var eventTypes: [EventType] { events.map { $0.eventType } }
     /// The runner keeps canonical order.
     public var law: FoldLaw { .canonical }
     /// 1, until a payload's schema changes.

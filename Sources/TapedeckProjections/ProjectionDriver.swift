@@ -11,7 +11,12 @@ package class ProjectionDriver: @unchecked Sendable {
     package let parameters: String
     package let tagPrefix: [UInt8]
     package let eventTypes: [EventType]
-    package let schemaVersionMax: UInt16
+    /// Of each of `eventTypes`.
+    private let schemas: [PayloadSchema]
+    /// Of all `schemas` the least newest version: up to it nothing is asked of an event's own.
+    private let schemaVersionMin: UInt16
+    /// Whether payloads of any type have changed.
+    private let isUpcasting: Bool
     package let law: FoldLaw
     package let ruleText: String?
     package let tables: [String]
@@ -31,7 +36,9 @@ package class ProjectionDriver: @unchecked Sendable {
         parameters = projection.parameters
         tagPrefix = Array((projection.tagKind + "/").utf8)
         eventTypes = projection.eventTypes
-        schemaVersionMax = projection.schemaVersionMax
+        schemas = PayloadSchema.all(of: projection)
+        schemaVersionMin = schemas.map(\.newest).min() ?? 0
+        isUpcasting = schemas.contains { !$0.upcasters.isEmpty }
         law = projection.law
         ruleText = projection.ruleText
         tables = projection.tables
@@ -40,6 +47,27 @@ package class ProjectionDriver: @unchecked Sendable {
         rowsAreFollowed = projection.rowsAreFollowed
         isOnDemand = projection.isOnDemand
         fingerprint = ProjectionDriver.fingerprint(of: projection)
+    }
+
+    /// Whether the fold reads payloads of this schema version of the `index`-th type.
+    @inline(__always)
+    final func knows(_ schemaVersion: UInt16, _ index: Int16) -> Bool {
+        schemaVersion <= schemaVersionMin || schemaVersion <= schemas[Int(index)].newest
+    }
+
+    /// The payload of an event of the `index`-th type in its newest schema; nil where it stands so.
+    @inline(__always)
+    final func upcasted(_ record: RecordView, _ index: Int) throws -> [UInt8]? {
+        isUpcasting ? try upcast(record, index) : nil
+    }
+
+    final func newestVersion(_ index: Int) -> UInt16 { schemas[index].newest }
+
+    private func upcast(_ record: RecordView, _ index: Int) throws -> [UInt8]? {
+        let upcasters = schemas[index].upcasters
+        guard !upcasters.isEmpty, Int(record.schemaVersion) <= upcasters.count else { return nil }
+        return try upcasters.upcast(
+            Array(record.payload), from: record.schemaVersion, eventTypes[index])
     }
 
     /// The fingerprint of a projection; reads ask for it again and again, so it is made once.
@@ -63,7 +91,13 @@ package class ProjectionDriver: @unchecked Sendable {
         bytes.appendVarint(UInt64(projection.version))
         bytes.appendPrefixed(projection.parameters)
         bytes.appendPrefixed(projection.tagKind)
-        bytes.appendVarint(UInt64(projection.schemaVersionMax))
+        let versions = PayloadSchema.all(of: projection).map(\.newest)
+        if versions.allSatisfy({ $0 == versions[0] }) {
+            bytes.appendVarint(UInt64(versions.first ?? projection.schemaVersionMax))
+        } else {
+            bytes.append(0)
+            for version in versions { bytes.appendVarint(UInt64(version)) }
+        }
         bytes.append(projection.law == .any ? 1 : 0)
         for type in projection.eventTypes { bytes.appendPrefixed(type.name) }
         bytes.append(0)
@@ -98,6 +132,25 @@ package class ProjectionDriver: @unchecked Sendable {
 
     /// The rows of an item.
     package func rows(ofItem item: Row, key: Tag, into rows: inout RowSink) throws {}
+}
+
+/// What a projection knows of the payloads of one event type.
+private struct PayloadSchema {
+    /// The newest version that the fold reads.
+    let newest: UInt16
+    /// What brings older payloads to it; none where the fold meets them as they stand.
+    let upcasters: [Upcaster]
+
+    /// Of each of a projection's `eventTypes`.
+    static func all(of projection: some Projection) -> [PayloadSchema] {
+        let types = projection.events
+        return projection.eventTypes.map { name in
+            guard let type = types.first(where: { $0.eventType == name }) else {
+                return PayloadSchema(newest: projection.schemaVersionMax, upcasters: [])
+            }
+            return PayloadSchema(newest: type.schemaVersion, upcasters: type.upcasters)
+        }
+    }
 }
 
 /// What tells apart the projections of a program: all else about one follows from it.
@@ -329,7 +382,7 @@ package final class TypedDriver<P: Projection>: ProjectionDriver, @unchecked Sen
     @inline(__always)
     private func wanted(_ event: EventReference, _ typeIndex: [Int16]) -> Int? {
         let index = typeIndex[Int(event.record.type)]
-        guard index >= 0, event.record.schemaVersion <= schemaVersionMax,
+        guard index >= 0, knows(event.record.schemaVersion, index),
             event.record.encoding == .plain
         else { return nil }
         return Int(index)
@@ -339,10 +392,22 @@ package final class TypedDriver<P: Projection>: ProjectionDriver, @unchecked Sen
     private func fold(
         _ event: EventReference, _ index: Int, _ keyed: inout KeyedState<P.State>
     ) throws {
-        let payload = RawSpan(_unsafeBytes: event.record.payload)
+        if let payload = try upcasted(event.record, index) {
+            try fold(event, index, newestVersion(index), payload.span.bytes, &keyed)
+        } else {
+            try fold(
+                event, index, event.record.schemaVersion,
+                RawSpan(_unsafeBytes: event.record.payload), &keyed)
+        }
+    }
+
+    @inline(__always)
+    private func fold(
+        _ event: EventReference, _ index: Int, _ schemaVersion: UInt16, _ payload: RawSpan,
+        _ keyed: inout KeyedState<P.State>
+    ) throws {
         let view = FoldEvent(
-            id: event.id, stamp: event.stamp, typeIndex: index,
-            schemaVersion: event.record.schemaVersion,
+            id: event.id, stamp: event.stamp, typeIndex: index, schemaVersion: schemaVersion,
             fact: event.record.flags.contains(.fact) ? event.record.fact : nil, order: event.order,
             payload: payload)
         try projection.fold(view, into: &keyed)

@@ -24,6 +24,8 @@ public struct EmptyFold<Original: Projection>: Projection {
     public var parameters: String { original.parameters }
     /// The original's kind of tag.
     public var tagKind: String { original.tagKind }
+    /// The original's events.
+    public var events: [any Event.Type] { original.events }
     /// The original's types.
     public var eventTypes: [EventType] { original.eventTypes }
     /// The original's law.

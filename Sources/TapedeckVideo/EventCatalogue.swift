@@ -36,6 +36,11 @@ public struct EventCatalogue: Sendable {
     /// The types' names, sorted.
     public var typeNames: [String] { types.map(\.type.name) }
 
+    /// The newest schema of a type's payloads; nil for a type that this program does not know.
+    public func schemaVersion(of type: EventType) -> UInt16? {
+        types.first { $0.type == type }?.message.schemaVersion
+    }
+
     /// Makes a proposal of a type's name and its payload as JSON text.
     ///
     /// Throws as `proposal(type:json:atMilliseconds:)` over bytes does.
@@ -69,7 +74,8 @@ public struct EventCatalogue: Sendable {
 
     /// A payload as JSON by protobuf's mapping, or nil for a type that this program does not know.
     ///
-    /// Throws `ModelError` with `.invalidPayload` where the bytes are not a payload of that type.
+    /// Throws `ModelError`: `.invalidPayload` where the bytes are not a payload of that type, `.newerFormat`
+    /// for a version that this program does not know.
     public func json(
         type: EventType, version: UInt16 = 1, payload: [UInt8]
     ) throws(ModelError) -> String? {

@@ -347,14 +347,27 @@ struct RefusedPayload: CustomTestStringConvertible {
         #expect(error?.message == "o_n is no field of a WatchLaterToggled")
     }
 
-    /// What an import or a sync brings of a newer version keeps the fields that this one lacks.
+    /// What an import or a sync brings of a newer program keeps the fields that this one lacks.
     @Test func unknownFieldsOfARecordedPayloadStay() throws {
         let known = try catalogue.proposal(
             type: "WatchLaterToggled", json: #"{"video":"youtube:a","isOn":true}"#)
         let newer = known.payload + [0xFA, 0x01, 0x01, 0x78]
-        #expect(try WatchLaterToggled(payload: newer, version: 2).payload() == newer)
-        let json = try catalogue.json(type: known.type, version: 2, payload: newer)
+        #expect(try WatchLaterToggled(payload: newer).payload() == newer)
+        let json = try catalogue.json(type: known.type, payload: newer)
         #expect(json == #"{"video":"youtube:a","isOn":true}"#)
+    }
+
+    /// A newer version may mean anything by the fields that this one knows.
+    @Test func payloadsOfANewerVersionAreNotRead() throws {
+        let known = try catalogue.proposal(
+            type: "WatchLaterToggled", json: #"{"video":"youtube:a","isOn":true}"#)
+        let error = #expect(throws: ModelError.self) {
+            try catalogue.json(type: known.type, version: 2, payload: known.payload)
+        }
+        #expect(error?.code == .newerFormat)
+        #expect(
+            error?.message
+                == "the payload is a WatchLaterToggled of version 2, and this program knows 1")
     }
 
     @Test func timesBeyond9999AreInvalid() {

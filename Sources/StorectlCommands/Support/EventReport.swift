@@ -11,7 +11,8 @@ struct EventReport {
     var payload: String? {
         guard event.encoding == .plain else { return nil }
         do {
-            return try RemoteEvents.json(type: event.type, payload: event.payload)
+            return try RemoteEvents.json(
+                type: event.type, version: event.schemaVersion, payload: event.payload)
                 ?? EventCatalogue.video.json(
                     type: event.type, version: event.schemaVersion, payload: event.payload)
         } catch {

@@ -113,7 +113,7 @@ struct RemoteFate {
     private static func read(_ event: EventEnvelope) throws -> (Place, Outcome) {
         func text(_ text: String) -> String? { text.isEmpty ? nil : text }
         if event.type == IntentClaimed.eventType {
-            let claim = try IntentClaimed(payload: event.payload, version: event.schemaVersion)
+            let claim = try event.decode(IntentClaimed.self)
             return (
                 Place(system: claim.system, isDerived: claim.isDerived),
                 Outcome(
@@ -121,7 +121,7 @@ struct RemoteFate {
                     message: nil)
             )
         }
-        let outcome = try OutcomeRecorded(payload: event.payload, version: event.schemaVersion)
+        let outcome = try event.decode(OutcomeRecorded.self)
         return (
             Place(system: outcome.system, isDerived: outcome.isDerived),
             Outcome(

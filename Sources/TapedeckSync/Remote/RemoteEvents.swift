@@ -6,7 +6,7 @@ public protocol RemoteEvent: Event, SwiftProtobuf.Message {}
 
 extension RemoteEvent {
     /// Reads a payload; throws `ModelError` with `.invalidPayload`.
-    public init(payload: [UInt8], version: UInt16) throws {
+    public init(payload: [UInt8]) throws {
         do {
             try self.init(serializedBytes: payload)
         } catch {
@@ -50,27 +50,30 @@ extension IntentClaimed: RemoteEvent {
 
 /// The events of this room by their names, for those that print a log.
 public enum RemoteEvents {
-    /// Every type of this room.
-    public static let types: [EventType] = [
-        RemoteAdded.eventType, RemoteRemoved.eventType, OutcomeRecorded.eventType,
-        IntentClaimed.eventType,
+    private static let messages: [any RemoteEvent.Type] = [
+        RemoteAdded.self, RemoteRemoved.self, OutcomeRecorded.self, IntentClaimed.self,
     ]
+
+    /// Every type of this room.
+    public static let types: [EventType] = messages.map { $0.eventType }
+
+    /// The newest schema of a type's payloads; nil for a type of another room.
+    public static func schemaVersion(of type: EventType) -> UInt16? {
+        messages.first { $0.eventType == type }?.schemaVersion
+    }
 
     /// A payload as JSON by protobuf's mapping; nil for a type of another room.
     ///
-    /// Throws `ModelError` with `.invalidPayload`.
-    public static func json(type: EventType, payload: [UInt8]) throws(ModelError) -> String? {
+    /// Throws `ModelError`: `.invalidPayload`, and `.newerFormat` for a version that this program does not know.
+    public static func json(
+        type: EventType, version: UInt16 = 1, payload: [UInt8]
+    ) throws(ModelError) -> String? {
+        guard let message = messages.first(where: { $0.eventType == type }) else { return nil }
         func json<E: RemoteEvent>(of _: E.Type) throws -> String {
-            try E(payload: payload, version: 1).jsonString()
+            try E(payload: payload, version: version).jsonString()
         }
         do {
-            switch type {
-            case RemoteAdded.eventType: return try json(of: RemoteAdded.self)
-            case RemoteRemoved.eventType: return try json(of: RemoteRemoved.self)
-            case OutcomeRecorded.eventType: return try json(of: OutcomeRecorded.self)
-            case IntentClaimed.eventType: return try json(of: IntentClaimed.self)
-            default: return nil
-            }
+            return try json(of: message)
         } catch let error as ModelError {
             throw error
         } catch {

@@ -17,7 +17,7 @@ extension VideoEvent {
     /// Reads a payload.
     ///
     /// Throws `ModelError` with `.invalidPayload` where the bytes are not this message.
-    public init(payload: [UInt8], version: UInt16) throws {
+    public init(payload: [UInt8]) throws {
         do {
             try self.init(serializedBytes: payload)
         } catch {

@@ -168,7 +168,7 @@ extension VideoQueries {
                 of: projections.chat, key: key, name: OwnIntents.intent(event))
         else { return nil }
         let own = try OwnIntent(decoding: bytes)
-        let posted = try ChatMessagePosted(payload: own.payload, version: 1)
+        let posted = try ChatMessagePosted(payload: own.payload)
         let outcome = try reader.item(
             of: projections.chat, key: key, name: OwnIntents.outcome(event)
         ).map { try IntentOutcome(decoding: $0) }

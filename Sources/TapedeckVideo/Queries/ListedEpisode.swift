@@ -71,7 +71,7 @@ extension VideoQueries {
                 of: projections.schedule, table: EpisodeSchedule.byStart, lower: bounds.0,
                 upper: bounds.1, after: after, limit: 1_000)
             for row in rows {
-                let episode = try EpisodeScheduled(payload: row.value, version: 1)
+                let episode = try EpisodeScheduled(payload: row.value)
                 let known: (show: ShowObserved, channel: TVmazeChannel?)
                 if let found = shows[episode.show] {
                     known = found

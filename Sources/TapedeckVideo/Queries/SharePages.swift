@@ -101,6 +101,6 @@ extension VideoQueries {
 
     private func share(_ row: Row) throws -> (ShareList.Share, VideoShared) {
         let share = try ShareList.Share(decoding: row.value)
-        return (share, try VideoShared(payload: share.payload, version: 1))
+        return (share, try VideoShared(payload: share.payload))
     }
 }

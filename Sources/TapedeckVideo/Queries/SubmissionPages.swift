@@ -144,7 +144,7 @@ extension VideoQueries {
                 submission: submission)
         }
         guard let own = state.own else { return nil }
-        let posted = try VideoSubmitted(payload: own.payload, version: 1)
+        let posted = try VideoSubmitted(payload: own.payload)
         let refusal = state.outcome.flatMap { $0.kind == .refused ? $0 : nil }
         return SubmissionEntry(
             key: name,

@@ -53,6 +53,8 @@ public struct SearchIndex<Base: Projection>: Projection {
     /// That of what is searched.
     public var tagKind: String { base.tagKind }
     /// Those of what is searched.
+    public var events: [any Event.Type] { base.events }
+    /// Their names.
     public var eventTypes: [EventType] { base.eventTypes }
     /// That of what is searched.
     public var law: FoldLaw { base.law }

@@ -51,7 +51,7 @@ struct BookReceived: Event, Hashable {
         self.weight = weight
     }
 
-    init(payload: [UInt8], version: UInt16) throws {
+    init(payload: [UInt8]) throws {
         let fields = try Fields.read(payload, count: 4)
         self.init(
             isbn: fields[0], title: fields[1], shelf: fields[2], weight: UInt64(fields[3]) ?? 0)
@@ -72,7 +72,7 @@ struct LoanStarted: Event, Hashable {
         self.reader = reader
     }
 
-    init(payload: [UInt8], version: UInt16) throws {
+    init(payload: [UInt8]) throws {
         let fields = try Fields.read(payload, count: 2)
         self.init(isbn: fields[0], reader: fields[1])
     }
@@ -92,7 +92,7 @@ struct LoanEnded: Event, Hashable {
         self.reader = reader
     }
 
-    init(payload: [UInt8], version: UInt16) throws {
+    init(payload: [UInt8]) throws {
         let fields = try Fields.read(payload, count: 2)
         self.init(isbn: fields[0], reader: fields[1])
     }
@@ -114,7 +114,7 @@ struct NoteAdded: Event, Hashable {
         self.text = text
     }
 
-    init(payload: [UInt8], version: UInt16) throws {
+    init(payload: [UInt8]) throws {
         let fields = try Fields.read(payload, count: 3)
         self.init(isbn: fields[0], reader: fields[1], text: fields[2])
     }
@@ -146,7 +146,7 @@ struct BookMoved: Event, Hashable {
         self.to = to
     }
 
-    init(payload: [UInt8], version: UInt16) throws {
+    init(payload: [UInt8]) throws {
         let fields = try Fields.read(payload, count: 3)
         self.init(isbn: fields[0], from: fields[1], to: fields[2])
     }

@@ -96,7 +96,7 @@ struct Consumer {
         var told: [String] = []
         for try await event in loans {
             if told.count == count { break }
-            told.append(try BookLent(payload: event.payload, version: event.schemaVersion).book)
+            told.append(try event.decode(BookLent.self).book)
             try await loans.acknowledge(through: event)
         }
         return told

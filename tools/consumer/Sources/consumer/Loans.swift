@@ -21,7 +21,7 @@ struct BookReturned: Event, Codable {
 
 /// Both events are stored as JSON: an event says itself how it becomes bytes.
 extension Event where Self: Codable {
-    init(payload: [UInt8], version: UInt16) throws {
+    init(payload: [UInt8]) throws {
         self = try JSONDecoder().decode(Self.self, from: Data(payload))
     }
 
@@ -51,7 +51,7 @@ struct BooksAtHome: Projection {
     let name = "books-at-home"
     let version = 1
     let tagKind = "reader"
-    let eventTypes = [BookLent.eventType, BookReturned.eventType]
+    let events: [any Event.Type] = [BookLent.self, BookReturned.self]
     let tables = ["most-books-first"]
 
     func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
