@@ -40,6 +40,8 @@ struct Examination {
     static let unusedMillisecondsMax: UInt64 = 30 * 86_400_000
     /// Frozen keys that are told one by one.
     static let frozenListedMax = 20
+    /// Kinds of unknown events that are told one by one.
+    static let unknownListedMax = 20
 
     /// All findings, in a fixed order, at least one a check.
     func findings() throws -> [Finding] {
@@ -97,14 +99,33 @@ struct Examination {
     }
 
     private func types() throws -> [Finding] {
-        let known = Set(EventCatalogue.video.typeNames + RemoteEvents.types.map(\.name))
-        let unknown = try store.log.dictionaries().types.map(\.name).filter { !known.contains($0) }
+        let unknown = try store.log.schemaCounts().filter { !Examination.isKnown($0) }
         guard !unknown.isEmpty else { return [.ok("event types", "all are known")] }
+        let listed = unknown.prefix(Examination.unknownListedMax).map { count in
+            let name = "\(Figures.grouped(count.events)) \(count.type)"
+            let isNewer = Examination.schemaVersion(of: count.type) != nil
+            return isNewer ? "\(name) of version \(count.schemaVersion)" : name
+        }
+        let left = unknown.count - listed.count
+        let events = Figures.count(unknown.reduce(0) { $0 + $1.events }, "event")
         return [
             .warning(
-                "event types", "this program does not know \(unknown.joined(separator: ", "))",
-                "such events are kept and left out of lists; a newer program may know them")
+                "event types",
+                "this program does not know \(events): \(listed.joined(separator: ", "))"
+                    + (left > 0 ? " and \(Figures.count(left, "kind")) more" : ""),
+                "they are kept, exported and synced, and left out of lists; a program that knows them"
+                    + " folds them")
         ]
+    }
+
+    private static func isKnown(_ count: SchemaCount) -> Bool {
+        schemaVersion(of: count.type).map { count.schemaVersion <= $0 } ?? false
+    }
+
+    /// The newest schema of a type's payloads that this program knows; nil for a type that it does not know.
+    private static func schemaVersion(of type: EventType) -> UInt16? {
+        if type == OriginForked.eventType { return OriginForked.schemaVersion }
+        return EventCatalogue.video.schemaVersion(of: type) ?? RemoteEvents.schemaVersion(of: type)
     }
 
     private func clock() throws -> [Finding] {
