@@ -44,6 +44,7 @@ public final class TapedeckStore: Sendable {
     /// Opens the store in `directory`.
     ///
     /// - Parameters:
+    ///   - directory: where the store is.
     ///   - creating: whether a missing store is made.
     ///   - projections: what is kept; the video domain's by default.
     ///   - options: of the log.
@@ -135,7 +136,9 @@ public final class TapedeckStore: Sendable {
 
     /// Reads projections: everything appended before the call is in what `body` sees.
     ///
-    /// - Parameter names: the projections that `body` reads; nil for all that the store keeps.
+    /// - Parameters:
+    ///   - names: the projections that `body` reads; nil for all that the store keeps.
+    ///   - body: takes out of the views what is needed; they end with it.
     public func query<R: Sendable>(
         _ names: [String]? = nil, _ body: @escaping @Sendable (Views) throws -> R
     ) async throws(StoreError) -> R {
