@@ -186,7 +186,14 @@ public final class TapedeckStore: Sendable {
     ///   - interval: how long a loop waits at least between two updates.
     public func live<Query: LiveQuery>(
         _ list: Query, interval: Duration = .zero
-    ) -> LiveUpdates<Query> {
+    ) -> LiveUpdates<Query.Entry> {
+        projections.live(list, interval: interval)
+    }
+
+    /// An arranged list as it changes, such as `.onNow()`; see `LiveUpdates`.
+    public func live<Arrangement: LiveArrangement>(
+        _ list: Arrangement, interval: Duration = .zero
+    ) -> LiveUpdates<Arrangement.Entry> {
         projections.live(list, interval: interval)
     }
 

@@ -154,6 +154,9 @@ private struct KeyFold {
         }
         if let failure = items.failure { throw failure }
         try write(output, before, tables, viewKey, views)
+        if driver.statesAreFollowed, output.stored.bytes != before ?? [] {
+            diffs.add(stateOf: viewKey, projection: driver.fingerprint)
+        }
         guard driver.rowsAreFollowed else {
             var untold = DiffBatch()
             return try write(output.rows, over: oldRows, tables, views, &untold)

@@ -1,4 +1,4 @@
-internal import TapedeckModel
+public import TapedeckModel
 
 /// A list that can be followed: the first rows of some ranges, each made into an entry.
 ///
@@ -71,16 +71,18 @@ extension LiveQuery {
     }
 }
 
-/// An entry, and how long it is right if nothing happens.
+/// An entry, how long it is right if nothing happens, and what else it is made of.
 public struct LiveEntry<Entry: Hashable & Sendable>: Sendable {
     /// The entry.
     public var entry: Entry
     /// When it is another because of the time alone, in Unix milliseconds; nil for never.
     public var nextChangeAt: Int64?
+    /// The keys that it is made of, as far as details name keys (`RowRange.init(keysOf:itemsWith:)`).
+    public var keys: [Tag]
 
     /// Makes one.
-    public init(_ entry: Entry, nextChangeAt: Int64? = nil) {
-        (self.entry, self.nextChangeAt) = (entry, nextChangeAt)
+    public init(_ entry: Entry, nextChangeAt: Int64? = nil, keys: [Tag] = []) {
+        (self.entry, self.nextChangeAt, self.keys) = (entry, nextChangeAt, keys)
     }
 }
 

@@ -5,29 +5,42 @@ internal import TapedeckModel
 /// What a commit changes is found by halving, so an update costs the rows that it is about, however many
 /// there are. Each change is noted as it is made: where a read fails in between, what was noted waits, and
 /// taking the same changes once more does the rest.
-final class LiveRows<Query: LiveQuery> {
-    private final class Entry {
+final class LiveRows<Query: LiveQuery>: LiveSource {
+    typealias Entry = Query.Entry
+
+    private final class Placed {
         /// Where it stands: of its row's key, and of which list that is.
         let place: [UInt8]
         let subject: [UInt8]
         var made: LiveEntry<Query.Entry>
+        /// The keys that it was made of when it was noted last.
+        var keys: [[UInt8]] = []
 
         init(_ place: [UInt8], _ subject: [UInt8], _ made: LiveEntry<Query.Entry>) {
             (self.place, self.subject, self.made) = (place, subject, made)
         }
     }
 
-    private let query: Query
+    private var query: Query
     /// In the order of their places.
-    private var entries: [Entry] = []
-    private var bySubject: [[UInt8]: Entry] = [:]
+    private var entries: [Placed] = []
+    private var bySubject: [[UInt8]: Placed] = [:]
     /// Those that change with the time.
-    private var timed: [[UInt8]: Entry] = [:]
+    private var timed: [[UInt8]: Placed] = [:]
+    /// The subjects of those that are made of a key.
+    private var byKey: [[UInt8]: Set<[UInt8]>] = [:]
     private(set) var hasMore = false
     /// What was made and not told yet.
     private var changes: [LiveChange<Query.Entry>] = []
 
     init(_ query: Query) { self.query = query }
+
+    var ranges: [RowRange] { query.lists + query.details }
+
+    var projections: [any Projection] { query.projections }
+
+    /// The list, as it is told.
+    var list: [Query.Entry] { entries.map(\.made.entry) }
 
     var nextChangeAt: Int64? { timed.values.compactMap(\.made.nextChangeAt).min() }
 
@@ -37,8 +50,21 @@ final class LiveRows<Query: LiveQuery> {
         return changes
     }
 
+    func take(_ changes: [[RowChange]]?, at now: Int64, _ views: Views) throws {
+        guard let changes else { return try reread(at: now, views) }
+        let count = query.lists.count
+        try take(
+            lists: changes.prefix(count), details: changes.dropFirst(count), at: now, views)
+    }
+
+    /// Follows other ranges of the same tables from now on.
+    func turn(to query: Query, at now: Int64, _ views: Views) throws {
+        self.query = query
+        try reread(at: now, views)
+    }
+
     /// Reads the list anew: at first, and where changes are no longer known.
-    func reread(at now: Int64, _ views: Views) throws {
+    private func reread(at now: Int64, _ views: Views) throws {
         var rows = try self.rows(after: nil, limit: query.limit + 1, views)
         hasMore = rows.count > query.limit
         if hasMore { rows.removeLast() }
@@ -57,7 +83,7 @@ final class LiveRows<Query: LiveQuery> {
     /// - Parameters:
     ///   - lists: the changes of the lists' tables.
     ///   - details: those of the tables of the details.
-    func take(
+    private func take(
         lists: ArraySlice<[RowChange]>, details: ArraySlice<[RowChange]>, at now: Int64,
         _ views: Views
     ) throws {
@@ -72,11 +98,15 @@ final class LiveRows<Query: LiveQuery> {
                 }
             }
         }
-        var stale: [[UInt8]: Entry] = timed.filter { $0.value.made.nextChangeAt ?? .max <= now }
+        var stale: [[UInt8]: Placed] = timed.filter { $0.value.made.nextChangeAt ?? .max <= now }
         for (index, (range, changes)) in zip(query.details, details).enumerated() {
             for change in changes {
                 let keys = change.removedKeys + (change.row.map { [$0.key] } ?? [])
                 for key in keys.compactMap(range.key(ofChanged:)) {
+                    if range.isOfKeys {
+                        for subject in byKey[key] ?? [] { stale[subject] = bySubject[subject] }
+                        continue
+                    }
                     guard let subject = query.subject(ofDetail: key, in: index) else {
                         stale = bySubject
                         break
@@ -96,7 +126,7 @@ final class LiveRows<Query: LiveQuery> {
     ///   - touched: places with the values that stand there now, nil where nothing does.
     ///   - stale: entries whose details changed, or whose time has come.
     private func take(
-        _ touched: [[UInt8]: [UInt8]?], stale: [Entry], at now: Int64, _ views: Views
+        _ touched: [[UInt8]: [UInt8]?], stale: [Placed], at now: Int64, _ views: Views
     ) throws {
         let last = hasMore ? entries.last?.place : nil
         var come: [[UInt8]: Row] = [:]
@@ -120,7 +150,7 @@ final class LiveRows<Query: LiveQuery> {
                 changes.append(.removed(at: from))
                 continue
             }
-            let moved = Entry(row.key, subject, try made(row, at: now, views))
+            let moved = Placed(row.key, subject, try made(row, at: now, views))
             entries.remove(at: from)
             let to = index(for: row.key)
             entries.insert(moved, at: to)
@@ -156,7 +186,7 @@ final class LiveRows<Query: LiveQuery> {
     }
 
     private func insert(_ row: Row, at now: Int64, _ views: Views) throws {
-        let entry = Entry(row.key, subject(row), try made(row, at: now, views))
+        let entry = Placed(row.key, subject(row), try made(row, at: now, views))
         let index = index(for: row.key)
         entries.insert(entry, at: index)
         note(entry)
@@ -185,16 +215,28 @@ final class LiveRows<Query: LiveQuery> {
         return query.subject(ofListed: key, in: list)
     }
 
-    private func note(_ entry: Entry) {
+    private func note(_ entry: Placed) {
+        if let before = bySubject[entry.subject] { forgetKeys(of: before) }
         bySubject[entry.subject] = entry
         timed[entry.subject] = entry.made.nextChangeAt == nil ? nil : entry
+        entry.keys = entry.made.keys.map { ViewKey($0).bytes }
+        for key in entry.keys { byKey[key, default: []].insert(entry.subject) }
     }
 
     private func remove(at index: Int) {
         let entry = entries.remove(at: index)
         guard bySubject[entry.subject] === entry else { return }
+        forgetKeys(of: entry)
         bySubject[entry.subject] = nil
         timed[entry.subject] = nil
+    }
+
+    private func forgetKeys(of entry: Placed) {
+        for key in entry.keys {
+            byKey[key]?.remove(entry.subject)
+            if byKey[key]?.isEmpty ?? false { byKey[key] = nil }
+        }
+        entry.keys = []
     }
 
     // MARK: - Places

@@ -83,6 +83,10 @@ public protocol Projection: Sendable {
     /// commits tell what they change of these.
     var followedItems: [[UInt8]] { get }
 
+    /// Whether states can be followed (`RowRange.init(of:stateOf:)`, `RowRange.init(keysOf:)`): commits tell
+    /// of which keys they change them.
+    var statesAreFollowed: Bool { get }
+
     /// Whether the rows can be followed (`ProjectionRunner.observe`, `LiveQuery`): commits tell what they
     /// change of these. An index that nobody follows would only overtake those who follow lists.
     var rowsAreFollowed: Bool { get }
@@ -118,6 +122,8 @@ extension Projection {
     public func rows(ofItem item: Row, key: Tag, into rows: inout RowSink) throws {}
     /// None.
     public var followedItems: [[UInt8]] { [] }
+    /// No.
+    public var statesAreFollowed: Bool { false }
     /// Yes.
     public var rowsAreFollowed: Bool { true }
     /// No: it is kept from the first read on.
@@ -182,7 +188,7 @@ public struct RowSink: ~Copyable {
     ///   - value: what a list query returns without a second look-up.
     @inlinable
     public mutating func add(table: Int, key: RowKey, value: [UInt8] = []) {
-        precondition((0...254).contains(table), "a projection has at most 255 tables")
+        precondition((0...253).contains(table), "a projection has at most 254 tables")
         let start = bytes.count
         bytes.append(contentsOf: key.bytes)
         bytes.append(contentsOf: value)

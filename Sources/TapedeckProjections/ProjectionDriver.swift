@@ -22,6 +22,7 @@ package class ProjectionDriver: @unchecked Sendable {
     package let tables: [String]
     package let itemsYieldRows: Bool
     package let followedItems: [[UInt8]]
+    package let statesAreFollowed: Bool
     package let rowsAreFollowed: Bool
     package let isOnDemand: Bool
     /// Everything that decides what rows equal events give.
@@ -44,6 +45,7 @@ package class ProjectionDriver: @unchecked Sendable {
         tables = projection.tables
         itemsYieldRows = projection.itemsYieldRows
         followedItems = projection.followedItems
+        statesAreFollowed = projection.statesAreFollowed
         rowsAreFollowed = projection.rowsAreFollowed
         isOnDemand = projection.isOnDemand
         fingerprint = ProjectionDriver.fingerprint(of: projection)

@@ -9,8 +9,15 @@ extension ProjectionRunner {
     ///   comes in one.
     public func live<Query: LiveQuery>(
         _ query: Query, interval: Duration = .zero
-    ) -> LiveUpdates<Query> {
-        LiveUpdates(runner: self, query: query, interval: interval)
+    ) -> LiveUpdates<Query.Entry> {
+        LiveUpdates(runner: self, interval: interval) { LiveRows(query) }
+    }
+
+    /// Follows a list that is arranged of rows; see `LiveUpdates`.
+    public func live<Arrangement: LiveArrangement>(
+        _ arrangement: Arrangement, interval: Duration = .zero
+    ) -> LiveUpdates<Arrangement.Entry> {
+        LiveUpdates(runner: self, interval: interval) { ArrangedRows(arrangement) }
     }
 }
 
@@ -24,32 +31,32 @@ extension ProjectionRunner {
 ///
 /// A loop ends when its task is cancelled or the store is closed. It throws `ProjectionError` and `LogError`
 /// as a read does; asking once more goes on where it was.
-public struct LiveUpdates<Query: LiveQuery>: AsyncSequence, Sendable {
+public struct LiveUpdates<Entry: Hashable & Sendable>: AsyncSequence, Sendable {
     /// What has changed.
-    public typealias Element = LiveUpdate<Query.Entry>
+    public typealias Element = LiveUpdate<Entry>
 
     let runner: ProjectionRunner
-    let query: Query
     let interval: Duration
+    let source: @Sendable () -> any LiveSource<Entry>
 
     /// Begins with the list as it is.
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }
 
     /// A loop over the updates of a list.
     public struct AsyncIterator: AsyncIteratorProtocol {
-        private let loop: LiveLoop<Query>
+        private let loop: LiveLoop<Entry>
         private let interval: Duration
         private let waker: CommitWaker
         private var last: ContinuousClock.Instant?
 
         init(_ updates: LiveUpdates) {
-            loop = LiveLoop(updates.runner, updates.query)
+            loop = LiveLoop(updates.runner, updates.source())
             interval = updates.interval
             waker = CommitWaker(updates.runner.log)
         }
 
         /// The next update, for which it waits; nil at the end.
-        public mutating func next() async throws -> LiveUpdate<Query.Entry>? {
+        public mutating func next() async throws -> LiveUpdate<Entry>? {
             do {
                 if let last { try await Task.sleep(until: last + interval) }
                 while true {
@@ -69,25 +76,61 @@ public struct LiveUpdates<Query: LiveQuery>: AsyncSequence, Sendable {
     }
 }
 
+/// What a loop looks at: a list that knows what it was, and takes in what happens.
+protocol LiveSource<Entry>: AnyObject {
+    /// What it is a list of.
+    associatedtype Entry: Hashable & Sendable
+
+    /// Of which rows it has to be told; the same tables at every time.
+    var ranges: [RowRange] { get }
+    /// What has to be up to date for it.
+    var projections: [any Projection] { get }
+    /// Whether there are entries behind its end.
+    var hasMore: Bool { get }
+    /// When it is another because of the time alone, in Unix milliseconds.
+    var nextChangeAt: Int64? { get }
+
+    /// Takes in what commits have changed, and that it is a later time; where it throws, taking the same once
+    /// more does the rest.
+    ///
+    /// - Parameter changes: those of each of the ranges' tables; nil where not all of them are known.
+    func take(_ changes: [[RowChange]]?, at now: Int64, _ views: Views) throws
+    /// What has changed since it was told last.
+    func told() -> [LiveChange<Entry>]
+}
+
 /// How far somebody has come who follows a list; one looks at a time.
-package final class LiveLoop<Query: LiveQuery>: @unchecked Sendable {
+package final class LiveLoop<Entry: Hashable & Sendable>: @unchecked Sendable {
     /// How long one waits before the next look.
     package static var interval: Duration { ProjectionRunner.pollInterval }
 
     private let runner: ProjectionRunner
-    private let query: Query
     private let follower: DiffFollower
-    private let rows: LiveRows<Query>
+    private let list: any LiveSource<Entry>
+    private let names: [String]
     private var isFirst = true
 
-    /// Has not looked yet.
-    package init(_ runner: ProjectionRunner, _ query: Query) {
-        (self.runner, self.query) = (runner, query)
-        follower = DiffFollower(query.lists + query.details)
-        rows = LiveRows(query)
+    init(_ runner: ProjectionRunner, _ list: any LiveSource<Entry>) {
+        (self.runner, self.list) = (runner, list)
+        follower = DiffFollower(list.ranges)
+        names = list.projections.map(\.name)
     }
 
-    fileprivate func next() async throws -> LiveUpdate<Query.Entry>? {
+    /// Has not looked yet.
+    package convenience init<Query: LiveQuery>(
+        _ runner: ProjectionRunner, _ query: Query
+    ) where Query.Entry == Entry {
+        self.init(runner, LiveRows(query))
+    }
+
+    /// Has not looked yet.
+    package convenience init<Arrangement: LiveArrangement>(
+        _ runner: ProjectionRunner, _ arrangement: Arrangement
+    ) where Arrangement.Entry == Entry {
+        self.init(runner, ArrangedRows(arrangement))
+    }
+
+    fileprivate func next() async throws -> LiveUpdate<Entry>? {
         try await withCheckedThrowingContinuation { waiting in
             runner.following.async { waiting.resume(with: Result { try self.look() }) }
         }
@@ -95,25 +138,18 @@ package final class LiveLoop<Query: LiveQuery>: @unchecked Sendable {
 
     /// What has changed since the last look; nil for nothing.
     @available(*, noasync)
-    package func look() throws -> LiveUpdate<Query.Entry>? {
-        try runner.read(query.projections.map(\.name), follower: follower) { views in
+    package func look() throws -> LiveUpdate<Entry>? {
+        try runner.read(names, follower: follower) { views in
             let now = Int64(clamping: self.runner.log.now())
-            let hadMore = self.rows.hasMore
-            if let known = self.follower.changes {
-                let count = self.query.lists.count
-                try self.rows.take(
-                    lists: known.prefix(count), details: known.dropFirst(count), at: now, views)
-            } else {
-                try self.rows.reread(at: now, views)
-            }
-            let changes = self.rows.told()
-            let isNews = self.isFirst || !changes.isEmpty || self.rows.hasMore != hadMore
+            let hadMore = self.list.hasMore
+            try self.list.take(self.follower.changes, at: now, views)
+            let changes = self.list.told()
+            let isNews = self.isFirst || !changes.isEmpty || self.list.hasMore != hadMore
             self.isFirst = false
             self.follower.advance()
             guard isNews else { return nil }
             return LiveUpdate(
-                changes: changes, hasMore: self.rows.hasMore,
-                nextChangeAt: self.rows.nextChangeAt)
+                changes: changes, hasMore: self.list.hasMore, nextChangeAt: self.list.nextChangeAt)
         }
     }
 }

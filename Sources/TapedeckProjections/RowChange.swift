@@ -32,6 +32,8 @@ struct DiffBatch {
     static let entriesMax = 2_048
     /// What stands for a table where items have changed; a row's key is then the item's in its own table.
     static let itemsTable = 255
+    /// What stands for a table where states have changed; a row's key is then the state's, and its value is empty.
+    static let statesTable = 254
     /// So many commits are kept for observers; one that is further behind gets a reset.
     static let batchesMax: UInt64 = 1_024
 
@@ -95,6 +97,13 @@ struct DiffBatch {
         add(
             before == nil ? .inserted(row) : .updated(row), projection: projection,
             table: DiffBatch.itemsTable)
+    }
+
+    /// Tells that a key's state has changed.
+    mutating func add(stateOf key: ViewKey, projection: Digest16) {
+        add(
+            .updated(Row(key: key.bytes, value: [])), projection: projection,
+            table: DiffBatch.statesTable)
     }
 
     // MARK: - Bytes

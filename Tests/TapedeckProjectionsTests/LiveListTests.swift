@@ -81,7 +81,7 @@ private struct BooksByTitle: LiveQuery {
 @Suite struct LiveListTests {
     /// A list as a consumer keeps it.
     private struct Followed {
-        let loop: LiveLoop<BooksByTitle>
+        let loop: LiveLoop<ShelvedBook>
         let query: BooksByTitle
         var list: [ShelvedBook] = []
         var hasMore = false

@@ -1,0 +1,45 @@
+import Testing
+
+@testable import TapedeckProjections
+
+/// What is told of an arranged list leads from what it was to what it is.
+@Suite struct LiveArrangementTests {
+    private struct Item: Hashable, Sendable {
+        var name: Int
+        var text: Int
+    }
+
+    private func changes(_ old: [Item], _ new: [Item]) -> [LiveChange<Item>] {
+        LiveChange.changes(from: old, to: new, by: \.name)
+    }
+
+    @Test func changesLeadFromAnyListToAnyOther() {
+        let seed = Seed()
+        var random = seed.generator()
+        func list() -> [Item] {
+            let names = (0..<12).filter { _ in random.number(below: 3) > 0 }
+            return names.map { Item(name: $0, text: random.number(below: 2)) }
+                .shuffled(using: &random)
+        }
+        for _ in 0..<2_000 {
+            var told = list()
+            let new = list()
+            let update = LiveUpdate(
+                changes: changes(told, new), hasMore: false, nextChangeAt: nil)
+            update.apply(to: &told)
+            #expect(told == new, "\(seed)")
+        }
+    }
+
+    @Test func whatKeepsItsPlaceAmongTheOthersIsNotMoved() {
+        let list = (0..<6).map { Item(name: $0, text: 0) }
+        #expect(changes(list, list) == [])
+        // The first goes to the end: one move, though every index is another.
+        let turned = Array(list[1...] + list[..<1])
+        #expect(changes(list, turned) == [.moved(from: 0, to: 5, list[0])])
+        #expect(changes(list, Array(list[2...])) == [.removed(at: 1), .removed(at: 0)])
+        var changed = list
+        changed[3].text = 1
+        #expect(changes(list, changed) == [.updated(changed[3], at: 3)])
+    }
+}
