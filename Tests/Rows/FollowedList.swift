@@ -1,33 +1,310 @@
 import Tapedeck
 import TapedeckModel
 import TapedeckProjections
+import TapedeckVideo
 import Testing
 
-/// A list as one who follows it has it, and the query that gives the same.
-struct FollowedList<Entry: Hashable & Sendable> {
+/// A list that somebody follows, and the query that gives the same.
+final class FollowedList {
     let name: String
-    let loop: LiveLoop<LiveList<Entry>>
-    let read: (VideoQueries<Views>, UTCTime) throws -> (entries: [Entry], hasMore: Bool)
-    private var list: [Entry] = []
-    private var hasMore = false
+    /// Looks, and compares with the query.
+    private let look: (TapedeckStore, String) throws -> Void
 
-    init(
-        _ name: String, _ store: TapedeckStore, _ list: LiveList<Entry>,
+    init<Entry: Hashable & Sendable>(
+        _ name: String, _ loop: LiveLoop<Entry>,
         _ read: @escaping (VideoQueries<Views>, UTCTime) throws -> (entries: [Entry], hasMore: Bool)
     ) {
-        (self.name, self.read) = (name, read)
-        loop = LiveLoop(store.projections, list)
+        self.name = name
+        var (list, hasMore): ([Entry], Bool) = ([], false)
+        look = { store, note in
+            if let update = try loop.look() {
+                update.apply(to: &list)
+                hasMore = update.hasMore
+            }
+            let now = UTCTime(milliseconds: Int64(store.log.now()))
+            let found = try store.projections.read { try read(VideoQueries($0), now) }
+            try #require(list == found.entries, "\(name), \(note)")
+            #expect(hasMore == found.hasMore, "\(name), \(note)")
+        }
     }
 
-    /// Looks, and compares with the query.
-    mutating func check(_ store: TapedeckStore, _ note: String) throws {
-        if let update = try loop.look() {
-            update.apply(to: &list)
-            hasMore = update.hasMore
+    func check(_ store: TapedeckStore, _ note: String) throws { try look(store, note) }
+}
+
+/// Every list that can be asked for, by its name in `storectl query` and `storectl watch`.
+enum LiveLists: String, CaseIterable {
+    case accounts
+    case answers
+    case chat
+    case comments
+    case downloads
+    case duplicates
+    case endingSoon = "ending-soon"
+    case extractions
+    case follows
+    case likers
+    case list
+    case nowPlaying = "now-playing"
+    case onNow = "on-now"
+    case playability
+    case playback
+    case questions
+    case queue
+    case recipients
+    case schedule
+    case shares
+    case submissions
+    case users
+    case videos
+    case watchLater = "watch-later"
+
+    /// Queries that are no lists of what stands somewhere: they tell of one thing, sum up, compare, or search.
+    static let others: Set<String> = [
+        "extraction-plan", "news", "schedule-changes", "search", "show", "statistics", "user",
+    ]
+
+    /// Begins to follow every list; each has its first entries up to a limit, where a page has one.
+    static func follow(_ store: TapedeckStore, limit: Int) throws -> [FollowedList] {
+        try allCases.flatMap { try $0.followed(store, limit) }
+    }
+
+    private func followed(_ store: TapedeckStore, _ limit: Int) throws -> [FollowedList] {
+        switch self {
+        case .accounts:
+            return [
+                rows("accounts", store, .accounts(limit: limit)) { queries, _ in
+                    let page = try queries.accounts(limit: limit)
+                    return (page.accounts, page.next != nil)
+                }
+            ]
+        case .answers:
+            return [
+                rows("answers", store, .answers(limit: limit)) { queries, _ in
+                    front(try queries.answers(limit: most).answers, limit)
+                }
+            ]
+        case .chat:
+            return [
+                rows("chat", store, try .chat(video: "youtube:v1", limit: limit)) { queries, _ in
+                    let all = try queries.chat(
+                        video: "youtube:v1", isGuestAllowed: true, limit: most)
+                    let shown = all.messages.filter { $0.state == .shown }
+                    let waiting = all.messages.filter { $0.state != .shown }
+                    return front(waiting + shown.reversed(), limit)
+                }
+            ]
+        case .comments:
+            return [
+                rows("of answer", store, try .comments(answer: "1", limit: limit)) { queries, _ in
+                    front(try queries.comments(answer: "1", limit: most).comments, limit)
+                },
+                rows("of video", store, try .comments(video: "youtube:v1", limit: limit)) {
+                    queries, _ in
+                    front(try queries.comments(video: "youtube:v1", limit: most).comments, limit)
+                },
+            ]
+        case .downloads:
+            return try ["default", "tablet"].map { device in
+                rows(device, store, try .downloads(device: device, limit: limit)) { queries, _ in
+                    let page = try queries.downloads(device: device, limit: limit)
+                    return (page.videos, page.next != nil)
+                }
+            }
+        case .duplicates:
+            return [
+                rows("duplicates", store, .duplicates(limit: limit)) { queries, _ in
+                    let page = try queries.duplicates(limit: limit)
+                    return (page.videos, page.next != nil)
+                }
+            ]
+        case .endingSoon:
+            return try scopes().map { scope in
+                arranged(
+                    "ending soon \(scope)", store,
+                    try .endingSoon(scope: scope, windowSeconds: 2_400)
+                ) { queries, now in
+                    let found = try queries.endingSoon(at: now, scope: scope, windowSeconds: 2_400)
+                    return (found.episodes, false)
+                }
+            }
+        case .extractions:
+            return [
+                rows("extractions", store, try .failedExtractions(limit: limit)) { queries, now in
+                    let page = try queries.failedExtractions(at: now, limit: limit)
+                    return (page.videos, page.next != nil)
+                }
+            ]
+        case .follows:
+            return [
+                rows("followers", store, try .follows(of: "1", limit: limit)) { queries, _ in
+                    front(try queries.follows(of: "1", limit: most).users, limit)
+                }
+            ]
+        case .likers:
+            return try ["0", "1"].map { answer in
+                arranged("of \(answer)", store, try .likers(of: answer, limit: limit)) {
+                    queries, _ in
+                    front(try queries.likers(of: answer, limit: most).likers, limit)
+                }
+            }
+        case .list:
+            return VideoGroup.named.map { group in
+                rows("\(group)", store, .group(group, limit: limit)) {
+                    let page = try $0.videos(in: group, at: $1, limit: limit)
+                    return (page.videos, page.next != nil)
+                }
+            }
+        case .nowPlaying:
+            // Where a device is by now follows from what it has said, and is no news.
+            func said(_ page: NowPlayingPage) -> ([NowPlayingEntry], Bool) {
+                let devices = page.devices.map { device in
+                    var device = device
+                    device.estimatedSeconds = device.positionSeconds
+                    return device
+                }
+                return (devices, page.next != nil)
+            }
+            return [
+                rows("devices", store, .nowPlaying(limit: limit)) { queries, now in
+                    said(try queries.nowPlaying(at: now, limit: limit))
+                },
+                rows("of video", store, try .nowPlaying(video: "youtube:v1", limit: limit)) {
+                    queries, now in
+                    said(try queries.nowPlaying(video: "youtube:v1", at: now, limit: limit))
+                },
+            ]
+        case .onNow:
+            return try scopes().map { scope in
+                arranged("on now \(scope)", store, .onNow(scope: scope)) { queries, now in
+                    (try queries.onNow(at: now, scope: scope).episodes, false)
+                }
+            }
+        case .playability:
+            return PlayabilityFilter.allCases.map { filter in
+                arranged("\(filter)", store, .playability(filter, limit: limit)) { queries, now in
+                    let page = try queries.playability(filter, at: now, limit: limit)
+                    return (page.videos, page.next != nil)
+                }
+            }
+        case .playback:
+            return [
+                rows("in progress", store, .inProgress(limit: limit)) { queries, _ in
+                    let page = try queries.inProgress(limit: limit)
+                    return (page.videos, page.next != nil)
+                }
+            ]
+        case .questions:
+            return [
+                rows("questions", store, .questions(limit: limit)) { queries, _ in
+                    front(try queries.questions(limit: most).questions, limit)
+                },
+                rows("to 1", store, .questions(to: "1", isPending: false, limit: limit)) {
+                    queries, _ in
+                    let found = try queries.questions(to: "1", isPending: false, limit: most)
+                    return front(found.questions.filter { $0.state != .asking }, limit)
+                },
+            ]
+        case .queue:
+            return [
+                rows("queue", store, try .queue(limit: limit)) { queries, _ in
+                    let page = try queries.queue(limit: limit)
+                    return (page.videos, page.next != nil)
+                }
+            ]
+        case .recipients:
+            return ["", "a"].map { prefix in
+                arranged("\"\(prefix)\"", store, .recipients(prefix: prefix, limit: limit)) {
+                    queries, _ in
+                    let found = try queries.recipients(prefix: prefix, limit: most)
+                    return front(found.recipients, limit)
+                }
+            }
+        case .schedule:
+            let now = CalendarDay(milliseconds: Int64(store.log.now()), offsetSeconds: 0)
+            func dated(_ week: ScheduleWeek) -> ([DatedEpisode], Bool) {
+                let days = week.days.flatMap { day in
+                    day.episodes.map { DatedEpisode(date: day.date, episode: $0) }
+                }
+                return (days, false)
+            }
+            return try scopes().flatMap { scope in
+                [
+                    arranged("this week \(scope)", store, try .schedule(scope: scope)) {
+                        dated(try $0.schedule(at: $1, scope: scope))
+                    },
+                    arranged(
+                        "week of \(now) \(scope)", store,
+                        try .schedule(week: now.description, scope: scope)
+                    ) { queries, _ in
+                        dated(try queries.schedule(week: now.description, scope: scope))
+                    },
+                ]
+            }
+        case .shares:
+            return [
+                rows("shares", store, .shares(limit: limit)) { queries, _ in
+                    let page = try queries.shares(limit: limit)
+                    return (page.shares, page.next != nil)
+                }
+            ]
+        case .submissions:
+            return [SubmissionOrder.popular, .new].map { order in
+                rows("\(order)", store, .submissions(order: order, limit: limit)) { queries, _ in
+                    let page = try queries.submissions(order: order, limit: limit)
+                    return (page.videos, page.next != nil)
+                }
+            }
+        case .users:
+            return [
+                rows("users", store, .users(limit: limit)) { queries, _ in
+                    front(try queries.users(limit: most).users, limit)
+                }
+            ]
+        case .videos:
+            return [
+                rows("videos", store, .videos(limit: limit)) { queries, _ in
+                    let page = try queries.videos(limit: limit)
+                    return (page.videos, page.next != nil)
+                }
+            ]
+        case .watchLater:
+            return [
+                rows("watch later", store, .watchLater(limit: limit)) { queries, _ in
+                    let page = try queries.watchLater(limit: limit)
+                    return (page.videos, page.next != nil)
+                }
+            ]
         }
-        let now = UTCTime(milliseconds: Int64(store.log.now()))
-        let found = try store.projections.read { try read(VideoQueries($0), now) }
-        try #require(list == found.entries, "\(name), \(note)")
-        #expect(hasMore == found.hasMore, "\(name), \(note)")
+    }
+
+    private var most: Int { QueryLimits.pageCountMax }
+
+    private func scopes() throws -> [ScheduleScope] {
+        [
+            try ScheduleScope(), try ScheduleScope(includeWeb: true), try ScheduleScope(web: true),
+        ]
+    }
+
+    private typealias Read<Entry> = (VideoQueries<Views>, UTCTime) throws -> (
+        entries: [Entry], hasMore: Bool
+    )
+
+    private func rows<Entry>(
+        _ name: String, _ store: TapedeckStore, _ list: LiveList<Entry>,
+        _ read: @escaping Read<Entry>
+    ) -> FollowedList {
+        FollowedList(name, LiveLoop(store.projections, list), read)
+    }
+
+    private func arranged<Row, Entry>(
+        _ name: String, _ store: TapedeckStore, _ list: ArrangedList<Row, Entry>,
+        _ read: @escaping Read<Entry>
+    ) -> FollowedList {
+        FollowedList(name, LiveLoop(store.projections, list), read)
+    }
+
+    /// The first entries, and whether there are more.
+    private func front<Entry>(_ all: [Entry], _ limit: Int) -> ([Entry], Bool) {
+        (Array(all.prefix(limit)), all.count > limit)
     }
 }

@@ -40,7 +40,11 @@ public struct AnswerList: Projection {
     /// Two: the list, and those that a remote tells of.
     public var tables: [String] { ["newest-first", "by-number"] }
     /// What is said about an answer, and who likes it.
-    public var followedItems: [[UInt8]] { CommentItems.lists + [AnswerItems.likers] }
+    public var followedItems: [[UInt8]] {
+        CommentItems.lists + [AnswerItems.likers, AnswerItems.likes]
+    }
+    /// Yes: what the user wants of the like is in no row.
+    public var statesAreFollowed: Bool { true }
 
     /// What is known of an answer.
     public struct State: CommentedState, Equatable {

@@ -35,6 +35,9 @@ public struct Playability: Projection {
     /// Three: the videos by state.
     public var tables: [String] { ["playable", "unplayable", "failed"] }
 
+    /// Yes: a video is checked, or it is not.
+    public var statesAreFollowed: Bool { true }
+
     static let playable = 0
     static let unplayable = 1
     static let failed = 2

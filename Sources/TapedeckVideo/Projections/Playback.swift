@@ -37,6 +37,9 @@ public struct Playback: Projection {
     /// One: the videos in progress.
     public var tables: [String] { ["in-progress"] }
 
+    /// Yes: that a video was finished is in no row.
+    public var statesAreFollowed: Bool { true }
+
     static let viewing: [UInt8] = [UInt8(ascii: "v")]
     private static let begun: [UInt8] = [0]
     private static let finished: [UInt8] = [1]

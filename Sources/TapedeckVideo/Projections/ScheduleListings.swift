@@ -29,7 +29,7 @@ public struct ScheduleListings: Projection {
     public var tables: [String] { ["by-day"] }
 
     /// What is known of a listing.
-    public struct State: ProjectionState, Equatable {
+    public struct State: ProjectionState, Hashable {
         /// When the newest answer came, in Unix milliseconds.
         var listedAt: Int64 = 0
         /// The episodes in it, sorted.

@@ -27,6 +27,9 @@ public struct ShowCatalogue: Projection {
         """
     }
 
+    /// Yes: schedules tell of shows, and there are no rows.
+    public var statesAreFollowed: Bool { true }
+
     /// What is known of a show.
     public struct State: ProjectionState, Equatable {
         /// The show, with `show` 0 while only its cast was seen.

@@ -85,7 +85,8 @@ extension VideoQueries {
         return AccountList.nickname(of: state?.sightings.merged, account)
     }
 
-    private func accountEntry(_ row: Row) throws -> AccountEntry {
+    /// The account of a row.
+    func accountEntry(_ row: Row) throws -> AccountEntry {
         try StateReader.read(row.value) { (reader) throws(ModelError) in
             let (system, account) = (try reader.string(), try reader.string())
             return AccountEntry(try AccountList.State(reading: &reader), system, account)

@@ -55,14 +55,21 @@ extension VideoQueries {
                 upper: ScheduleListings.rowKey(last.adding(1)), after: after, limit: 100)
             for row in rows {
                 let key = tag("listing", in: row, after: 8)
-                guard let day = CalendarDay(key.name.suffix(10)) else { continue }
-                let listing = try StateReader.read(row.value) { (reader) throws(ModelError) in
-                    try ScheduleListings.State(decoding: &reader)
-                }
+                guard let (day, listing) = try listing(row) else { continue }
                 found.append((day, key, listing))
             }
             guard rows.count == 100, let last = rows.last else { return found }
             after = last.key
         }
+    }
+
+    /// The listing of a row, and its day; nil where it is of none.
+    func listing(_ row: Row) throws -> (day: CalendarDay, listing: ScheduleListings.State)? {
+        let key = tag("listing", in: row, after: 8)
+        guard let day = CalendarDay(key.name.suffix(10)) else { return nil }
+        let listing = try StateReader.read(row.value) { (reader) throws(ModelError) in
+            try ScheduleListings.State(decoding: &reader)
+        }
+        return (day, listing)
     }
 }

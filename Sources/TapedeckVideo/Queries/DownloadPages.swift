@@ -48,7 +48,7 @@ extension VideoQueries {
         let (rows, next) = try page(
             of: projections.downloads, .downloads, limit: limit, cursor: cursor,
             within: bounds(tag))
-        return try page(tag, try rows.map { try entry($0, tag) }, next: next)
+        return try page(tag, try rows.map { try downloadEntry($0, tag) }, next: next)
     }
 
     /// Those of some videos that lie on a device's disk, in their order.
@@ -86,7 +86,7 @@ extension VideoQueries {
                 of: projections.downloads, table: 0, lower: lower, upper: upper, after: after,
                 limit: 1_000)
             for row in rows {
-                let entry = try entry(row, tag)
+                let entry = try downloadEntry(row, tag)
                 candidates.append(
                     .init(
                         try VideoKey(entry.video), bytes: entry.bytes, at: entry.at,
@@ -109,7 +109,8 @@ extension VideoQueries {
         ).map { try Downloads.Download(decoding: $0) }
     }
 
-    private func entry(_ row: Row, _ device: Tag) throws -> DownloadEntry {
+    /// The video of a row of what lies on a device's disk.
+    func downloadEntry(_ row: Row, _ device: Tag) throws -> DownloadEntry {
         let front = RowKey().text(device.name).bytes.count + 8
         let found = try Downloads.Download(decoding: row.value)
         return try entry(

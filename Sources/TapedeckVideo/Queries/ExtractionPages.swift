@@ -119,13 +119,19 @@ extension VideoQueries {
         let (rows, next) = try page(
             of: projections.extractions, .failedExtractions, limit: limit, cursor: cursor)
         return ExtractionsPage(
-            videos: try rows.map { row in
-                let state = try StateReader.read(row.value) { (reader) throws(ModelError) in
-                    try ExtractionCache.State(reading: &reader)
-                }
-                return ExtractionEntry(
-                    tag("video", in: row, after: 8).name, state, at: now,
-                    windowSeconds: windowSeconds)
+            videos: try rows.map {
+                try extractionEntry($0, at: now, windowSeconds: windowSeconds)
             }, next: next)
+    }
+
+    /// The video of a row of those of which the last try has failed.
+    func extractionEntry(
+        _ row: Row, at now: UTCTime, windowSeconds: Double
+    ) throws -> ExtractionEntry {
+        let state = try StateReader.read(row.value) { (reader) throws(ModelError) in
+            try ExtractionCache.State(reading: &reader)
+        }
+        return ExtractionEntry(
+            tag("video", in: row, after: 8).name, state, at: now, windowSeconds: windowSeconds)
     }
 }

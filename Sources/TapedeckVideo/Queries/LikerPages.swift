@@ -54,7 +54,7 @@ extension VideoQueries {
         let key = try Tag("answer", answer)
         let after = try PageCursor.key(.likers, cursor)
         let state = try reader.state(of: projections.answers, key: key)
-        let own = try state.flatMap { try waitingLike($0, key) }
+        let own = try waitingLike(key)
         var likers = after == nil ? [own].compactMap { $0 } : []
         let wanted = limit - likers.count
         var rows = try reader.items(
@@ -66,15 +66,7 @@ extension VideoQueries {
             // Where the user's own like fills the page, nothing lies in front of what follows.
             next = PageCursor.text(.likers, rows.last?.key ?? AnswerItems.likes)
         }
-        likers += try rows.map { row in
-            let user = row.value.utf8Text
-            let like = try reader.item(
-                of: projections.answers, key: key, name: AnswerItems.liker(user))
-            var entry = LikerEntry(
-                user: user, like: like.map { NaturalID.id($0).utf8Text }, state: .shown)
-            try describe(&entry)
-            return entry
-        }
+        likers += try rows.map { try shownLiker($0, key) }
         let count = (state?.likers ?? 0) + (own?.state == .waiting ? 1 : 0)
         return LikersPage(likers: likers, count: Int(clamping: count), next: next)
     }
@@ -94,14 +86,26 @@ extension VideoQueries {
     }
 
     /// The like of the user of this store that no remote shows; nil where there is none.
-    private func waitingLike(_ state: AnswerList.State, _ key: Tag) throws -> LikerEntry? {
+    func waitingLike(_ key: Tag) throws -> LikerEntry? {
         let own = try ownUser()
-        guard let like = state.like, like.isOn, like.isWanted,
+        guard let like = try reader.state(of: projections.answers, key: key)?.like, like.isOn,
+            like.isWanted,
             try !isShownLiked(key, by: own)
         else { return nil }
         var entry = LikerEntry(
             user: own, state: like.refusal == nil ? .waiting : .refused, code: like.refusal?.code,
             message: like.refusal?.message)
+        try describe(&entry)
+        return entry
+    }
+
+    /// Who likes an answer by an item of those that a remote shows.
+    func shownLiker(_ row: Row, _ key: Tag) throws -> LikerEntry {
+        let user = row.value.utf8Text
+        let like = try reader.item(
+            of: projections.answers, key: key, name: AnswerItems.liker(user))
+        var entry = LikerEntry(
+            user: user, like: like.map { NaturalID.id($0).utf8Text }, state: .shown)
         try describe(&entry)
         return entry
     }

@@ -51,20 +51,9 @@ extension VideoQueries {
         var entries: [DuplicateEntry] = []
         var ids = 0
         for (index, row) in rows.enumerated() {
-            let tag = tag("video", in: row, after: 0)
-            let state = try StateReader.read(row.value) { (reader) throws(ModelError) in
-                try VideoList.State(reading: &reader)
-            }
-            let items = try reader.items(
-                of: projections.videos, key: tag,
-                prefix: RowKey(BroadcastItems.byTime), after: nil,
-                limit: QueryLimits.broadcastsPerPageMax)
-            entries.append(
-                DuplicateEntry(
-                    key: String(tag.name), winner: state.winner?.id.utf8Text,
-                    broadcasts: items.map { Array($0.key.dropFirst(9)).utf8Text },
-                    broadcastCount: Int(clamping: state.broadcasts)))
-            ids += items.count
+            let entry = try duplicateEntry(row)
+            entries.append(entry)
+            ids += entry.broadcasts.count
             if ids >= QueryLimits.broadcastsPerPageMax, index + 1 < rows.count {
                 return DuplicatesPage(
                     videos: entries, next: PageCursor.text(.duplicates, row.key))
@@ -73,17 +62,34 @@ extension VideoQueries {
         return DuplicatesPage(videos: entries, next: next)
     }
 
+    /// The video of a row of those that were shared more than once.
+    func duplicateEntry(_ row: Row) throws -> DuplicateEntry {
+        let tag = tag("video", in: row, after: 0)
+        let state = try StateReader.read(row.value) { (reader) throws(ModelError) in
+            try VideoList.State(reading: &reader)
+        }
+        let items = try reader.items(
+            of: projections.videos, key: tag, prefix: RowKey(BroadcastItems.byTime), after: nil,
+            limit: QueryLimits.broadcastsPerPageMax)
+        return DuplicateEntry(
+            key: String(tag.name), winner: state.winner?.id.utf8Text,
+            broadcasts: items.map { Array($0.key.dropFirst(9)).utf8Text },
+            broadcastCount: Int(clamping: state.broadcasts))
+    }
+
     /// The videos to be seen later, the one marked first in front.
     public func watchLater(
         limit: Int = QueryLimits.pageCountDefault, cursor: String? = nil
     ) throws -> WatchLaterPage {
         let (rows, next) = try page(
             of: projections.watchLater, .watchLater, limit: limit, cursor: cursor)
-        let entries = rows.map { row in
-            WatchLaterEntry(
-                key: String(tag("video", in: row, after: 8).name),
-                since: UTCTime(milliseconds: Int64(ascending: row.key)))
-        }
-        return WatchLaterPage(videos: entries, next: next)
+        return WatchLaterPage(videos: rows.map { watchLaterEntry($0) }, next: next)
+    }
+
+    /// The video of a row of those to be seen later.
+    func watchLaterEntry(_ row: Row) -> WatchLaterEntry {
+        WatchLaterEntry(
+            key: String(tag("video", in: row, after: 8).name),
+            since: UTCTime(milliseconds: Int64(ascending: row.key)))
     }
 }

@@ -4,6 +4,16 @@ internal import TapedeckProjections
 /// What the queries about schedules share.
 enum ScheduleQuery {
     static let dayMilliseconds: Int64 = 86_400_000
+
+    /// The days of whose listings episodes may be that begin between two times, in Unix milliseconds.
+    static func days(from lower: Int64, to upper: Int64) -> (first: CalendarDay, last: CalendarDay)
+    {
+        // An airdate is a day before the day, and a zone is another day.
+        (
+            CalendarDay(milliseconds: lower, offsetSeconds: 0).adding(-2),
+            CalendarDay(milliseconds: upper, offsetSeconds: 0).adding(2)
+        )
+    }
 }
 
 /// An episode that a schedule lists, with what it is listed for.
@@ -13,6 +23,18 @@ struct ListedEpisode {
     let channel: TVmazeChannel
     /// The day on which it begins in its channel's zone.
     let day: CalendarDay
+
+    /// Nil where it is cancelled.
+    init?(
+        _ episode: EpisodeScheduled, _ show: ShowObserved, _ channel: TVmazeChannel,
+        _ listings: DayListings, _ zones: inout ZoneCache
+    ) {
+        let start = episode.airstamp.milliseconds
+        let offset = zones.offsetSeconds(channel.zone, milliseconds: start)
+        day = CalendarDay(milliseconds: start, offsetSeconds: offset)
+        guard !listings.isCancelled(episode, on: day) else { return nil }
+        (self.episode, self.show, self.channel) = (episode, show, channel)
+    }
 
     /// When it begins, in Unix milliseconds.
     var start: Int64 { episode.airstamp.milliseconds }
@@ -42,6 +64,11 @@ struct ListedEpisode {
     }
 }
 
+extension TVmazeChannel {
+    /// The name of its zone; nil where it has none.
+    var zone: String? { hasTimezone ? timezone : nil }
+}
+
 extension VideoQueries {
     /// The episodes that begin in a span of time, by beginning, then by id, without the cancelled ones.
     ///
@@ -56,12 +83,10 @@ extension VideoQueries {
         var shows: [Int64: (show: ShowObserved, channel: TVmazeChannel?)] = [:]
         var zones = ZoneCache()
         var cancelled = DayListings()
-        let days = (lower.milliseconds, upper.milliseconds)
-        // An airdate is a day before the day, and a zone is another day.
-        for found in try listings(
-            from: CalendarDay(milliseconds: days.0, offsetSeconds: 0).adding(-2),
-            through: CalendarDay(milliseconds: days.1, offsetSeconds: 0).adding(2))
-        { cancelled.add(found.listing, of: found.day) }
+        let days = ScheduleQuery.days(from: lower.milliseconds, to: upper.milliseconds)
+        for found in try listings(from: days.first, through: days.last) {
+            cancelled.add(found.listing, of: found.day)
+        }
         let bounds = (
             RowKey().ascending(lower.milliseconds), RowKey().ascending(upper.milliseconds)
         )
@@ -81,14 +106,11 @@ extension VideoQueries {
                     shows[episode.show] = known
                 }
                 guard let channel = known.channel else { continue }
-                let start = episode.airstamp.milliseconds
-                let offset = zones.offsetSeconds(
-                    channel.hasTimezone ? channel.timezone : nil, milliseconds: start)
-                let day = CalendarDay(milliseconds: start, offsetSeconds: offset)
-                guard !cancelled.isCancelled(episode, on: day) else { continue }
-                let listed = ListedEpisode(
-                    episode: episode, show: known.show, channel: channel, day: day)
-                guard try body(listed) else { return false }
+                if let listed = ListedEpisode(episode, known.show, channel, cancelled, &zones),
+                    try !body(listed)
+                {
+                    return false
+                }
             }
             guard rows.count == 1_000, let last = rows.last else { return true }
             after = last.key

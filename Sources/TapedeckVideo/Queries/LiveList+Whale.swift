@@ -102,7 +102,7 @@ extension LiveQuery where Self == LiveList<FollowEntry> {
 }
 
 /// The names of people, and who the user of the account is: any entry may be made of them.
-private func people(_ projections: VideoProjections) -> [(RowRange, prefix: Int?)] {
+func people(_ projections: VideoProjections) -> [(RowRange, prefix: Int?)] {
     [
         (RowRange(of: projections.users), nil),
         (RowRange(of: projections.users, table: UserList.Table.own), nil),

@@ -55,14 +55,17 @@ extension VideoQueries {
             next: next)
     }
 
-    private func device(
-        in row: Row, behind prefix: Int, at now: UTCTime
-    ) throws -> NowPlayingEntry {
+    /// The device of a row.
+    ///
+    /// - Parameters:
+    ///   - prefix: how many bytes stand in front of the device in the row's key.
+    ///   - now: as of when it is estimated where it is; nil for when it said so.
+    func device(in row: Row, behind prefix: Int, at now: UTCTime?) throws -> NowPlayingEntry {
         let state = try StateReader.read(row.value) { (reader) throws(ModelError) in
             try NowPlaying.State(reading: &reader)
         }
-        var estimate = state.position(at: now)
-        if state.isPlaying, let video = state.video,
+        var estimate = now.map(state.position) ?? state.positionSeconds
+        if now != nil, state.isPlaying, let video = state.video,
             let duration = try reader.state(
                 of: projections.playback, key: Tag(unchecked: "video/\(video)"))?.duration
         {

@@ -106,7 +106,8 @@ extension VideoQueries {
         case .all:
             let (rows, next) = try page(
                 of: projections.videos, .playability, limit: limit, cursor: cursor)
-            return PlayabilityPage(videos: try rows.map { try shared($0, at: now) }, next: next)
+            return PlayabilityPage(
+                videos: try rows.map { try sharedPlayability($0, at: now) }, next: next)
         case .unknown: return try unknown(at: now, limit: limit, cursor: cursor)
         case .playable:
             return try list(
@@ -132,12 +133,15 @@ extension VideoQueries {
             of: projections.playability, table: table, list, limit: limit, cursor: cursor,
             within: bounds)
         return PlayabilityPage(
-            videos: try rows.map { row in
-                let state = try StateReader.read(row.value) { (reader) throws(ModelError) in
-                    try Playability.State(reading: &reader)
-                }
-                return PlayabilityEntry(tag("video", in: row, after: 8).name, state, at: now)
-            }, next: next)
+            videos: try rows.map { try checkedPlayability($0, at: now) }, next: next)
+    }
+
+    /// Whether the video of a row of a list of checks can be played.
+    func checkedPlayability(_ row: Row, at now: UTCTime) throws -> PlayabilityEntry {
+        let state = try StateReader.read(row.value) { (reader) throws(ModelError) in
+            try Playability.State(reading: &reader)
+        }
+        return PlayabilityEntry(tag("video", in: row, after: 8).name, state, at: now)
     }
 
     /// Those among the videos that were shared that nobody has checked.
@@ -148,7 +152,7 @@ extension VideoQueries {
             after: PageCursor.key(.uncheckedVideos, cursor), limit: QueryLimits.pageCountMax)
         var found: [PlayabilityEntry] = []
         for (index, row) in rows.enumerated() {
-            let entry = try shared(row, at: now)
+            let entry = try sharedPlayability(row, at: now)
             if entry.state == .unknown { found.append(entry) }
             let isLast = index + 1 == rows.count
             if found.count == limit || isLast && rows.count == QueryLimits.pageCountMax {
@@ -159,7 +163,8 @@ extension VideoQueries {
         return PlayabilityPage(videos: found, next: nil)
     }
 
-    private func shared(_ row: Row, at now: UTCTime) throws -> PlayabilityEntry {
+    /// Whether the video of a row of those that were shared can be played.
+    func sharedPlayability(_ row: Row, at now: UTCTime) throws -> PlayabilityEntry {
         let tag = tag("video", in: row, after: 8)
         return PlayabilityEntry(
             tag.name, try reader.state(of: projections.playability, key: tag), at: now)

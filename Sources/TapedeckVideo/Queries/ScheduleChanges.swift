@@ -140,7 +140,7 @@ extension VideoQueries {
         let show = try knownShow(episode.show)
         let channel = show.hasNetwork ? show.network : show.webChannel
         let offset = history.zones.offsetSeconds(
-            channel.hasTimezone ? channel.timezone : nil, milliseconds: start)
+            channel.zone, milliseconds: start)
         let day = CalendarDay(milliseconds: start, offsetSeconds: offset)
         var listings = DayListings()
         for day in Set([day, CalendarDay(episode.airdate)].compactMap { $0 }) {

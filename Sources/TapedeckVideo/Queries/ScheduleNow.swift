@@ -12,7 +12,7 @@ public struct ScheduleNow: Codable, Hashable, Sendable {
 extension QueryLimits {
     /// How long before its end an episode is ending soon, where nothing is said: a quarter of an hour.
     public static let endingSoonSeconds = 900.0
-    /// The longest episode that is found to be on, in hours.
+    /// The longest episode that is ever on, in hours.
     static let episodeHoursMax: Int64 = 48
     /// How far ahead the next change is looked for, in days; it is asked again then.
     static let changeAheadDays: Int64 = 7
@@ -27,7 +27,7 @@ extension VideoQueries {
     ///
     /// Costs the rows of the two days before, and those until the next beginning.
     public func onNow(at now: UTCTime, scope: ScheduleScope) throws -> ScheduleNow {
-        try shown(at: now, scope) { $0.start }
+        try shown(EpisodesShown(at: now), scope)
     }
 
     /// The episodes that are on at a time and end within a window of it, by end, then by id.
@@ -40,35 +40,20 @@ extension VideoQueries {
         windowSeconds: Double = QueryLimits.endingSoonSeconds
     ) throws -> ScheduleNow {
         try QueryLimits.check(windowSeconds: windowSeconds)
-        let window = Int64(windowSeconds * 1_000)
-        var found = try shown(at: now, scope) { max($0.start, $0.end - window) }
-        found.episodes.sort { ($0.endsAt ?? now, $0.id) < ($1.endsAt ?? now, $1.id) }
-        return found
+        return try shown(EpisodesShown(at: now, endingWithin: windowSeconds), scope)
     }
 
-    /// The episodes that are shown at a time, each from some time in it to its end.
-    private func shown(
-        at now: UTCTime, _ scope: ScheduleScope,
-        from: ((start: Int64, end: Int64)) -> Int64
-    ) throws -> ScheduleNow {
-        let day = ScheduleQuery.dayMilliseconds
-        let horizon = now.adding(QueryLimits.changeAheadDays * day)
-        var found = ScheduleNow(episodes: [])
-        var next: Int64?
+    private func shown(_ shown: EpisodesShown, _ scope: ScheduleScope) throws -> ScheduleNow {
+        var shown = shown
+        let horizon = shown.now.adding(QueryLimits.changeAheadDays * ScheduleQuery.dayMilliseconds)
         try forEachEpisode(
-            from: now.adding(-QueryLimits.episodeHoursMax * 3_600_000), to: horizon, scope
-        ) { listed in
-            // What begins later than the next change cannot be before it.
-            if let next, next < listed.start { return false }
-            guard let end = listed.end, end > now.milliseconds else { return true }
-            let from = from((listed.start, end))
-            if from <= now.milliseconds { found.episodes.append(listed.entry) }
-            next = min(next ?? .max, from <= now.milliseconds ? end : from)
-            return true
+            from: shown.now.adding(-EpisodesShown.lengthMax), to: horizon, scope
+        ) { shown.take($0) }
+        if shown.nextChangeAt == nil, try !isLast(horizon) {
+            shown.nextChangeAt = horizon.milliseconds
         }
-        if next == nil, try !isLast(horizon) { next = horizon.milliseconds }
-        found.nextChangeAt = next.map(UTCTime.init)
-        return found
+        return ScheduleNow(
+            episodes: shown.entries, nextChangeAt: shown.nextChangeAt.map(UTCTime.init))
     }
 
     /// Whether no episode of any channel begins at a time or later.
@@ -77,5 +62,45 @@ extension VideoQueries {
             of: projections.schedule, table: EpisodeSchedule.byStart,
             lower: RowKey().ascending(time.milliseconds), upper: nil, after: nil, limit: 1
         ).isEmpty
+    }
+}
+
+/// Which of the episodes that come by their beginnings are shown at a time, and until when these are.
+struct EpisodesShown {
+    /// The longest episode that is found to be on, in milliseconds.
+    static let lengthMax = QueryLimits.episodeHoursMax * 3_600_000
+
+    let now: UTCTime
+    /// How long before its end an episode is shown, in milliseconds; nil from its beginning on.
+    private let window: Int64?
+    private var episodes: [ListedEpisode] = []
+    /// When others are shown, by these episodes, in Unix milliseconds.
+    var nextChangeAt: Int64?
+
+    /// Those that are on; or of these those that end within so many seconds.
+    init(at now: UTCTime, endingWithin windowSeconds: Double? = nil) {
+        self.now = now
+        window = windowSeconds.map { Int64($0 * 1_000) }
+    }
+
+    /// Takes the next one; false where neither it nor any behind it matters.
+    mutating func take(_ listed: ListedEpisode) -> Bool {
+        // What begins later than the next change cannot be before it.
+        if let nextChangeAt, nextChangeAt < listed.start { return false }
+        guard let end = listed.end, end > now.milliseconds,
+            end - listed.start <= EpisodesShown.lengthMax
+        else { return true }
+        let from = window.map { max(listed.start, end - $0) } ?? listed.start
+        let isShown = from <= now.milliseconds
+        if isShown { episodes.append(listed) }
+        nextChangeAt = min(nextChangeAt ?? .max, isShown ? end : from)
+        return true
+    }
+
+    /// Those that are shown, by beginning, or by end where these end soon; then by id.
+    var entries: [ScheduleWeek.Episode] {
+        let entries = episodes.map(\.entry)
+        guard window != nil else { return entries }
+        return entries.sorted { ($0.endsAt ?? now, $0.id) < ($1.endsAt ?? now, $1.id) }
     }
 }

@@ -59,11 +59,7 @@ extension VideoQueries {
     ///
     /// Throws `ModelError` with `.invalidTime` where `week` is no day.
     public func schedule(week: String, scope: ScheduleScope) throws -> ScheduleWeek {
-        guard let day = CalendarDay(week) else {
-            throw ModelError(
-                .invalidTime, "\"\(week.prefix(20))\" is not a day", hint: "write 2019-07-11")
-        }
-        return try schedule(monday: day.monday, scope)
+        try schedule(monday: CalendarDay(week: week), scope)
     }
 
     /// The schedule of the ISO week that a time is in, and when the next one begins.
@@ -71,20 +67,14 @@ extension VideoQueries {
     /// The week turns at midnight in the zone of most episodes of these channels around then; by UTC where
     /// none is known.
     public func schedule(at now: UTCTime, scope: ScheduleScope) throws -> ScheduleWeek {
-        let week = 7 * ScheduleQuery.dayMilliseconds
-        var counts: [String?: Int] = [:]
-        try forEachEpisode(from: now.adding(-week), to: now.adding(week), scope) { listed in
-            counts[listed.channel.hasTimezone ? listed.channel.timezone : nil, default: 0] += 1
+        var zones = WeekZones(at: now)
+        try forEachEpisode(from: zones.span.lower, to: zones.span.upper, scope) { listed in
+            zones.count(listed)
             return true
         }
-        let most = counts.max { ($0.value, $1.key ?? "") < ($1.value, $0.key ?? "") }
-        let zone = most?.key ?? nil
-        var zones = ZoneCache()
-        let offset = zones.offsetSeconds(zone, milliseconds: now.milliseconds)
-        let today = CalendarDay(milliseconds: now.milliseconds, offsetSeconds: offset)
-        var schedule = try schedule(monday: today.monday, scope)
-        schedule.nextChangeAt = UTCTime(
-            milliseconds: zones.start(of: today.monday.adding(7), zone))
+        let (monday, turn) = zones.current
+        var schedule = try schedule(monday: monday, scope)
+        schedule.nextChangeAt = UTCTime(milliseconds: turn)
         return schedule
     }
 
@@ -92,14 +82,87 @@ extension VideoQueries {
         var days = (0..<7).map {
             ScheduleWeek.Day(date: monday.adding($0).description, episodes: [])
         }
-        // No zone is further than 14 hours east or 12 hours west of Greenwich.
-        let lower = UTCTime(milliseconds: monday.startMilliseconds - 14 * 3_600_000)
-        let upper = UTCTime(milliseconds: monday.adding(7).startMilliseconds + 12 * 3_600_000)
-        try forEachEpisode(from: lower, to: upper, scope) { listed in
+        let span = ScheduleQuery.span(ofWeek: monday)
+        try forEachEpisode(from: span.lower, to: span.upper, scope) { listed in
             let index = listed.day.number - monday.number
             if days.indices.contains(index) { days[index].episodes.append(listed.entry) }
             return true
         }
         return ScheduleWeek(days: days)
+    }
+}
+
+extension CalendarDay {
+    /// The Monday of the week that a day is in; throws `ModelError` with `.invalidTime` where it is none.
+    init(week text: String) throws(ModelError) {
+        guard let day = CalendarDay(text) else {
+            throw ModelError(
+                .invalidTime, "\"\(text.prefix(20))\" is not a day", hint: "write 2019-07-11")
+        }
+        self = day.monday
+    }
+}
+
+extension ScheduleQuery {
+    /// When the episodes of a week begin, wherever they do.
+    static func span(ofWeek monday: CalendarDay) -> (lower: UTCTime, upper: UTCTime) {
+        // No zone is further than 14 hours east or 12 hours west of Greenwich.
+        (
+            UTCTime(milliseconds: monday.startMilliseconds - 14 * 3_600_000),
+            UTCTime(milliseconds: monday.adding(7).startMilliseconds + 12 * 3_600_000)
+        )
+    }
+}
+
+/// In which zones the episodes around a time are, and which week it is by most of them.
+struct WeekZones {
+    private static let week = 7 * ScheduleQuery.dayMilliseconds
+
+    let now: UTCTime
+    private var counts: [String?: Int] = [:]
+    /// When the first episode enters or leaves `span`, in Unix milliseconds.
+    private var nextCountAt: Int64?
+    private var zones = ZoneCache()
+
+    init(at now: UTCTime) { self.now = now }
+
+    /// The beginnings of those that count: a week before, and a week behind.
+    var span: (lower: UTCTime, upper: UTCTime) {
+        (now.adding(-WeekZones.week), now.adding(WeekZones.week))
+    }
+
+    /// Counts an episode if it begins in the span.
+    mutating func count(_ listed: ListedEpisode) {
+        let zone = listed.channel.zone
+        counts[zone, default: 0] +=
+            (span.lower.milliseconds..<span.upper.milliseconds).contains(listed.start) ? 1 : 0
+        for time in [listed.start - WeekZones.week + 1, listed.start + WeekZones.week + 1]
+        where time > now.milliseconds { nextCountAt = min(nextCountAt ?? .max, time) }
+    }
+
+    /// The Monday of the week, and when the next week begins, in Unix milliseconds.
+    var current: (monday: CalendarDay, turn: Int64) {
+        mutating get {
+            let most = counts.filter { $0.value > 0 }
+                .max { ($0.value, $1.key ?? "") < ($1.value, $0.key ?? "") }
+            return week(in: most?.key ?? nil)
+        }
+    }
+
+    /// When the week may be another by the time alone, in Unix milliseconds: where it is the same in all of the
+    /// zones it does not matter which of them most episodes are in.
+    var nextChangeAt: Int64 {
+        mutating get {
+            let weeks = Set(counts.keys).union([nil]).map { week(in: $0) }
+            let turn = weeks.map(\.turn).min() ?? .max
+            let isOneWeek = Set(weeks.map(\.monday)).count == 1
+            return isOneWeek ? turn : min(turn, nextCountAt ?? .max)
+        }
+    }
+
+    private mutating func week(in zone: String?) -> (monday: CalendarDay, turn: Int64) {
+        let offset = zones.offsetSeconds(zone, milliseconds: now.milliseconds)
+        let monday = CalendarDay(milliseconds: now.milliseconds, offsetSeconds: offset).monday
+        return (monday, zones.start(of: monday.adding(7), zone))
     }
 }

@@ -54,14 +54,7 @@ extension VideoQueries {
         limit: Int = QueryLimits.pageCountDefault, cursor: String? = nil
     ) throws -> SharesPage {
         let (rows, next) = try page(of: projections.shares, .shares, limit: limit, cursor: cursor)
-        return SharesPage(
-            shares: try rows.map { row in
-                let (share, said) = try share(row)
-                return ShareEntry(
-                    id: share.event, video: said.video, destinations: said.destinations,
-                    text: said.text, recipients: said.recipients,
-                    at: UTCTime(milliseconds: share.at))
-            }, next: next)
+        return SharesPage(shares: try rows.map { try shareEntry($0) }, next: next)
     }
 
     /// To whom the user has sent videos lately, for proposals while an address is written.
@@ -78,29 +71,41 @@ extension VideoQueries {
         let rows = try reader.rows(
             of: projections.shares, table: 0, lower: nil, upper: nil, after: nil,
             limit: QueryLimits.recipientScanMax)
+        let shares = try rows.map { try shareEntry($0) }
+        return RecipientsPage(
+            recipients: Array(RecipientEntry.recipients(of: shares, prefix: prefix).prefix(limit)))
+    }
+
+    /// The share of a row.
+    func shareEntry(_ row: Row) throws -> ShareEntry {
+        let share = try ShareList.Share(decoding: row.value)
+        let said = try VideoShared(payload: share.payload)
+        return ShareEntry(
+            id: share.event, video: said.video, destinations: said.destinations, text: said.text,
+            recipients: said.recipients, at: UTCTime(milliseconds: share.at))
+    }
+}
+
+extension RecipientEntry {
+    /// The recipients of some shares, the last of which stand in front.
+    ///
+    /// - Parameter prefix: how an address begins, in any case.
+    static func recipients(of shares: [ShareEntry], prefix: String) -> [RecipientEntry] {
         var found: [RecipientEntry] = []
         var places: [String: Int] = [:]
         let prefix = prefix.lowercased()
-        for row in rows {
-            let (share, said) = try share(row)
-            for address in said.recipients {
+        for share in shares {
+            for address in share.recipients {
                 let name = address.lowercased()
                 guard name.hasPrefix(prefix) else { continue }
                 if let place = places[name] {
                     found[place].shares += 1
                 } else {
                     places[name] = found.count
-                    found.append(
-                        RecipientEntry(
-                            address: address, lastAt: UTCTime(milliseconds: share.at), shares: 1))
+                    found.append(RecipientEntry(address: address, lastAt: share.at, shares: 1))
                 }
             }
         }
-        return RecipientsPage(recipients: Array(found.prefix(limit)))
-    }
-
-    private func share(_ row: Row) throws -> (ShareList.Share, VideoShared) {
-        let share = try ShareList.Share(decoding: row.value)
-        return (share, try VideoShared(payload: share.payload))
+        return found
     }
 }

@@ -56,23 +56,24 @@ extension VideoQueries {
     ) throws -> VideosPage {
         let (rows, next) = try page(
             of: projections.videos, .videos, limit: limit, cursor: cursor)
-        let entries = try rows.map { row in
-            let tag = tag("video", in: row, after: 8)
-            let state = try StateReader.read(row.value) { (reader) throws(ModelError) in
-                try VideoList.State(reading: &reader)
-            }
-            let marked = try reader.state(of: projections.watchLater, key: tag)
-            return VideoEntry(
-                key: String(tag.name), title: state.title?.utf8Text,
-                sharer: state.sharer?.utf8Text, broadcasts: Int(clamping: state.broadcasts),
-                comments: try comments(
-                    of: projections.videos, tag, after: nil,
-                    limit: QueryLimits.commentsPerVideoMax
-                ).map(\.entry),
-                commentCount: Int(clamping: state.broadcasts &+ state.posted &+ state.observed),
-                newestAt: state.newestAt.map(UTCTime.init), watchLater: marked?.since != nil)
+        return VideosPage(videos: try rows.map { try videoEntry($0) }, next: next)
+    }
+
+    /// The video of a row of those that were shared.
+    func videoEntry(_ row: Row) throws -> VideoEntry {
+        let tag = tag("video", in: row, after: 8)
+        let state = try StateReader.read(row.value) { (reader) throws(ModelError) in
+            try VideoList.State(reading: &reader)
         }
-        return VideosPage(videos: entries, next: next)
+        let marked = try reader.state(of: projections.watchLater, key: tag)
+        return VideoEntry(
+            key: String(tag.name), title: state.title?.utf8Text,
+            sharer: state.sharer?.utf8Text, broadcasts: Int(clamping: state.broadcasts),
+            comments: try comments(
+                of: projections.videos, tag, after: nil, limit: QueryLimits.commentsPerVideoMax
+            ).map(\.entry),
+            commentCount: Int(clamping: state.broadcasts &+ state.posted &+ state.observed),
+            newestAt: state.newestAt.map(UTCTime.init), watchLater: marked?.since != nil)
     }
 
     /// What was said about a video, oldest first; nothing for a video that nobody shared.

@@ -1,0 +1,80 @@
+import Foundation
+import Tapedeck
+import TapedeckTesting
+import Testing
+
+/// Who follows a list has what a query gives, whatever happened, in whichever process, and as the time goes by.
+@Suite struct LiveListsTests {
+    /// Two days before the clocks of the United States go back, and four before the week turns.
+    private static let november = UInt64(1_698_969_600_000)
+
+    @Test func everyListThatCanBeAskedForCanBeFollowed() throws {
+        let page = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .appending(path: "../../schema/cli.md")
+        let lines = try String(contentsOf: page, encoding: .utf8).split(separator: "\n")
+        func names(of command: String) -> Set<String> {
+            Set(
+                lines.filter { $0.hasPrefix("## storectl \(command) ") }
+                    .compactMap { $0.split(separator: " ").last.map(String.init) })
+        }
+        let queries = names(of: "query")
+        #expect(queries.subtracting(LiveLists.others) == Set(LiveLists.allCases.map(\.rawValue)))
+        #expect(names(of: "watch") == Set(LiveLists.allCases.map(\.rawValue)))
+        #expect(LiveLists.others.isSubset(of: queries))
+    }
+
+    @Test(arguments: [3, 100]) func everyListIsWhatAQueryGives(_ limit: Int) throws {
+        var activity = try LiveActivity("live", start: LiveListsTests.november)
+        let lists = try LiveLists.follow(activity.store, limit: limit)
+        let seed = "\(activity.random)"
+        for round in 0..<80 {
+            for _ in 0..<activity.number(6) { try activity.anything() }
+            // Sometimes nothing but the time goes on, and sometimes it does not.
+            let minutes = [0, 0, 1, 7, 60, 300][activity.number(6)]
+            activity.place.clock.advance(by: .seconds(minutes * 60))
+            for list in lists { try list.check(activity.store, "round \(round), \(seed)") }
+        }
+    }
+
+    /// Each list knows by itself when it is another: looked at only then, it misses nothing.
+    @Test func timeAloneMovesLists() throws {
+        var activity = try LiveActivity("live-time", start: LiveListsTests.november)
+        for _ in 0..<600 { try activity.anything() }
+        let lists = try LiveLists.follow(activity.store, limit: 20)
+        for step in 0..<120 {
+            let seconds = activity.number(4) == 0 ? 30_000 : activity.number(3_600)
+            activity.place.clock.advance(by: .seconds(seconds))
+            for list in lists { try list.check(activity.store, "step \(step), \(activity.random)") }
+        }
+        // Back, as users do.
+        activity.place.clock.advance(by: .seconds(-4 * 86_400))
+        for list in lists
+        where ["on now", "ending", "this week"].contains(where: list.name.hasPrefix) {
+            try list.check(activity.store, "back, \(activity.random)")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(10))) func whatAnotherProcessRecordsIsTold() async throws {
+        var activity = try LiveActivity("live-process", start: LiveListsTests.november)
+        for _ in 0..<100 { try activity.anything() }
+        let lists = try LiveLists.follow(activity.store, limit: 10)
+        for list in lists { try list.check(activity.store, "before") }
+        for round in 0..<2 {
+            let directory = activity.place.directory
+            await #expect(processExitsWith: .success) {
+                [directory = directory as String, now = activity.place.clock.milliseconds as UInt64]
+                in
+                try LiveListsTests.record(in: directory, at: now)
+            }
+            activity.place.clock.advance(by: .seconds(600))
+            for list in lists { try list.check(activity.store, "round \(round)") }
+        }
+    }
+
+    /// What another process does with a store.
+    private static func record(in directory: String, at now: UInt64) throws {
+        var activity = try LiveActivity(opening: directory, at: now)
+        for _ in 0..<60 { try activity.anything() }
+        activity.store.close()
+    }
+}
