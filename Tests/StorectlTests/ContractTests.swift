@@ -66,6 +66,27 @@ struct ContractTests {
         Case(
             command: "watch follows",
             arguments: ["watch", "follows", "7", "--direction", "following", "--updates", "1"]),
+        Case(command: "watch likers", arguments: ["watch", "likers", "9", "--updates", "1"]),
+        Case(command: "watch videos", arguments: ["watch", "videos", "--updates", "1"]),
+        Case(command: "watch duplicates", arguments: ["watch", "duplicates", "--updates", "1"]),
+        Case(command: "watch watch-later", arguments: ["watch", "watch-later", "--updates", "1"]),
+        Case(command: "watch shares", arguments: ["watch", "shares", "--updates", "1"]),
+        Case(command: "watch recipients", arguments: ["watch", "recipients", "--updates", "1"]),
+        Case(command: "watch accounts", arguments: ["watch", "accounts", "--updates", "1"]),
+        Case(command: "watch playability", arguments: ["watch", "playability", "--updates", "1"]),
+        Case(command: "watch extractions", arguments: ["watch", "extractions", "--updates", "1"]),
+        Case(command: "watch now-playing", arguments: ["watch", "now-playing", "--updates", "1"]),
+        Case(command: "watch downloads", arguments: ["watch", "downloads", "--updates", "1"]),
+        Case(
+            command: "watch schedule",
+            arguments: ["watch", "schedule", "--week", "2019-07-09", "--updates", "1"]),
+        // Nothing of the samples is on today.
+        Case(
+            command: "watch on-now", arguments: ["watch", "on-now", "--updates", "1"],
+            mayBeEmpty: ["$.changes"]),
+        Case(
+            command: "watch ending-soon", arguments: ["watch", "ending-soon", "--updates", "1"],
+            mayBeEmpty: ["$.changes"]),
         Case(command: "query shares", arguments: ["query", "shares"]),
         Case(command: "query recipients", arguments: ["query", "recipients"]),
         Case(command: "query statistics", arguments: ["query", "statistics"]),

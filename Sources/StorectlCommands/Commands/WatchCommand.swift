@@ -20,7 +20,12 @@ struct WatchCommand: ParsableCommand {
             WatchListCommand.self, WatchQueueCommand.self, WatchPlaybackCommand.self,
             WatchSubmissionsCommand.self, WatchCommentsCommand.self, WatchChatCommand.self,
             WatchAnswersCommand.self, WatchQuestionsCommand.self, WatchUsersCommand.self,
-            WatchFollowsCommand.self,
+            WatchFollowsCommand.self, WatchLikersCommand.self, WatchVideosCommand.self,
+            WatchDuplicatesCommand.self, WatchLaterCommand.self, WatchSharesCommand.self,
+            WatchRecipientsCommand.self, WatchAccountsCommand.self,
+            WatchPlayabilityCommand.self, WatchExtractionsCommand.self,
+            WatchNowPlayingCommand.self, WatchDownloadsCommand.self,
+            WatchScheduleCommand.self, WatchOnNowCommand.self, WatchEndingSoonCommand.self,
         ])
 }
 
@@ -119,29 +124,55 @@ struct WatchSubmissionsCommand: ParsableCommand {
     }
 }
 
-/// How a list is followed.
+/// How a list is followed, and how long it is.
 struct WatchOptions: ParsableArguments {
     @Option(help: ArgumentHelp("How many entries at the most, from the front.", valueName: "n"))
     var limit = QueryLimits.pageCountDefault
 
+    @OptionGroup var following: FollowingOptions
+
+    func validate() throws {
+        guard limit >= 1 else { throw ValidationError("--limit must be 1 or more") }
+    }
+
+    /// See `FollowingOptions.run`.
+    func run<Entry: Encodable & Hashable & Sendable>(
+        _ list: LiveList<Entry>, _ projections: VideoProjections, _ options: StoreOptions,
+        _ cells: (Entry) -> [String?]
+    ) throws {
+        try following.run(projections, options, cells) { LiveLoop($0, list) }
+    }
+
+    /// The same of an arranged list.
+    func run<Row, Entry: Encodable & Hashable & Sendable>(
+        _ list: ArrangedList<Row, Entry>, _ projections: VideoProjections,
+        _ options: StoreOptions, _ cells: (Entry) -> [String?]
+    ) throws {
+        try following.run(projections, options, cells) { LiveLoop($0, list) }
+    }
+}
+
+/// How a list is followed.
+struct FollowingOptions: ParsableArguments {
     @Option(help: ArgumentHelp("End after so many updates; the first is the list.", valueName: "n"))
     var updates: Int?
 
     func validate() throws {
         if let updates, updates < 1 { throw ValidationError("--updates must be 1 or more") }
-        guard limit >= 1 else { throw ValidationError("--limit must be 1 or more") }
     }
 
     /// Prints a list as it changes, until somebody stops it.
     ///
-    /// - Parameter cells: what is told of an entry in text.
+    /// - Parameters:
+    ///   - cells: what is told of an entry in text.
+    ///   - begin: begins to follow the list.
     func run<Entry: Encodable & Hashable & Sendable>(
-        _ list: LiveList<Entry>, _ projections: VideoProjections, _ options: StoreOptions,
-        _ cells: (Entry) -> [String?]
+        _ projections: VideoProjections, _ options: StoreOptions, _ cells: (Entry) -> [String?],
+        _ begin: (ProjectionRunner) -> LiveLoop<Entry>
     ) throws {
         Interruption.remember()
         try options.withStore(projections) { store in
-            let loop = LiveLoop(store.projections, list)
+            let loop = begin(store.projections)
             var left = updates ?? .max
             while left > 0, !Interruption.isRequested, !StandardOutput.isClosed {
                 if let update = try loop.look() {
@@ -152,7 +183,7 @@ struct WatchOptions: ParsableArguments {
                             : update.changes.map { line($0, cells) }.joined())
                 }
                 if left > 0 {
-                    usleep(UInt32(LiveLoop<LiveList<Entry>>.interval / .microseconds(1)))
+                    usleep(UInt32(LiveLoop<Entry>.interval / .microseconds(1)))
                 }
             }
         }

@@ -1,0 +1,98 @@
+internal import ArgumentParser
+internal import Tapedeck
+
+/// `storectl watch schedule`.
+struct WatchScheduleCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "schedule",
+        abstract: "The episodes of a week with their days, as in query schedule.",
+        discussion: """
+            Without --week it is the current week, and the next one as soon as it turns.
+
+            EXAMPLE:
+              storectl watch schedule
+              storectl watch schedule --week 2019-07-11 --json
+            """)
+
+    @Option(
+        help: ArgumentHelp(
+            "Any day of the week, YYYY-MM-DD (default: the current week).", valueName: "date"))
+    var week: String?
+
+    @OptionGroup var channels: ScheduleOptions
+    @OptionGroup var following: FollowingOptions
+    @OptionGroup var options: StoreOptions
+
+    func run() throws {
+        let list: ArrangedList<ScheduleRow, DatedEpisode> =
+            try .schedule(week: week, scope: channels.scope())
+        try following.run(
+            .standard, options,
+            {
+                [
+                    $0.date,
+                    $0.episode.timeKnown ? $0.episode.startsAt.description : "time not known",
+                ]
+                    + $0.episode.names
+            }
+        ) { LiveLoop($0, list) }
+    }
+}
+
+/// `storectl watch on-now`.
+struct WatchOnNowCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "on-now",
+        abstract: "The episodes that are on, as they begin and end, as in query on-now.",
+        discussion: """
+            EXAMPLE:
+              storectl watch on-now
+              storectl watch on-now --country GB --json
+            """)
+
+    @OptionGroup var channels: ScheduleOptions
+    @OptionGroup var following: FollowingOptions
+    @OptionGroup var options: StoreOptions
+
+    func run() throws {
+        let list: ArrangedList<ScheduleRow, ScheduleWeek.Episode> =
+            .onNow(scope: try channels.scope())
+        try following.run(.standard, options, \.cells) { LiveLoop($0, list) }
+    }
+}
+
+/// `storectl watch ending-soon`.
+struct WatchEndingSoonCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "ending-soon",
+        abstract: "The episodes that end soon, as the time is, as in query ending-soon.",
+        discussion: """
+            EXAMPLE:
+              storectl watch ending-soon --window 300
+            """)
+
+    @Option(
+        help: ArgumentHelp("How long before its end an episode is told.", valueName: "seconds"))
+    var window = QueryLimits.endingSoonSeconds
+
+    @OptionGroup var channels: ScheduleOptions
+    @OptionGroup var following: FollowingOptions
+    @OptionGroup var options: StoreOptions
+
+    func run() throws {
+        let list: ArrangedList<ScheduleRow, ScheduleWeek.Episode> =
+            try .endingSoon(scope: channels.scope(), windowSeconds: window)
+        try following.run(.standard, options, \.cells) { LiveLoop($0, list) }
+    }
+}
+
+extension ScheduleWeek.Episode {
+    fileprivate var cells: [String?] {
+        [startsAt.description, endsAt?.description] + names
+    }
+
+    /// What it is, without its time.
+    fileprivate var names: [String?] {
+        [network, show, ScheduleOptions.number(season: season, number: number), name]
+    }
+}
