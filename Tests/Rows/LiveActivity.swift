@@ -255,7 +255,8 @@ struct LiveActivity {
             try sight(
                 ScheduleListed.with {
                     ($0.date, $0.web) = (day.description, number(2) == 0)
-                    if number(3) > 0 { $0.country = "US" }
+                    // Only web channels have a list of all countries.
+                    if !$0.web || number(2) == 0 { $0.country = "US" }
                     $0.listedAt = .init(milliseconds: Int64(at))
                     $0.episodes = (1..<40).filter { _ in number(3) == 0 }
                 })
