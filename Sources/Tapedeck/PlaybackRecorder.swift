@@ -1,5 +1,5 @@
-public import TapedeckLog
-public import TapedeckModel
+internal import TapedeckLog
+internal import TapedeckModel
 public import TapedeckVideo
 
 /// Records what a player reports every second, as few events: see `PlaybackCoalescing`.
@@ -35,6 +35,7 @@ public actor PlaybackRecorder {
     /// Opens the recorder of a player, and records what it held back when its process ended.
     ///
     /// - Parameters:
+    ///   - store: where to.
     ///   - player: a name among the store's players, of small letters, digits, dots and dashes.
     ///   - holdSecondsMax: after how long without one a report is recorded in any case.
     ///
@@ -61,7 +62,9 @@ public actor PlaybackRecorder {
     /// changes a list. Throws `StoreError`: what is wrong with the report, and what an append throws; what
     /// could not be recorded is tried again by the next call.
     ///
-    /// - Parameter atMilliseconds: when it was made; nil for now.
+    /// - Parameters:
+    ///   - report: what the player says.
+    ///   - atMilliseconds: when it was made; nil for now.
     public func report(
         _ report: PlaybackProgressed, atMilliseconds: UInt64? = nil
     ) async throws(StoreError) {

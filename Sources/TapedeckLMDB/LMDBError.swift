@@ -72,8 +72,7 @@ package struct LMDBError: Error, CustomStringConvertible {
 
     package static func freeBytes(_ path: String) -> UInt64? {
         var facts = statvfs()
-        let folder = (path as NSString).deletingLastPathComponent
-        guard statvfs(folder.isEmpty ? "." : folder, &facts) == 0 else { return nil }
+        guard statvfs(PathParts.folder(of: path), &facts) == 0 else { return nil }
         return UInt64(facts.f_bavail) * UInt64(facts.f_frsize)
     }
 }

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import TapedeckLMDB
 internal import TapedeckModel
 
 /// A file that is written beside its target and takes its place whole, or not at all.
@@ -55,7 +56,6 @@ struct ReplacedFile: ~Copyable {
     /// Gives a file that is on disk another name, durably.
     static func move(_ path: String, to target: String) throws(LogError) {
         guard rename(path, target) == 0 else { throw LogError.system(errno, target) }
-        let folder = (target as NSString).deletingLastPathComponent
-        try DurableFile.synchronize(folder.isEmpty ? "." : folder)
+        try DurableFile.synchronize(PathParts.folder(of: target))
     }
 }

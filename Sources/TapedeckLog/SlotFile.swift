@@ -1,4 +1,5 @@
 internal import Foundation
+internal import TapedeckLMDB
 internal import TapedeckModel
 
 /// What a `SlotFile` holds.
@@ -46,7 +47,7 @@ package final class SlotFile<Content: SlotContent>: @unchecked Sendable {
             guard opened >= 0 else { throw LogError.system(errno, path) }
             do throws(LogError) {
                 guard try SlotFile.lock(opened, path) else {
-                    throw Content.isBusy((path as NSString).lastPathComponent)
+                    throw Content.isBusy(PathParts.name(of: path))
                 }
             } catch {
                 _ = close(opened)
@@ -94,7 +95,7 @@ package final class SlotFile<Content: SlotContent>: @unchecked Sendable {
     /// Takes the lock again; throws `.busy` where somebody else has it, or the file was removed.
     package func relock() throws(LogError) {
         guard try SlotFile.lock(file, path), SlotFile.isAt(path, file) else {
-            throw Content.isBusy((path as NSString).lastPathComponent)
+            throw Content.isBusy(PathParts.name(of: path))
         }
         isLocked = true
     }

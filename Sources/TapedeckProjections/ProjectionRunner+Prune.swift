@@ -62,7 +62,7 @@ extension ProjectionRunner {
             return (
                 number,
                 ViewsFileStatus(
-                    name: (path as NSString).lastPathComponent,
+                    name: PathParts.name(of: path),
                     bytes: UInt64(max(0, facts.st_size)),
                     usedAtMilliseconds: ProjectionRunner.milliseconds(used),
                     isOwn: own.contains(number), isOpen: OpenViews.shared.isOpen(path))

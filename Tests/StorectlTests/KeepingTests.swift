@@ -38,6 +38,15 @@ struct KeepingTests {
         try two.checkFails("restore", file, code: "storeExists", exit: 5)
     }
 
+    @Test func aFileMayHaveANameOfOneLetter() throws {
+        let storectl = try Storectl.demo()
+        try storectl.succeed("backup", "b")
+        try storectl.succeed("export", "e")
+        try storectl.succeed("import", "e")
+        try storectl.succeed("restore", "b", "--store", "r")
+        try storectl.checkFails("restore", "b", "--store", "r", code: "storeExists", exit: 5)
+    }
+
     @Test func demoIsMarkedAndOthersAreNot() throws {
         let demo = try Storectl.demo()
         #expect(try demo.succeed("status", "--json").document["demo"] == .bool(true))

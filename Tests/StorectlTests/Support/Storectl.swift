@@ -145,6 +145,7 @@ final class RunningStorectl {
         try Data().write(to: error)
         process.executableURL = try Storectl.executable
         process.arguments = arguments
+        process.currentDirectoryURL = folder
         process.environment = ["PATH": "/usr/bin:/bin", "HOME": directory.path, "TZ": "UTC"]
             .merging(environment) { $1 }
         process.standardInput = try FileHandle(forReadingFrom: inputFile)
