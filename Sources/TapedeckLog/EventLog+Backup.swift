@@ -148,11 +148,8 @@ extension EventLog {
             let tables = try LogTables(environment)
             return try environment.write { transaction in
                 let store = try StoreIdentity.forgetPlace(transaction, tables)
-                let cursor = try transaction.cursor(tables.meta)
-                var entry = try cursor.seek(MetaKey.catalogue(""))
-                while let found = entry, found.key.starts(with: MetaKey.catalogue("")) {
-                    try cursor.delete()
-                    entry = try cursor.seek(MetaKey.catalogue(""))
+                for row in try viewsRows(transaction, tables) {
+                    try transaction.delete(tables.meta, row.key)
                 }
                 return store
             }

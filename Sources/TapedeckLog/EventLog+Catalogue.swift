@@ -53,21 +53,25 @@ extension EventLog {
         return ViewsEntry(number: number, boot: boot)
     }
 
+    /// The rows that say which file serves a projection; without an entry where they are damaged.
+    static func viewsRows(
+        _ transaction: borrowing some Readable & ~Copyable, _ tables: LogTables
+    ) throws -> [(key: [UInt8], entry: ViewsEntry?)] {
+        var rows: [(key: [UInt8], entry: ViewsEntry?)] = []
+        let cursor = try transaction.cursor(tables.meta)
+        var entry = try cursor.seek(MetaKey.catalogue(""))
+        while let found = entry, found.key.starts(with: MetaKey.catalogue("")) {
+            let value = SealedValue.open(found.value, key: found.key)
+            rows.append((Array(found.key), value.flatMap(EventLog.entry)))
+            entry = try cursor.next()
+        }
+        return rows
+    }
+
     /// The files that serve any projection, of whatever version of whatever program.
     package func viewsNumbers() throws(LogError) -> Set<UInt64> {
         try read { transaction in
-            var numbers: Set<UInt64> = []
-            let cursor = try transaction.cursor(self.tables.meta)
-            var entry = try cursor.seek(Array("c".utf8))
-            while let found = entry, found.key.first == UInt8(ascii: "c") {
-                if let value = SealedValue.open(found.value, key: found.key),
-                    let row = EventLog.entry(value)
-                {
-                    numbers.insert(row.number)
-                }
-                entry = try cursor.next()
-            }
-            return numbers
+            Set(try EventLog.viewsRows(transaction, self.tables).compactMap(\.entry?.number))
         }
     }
 
@@ -99,27 +103,14 @@ extension EventLog {
         row.appendPrefixed(entry.boot)
         try LogError.wrapping {
             try environment.write { transaction in
-                try self.removeDamagedCatalogueRows(transaction)
+                for row in try EventLog.viewsRows(transaction, self.tables) where row.entry == nil {
+                    try transaction.delete(self.tables.meta, row.key)
+                }
                 for fingerprint in fingerprints {
                     try transaction.setMeta(self.tables, EventLog.key(fingerprint), row)
                 }
             }
         }
-    }
-
-    private func removeDamagedCatalogueRows(_ transaction: borrowing WriteTransaction) throws {
-        var keys: [[UInt8]] = []
-        do {
-            let cursor = try transaction.cursor(tables.meta)
-            var entry = try cursor.seek(MetaKey.catalogue(""))
-            while let found = entry, found.key.starts(with: MetaKey.catalogue("")) {
-                if SealedValue.open(found.value, key: found.key) == nil {
-                    keys.append(Array(found.key))
-                }
-                entry = try cursor.next()
-            }
-        }
-        for key in keys { try transaction.delete(tables.meta, key) }
     }
 
     /// Forgets the file of a projection, which is then made anew.
@@ -137,18 +128,10 @@ extension EventLog {
     package func removeViews(ofFiles numbers: Set<UInt64>) throws(LogError) {
         try LogError.wrapping {
             try environment.write { transaction in
-                var keys: [[UInt8]] = []
-                let cursor = try transaction.cursor(self.tables.meta)
-                var entry = try cursor.seek(MetaKey.catalogue(""))
-                while let found = entry, found.key.starts(with: MetaKey.catalogue("")) {
-                    if let value = SealedValue.open(found.value, key: found.key),
-                        let row = EventLog.entry(value), numbers.contains(row.number)
-                    {
-                        keys.append(Array(found.key))
-                    }
-                    entry = try cursor.next()
+                for row in try EventLog.viewsRows(transaction, self.tables) {
+                    guard let number = row.entry?.number, numbers.contains(number) else { continue }
+                    try transaction.delete(self.tables.meta, row.key)
                 }
-                for key in keys { try transaction.delete(self.tables.meta, key) }
             }
         }
     }

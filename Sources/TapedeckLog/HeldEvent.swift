@@ -11,7 +11,7 @@ package struct HeldEvent: SlotContent {
     package init(_ event: ProposedEvent? = nil) { self.event = event }
 
     package static let slotCount = 4_096
-    private static let format: UInt32 = 1
+    package static let format: UInt32 = 1
     /// What a slot has room for besides what every event has.
     private static let partsCountMax = slotCount - 64
 
@@ -37,55 +37,41 @@ package struct HeldEvent: SlotContent {
             hint: "delete the file")
     }
 
-    package func slot(number: UInt64) -> [UInt8] {
-        precondition(fits, "the event does not fit in its slot")
-        var body: [UInt8] = []
-        body.appendLittleEndian(HeldEvent.format)
-        body.appendLittleEndian(number)
-        body.append(event == nil ? 0 : event?.atMilliseconds == nil ? 1 : 2)
-        if let event {
-            body.appendLittleEndian(event.atMilliseconds ?? 0)
-            body.appendLittleEndian(event.schemaVersion)
-            body.append(event.retention.rawValue)
-            body.appendPrefixed(event.type.name)
-            body.appendVarint(UInt64(event.tags.count))
-            for tag in event.tags { body.appendPrefixed(tag.text) }
-            body.appendPrefixed(event.payload)
+    package init?(decoding body: inout ByteReader) {
+        guard let kind = body.littleEndian(UInt8.self) else { return nil }
+        if kind == 0 {
+            self.init()
+            return
         }
-        body.append(contentsOf: repeatElement(0, count: HeldEvent.slotCount - 4 - body.count))
-        var bytes: [UInt8] = []
-        bytes.appendLittleEndian(body.withUnsafeBytes { crc32c($0) })
-        return bytes + body
-    }
-
-    package static func read(_ slot: UnsafeRawBufferPointer) -> Slot<HeldEvent> {
-        var reader = ByteReader(slot)
-        guard slot.count == slotCount, let checksum = reader.littleEndian(UInt32.self),
-            checksum == crc32c(UnsafeRawBufferPointer(rebasing: slot[4...])),
-            let format = reader.littleEndian(UInt32.self)
-        else { return .damaged }
-        guard format == HeldEvent.format else { return .newerFormat(format) }
-        guard let number = reader.littleEndian(UInt64.self),
-            let kind = reader.littleEndian(UInt8.self)
-        else { return .damaged }
-        if kind == 0 { return .whole(HeldEvent(), number: number) }
-        guard let at = reader.littleEndian(UInt64.self),
-            let version = reader.littleEndian(UInt16.self),
-            let retention = reader.littleEndian(UInt8.self),
-            let type = reader.prefixed(), let count = reader.varint(),
-            count <= UInt64(RecordLayout.tagsMax)
-        else { return .damaged }
+        guard let at = body.littleEndian(UInt64.self),
+            let version = body.littleEndian(UInt16.self),
+            let retention = body.littleEndian(UInt8.self), let type = body.prefixed(),
+            let count = body.varint(), count <= UInt64(RecordLayout.tagsMax)
+        else { return nil }
         var tags: [Tag] = []
         for _ in 0..<count {
-            guard let text = reader.prefixed(), Tag.isWellFormed(text) else { return .damaged }
+            guard let text = body.prefixed(), Tag.isWellFormed(text) else { return nil }
             tags.append(Tag(unchecked: String(decoding: text, as: UTF8.self)))
         }
-        guard let payload = reader.prefixed() else { return .damaged }
-        let event = ProposedEvent(
-            type: EventType(stringLiteral: String(decoding: type, as: UTF8.self)),
-            schemaVersion: version, tags: tags, atMilliseconds: kind == 2 ? at : nil,
-            retention: Retention(rawValue: retention), payload: Array(payload))
-        return .whole(HeldEvent(event), number: number)
+        guard let payload = body.prefixed() else { return nil }
+        self.init(
+            ProposedEvent(
+                type: EventType(stringLiteral: String(decoding: type, as: UTF8.self)),
+                schemaVersion: version, tags: tags, atMilliseconds: kind == 2 ? at : nil,
+                retention: Retention(rawValue: retention), payload: Array(payload)))
+    }
+
+    package func encode(into body: inout [UInt8]) {
+        precondition(fits, "the event does not fit in its slot")
+        body.append(event == nil ? 0 : event?.atMilliseconds == nil ? 1 : 2)
+        guard let event else { return }
+        body.appendLittleEndian(event.atMilliseconds ?? 0)
+        body.appendLittleEndian(event.schemaVersion)
+        body.append(event.retention.rawValue)
+        body.appendPrefixed(event.type.name)
+        body.appendVarint(UInt64(event.tags.count))
+        for tag in event.tags { body.appendPrefixed(tag.text) }
+        body.appendPrefixed(event.payload)
     }
 }
 

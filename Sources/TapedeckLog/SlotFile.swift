@@ -1,26 +1,21 @@
 internal import Foundation
 internal import TapedeckLMDB
-internal import TapedeckModel
+package import TapedeckModel
 
 /// What a `SlotFile` holds.
 package protocol SlotContent: Sendable {
     /// Bytes of a slot.
     static var slotCount: Int { get }
+    /// The format of what is in it.
+    static var format: UInt32 { get }
     /// What to say where somebody else has the file of this name.
     static func isBusy(_ name: String) -> LogError
     /// What to say where no slot of a file that was written to is whole.
     static func isDamaged(_ path: String) -> LogError
-    /// Reads a slot; bytes from outside.
-    static func read(_ slot: UnsafeRawBufferPointer) -> Slot<Self>
-    /// The bytes of a slot.
-    func slot(number: UInt64) -> [UInt8]
-}
-
-/// What a slot turned out to hold.
-package enum Slot<Content> {
-    case whole(Content, number: UInt64)
-    case newerFormat(UInt32)
-    case damaged
+    /// Reads what `encode` wrote; nil for anything else.
+    init?(decoding body: inout ByteReader)
+    /// Writes what there is; it has room in a slot, behind the slot's own `SlotFile.headCount` bytes.
+    func encode(into body: inout [UInt8])
 }
 
 /// A small file that is written again and again, such as how far a subscription is, and the right to do so.
@@ -32,6 +27,8 @@ package enum Slot<Content> {
 /// It may be handed on, but calls must not overlap: its owner, a queue or an actor, sees to that.
 package final class SlotFile<Content: SlotContent>: @unchecked Sendable {
     package let path: String
+    /// Bytes in front of a slot's content: checksum, format, number.
+    package static var headCount: Int { 16 }
     private let file: Int32
     /// Of the slot that counts; 0 where nothing was written yet.
     private var number: UInt64 = 0
@@ -128,27 +125,56 @@ package final class SlotFile<Content: SlotContent>: @unchecked Sendable {
         if !bytes.contains(where: { $0 != 0 }) { return nil }
         var found: (content: Content, number: UInt64)?
         for start in [0, size] where start < count {
-            let slot = bytes.withUnsafeBytes {
-                Content.read(
-                    UnsafeRawBufferPointer(rebasing: $0[start..<min(start + size, count)]))
-            }
-            switch slot {
-            case .whole(let content, let number):
-                if number > found?.number ?? 0 { found = (content, number) }
-            case .newerFormat(let format):
-                throw LogError(
-                    .newerFormat, "\(path) has format \(format)", hint: "upgrade this program")
-            case .damaged: continue
-            }
+            let end = min(start + size, count)
+            let slot = try SlotFile.slot(bytes[start..<end], path)
+            if let slot, slot.number > found?.number ?? 0 { found = slot }
         }
         guard let found else { throw Content.isDamaged(path) }
         return found
     }
 
+    /// Reads a slot; nil where it is not whole.
+    private static func slot(
+        _ bytes: ArraySlice<UInt8>, _ path: String
+    ) throws(LogError) -> (content: Content, number: UInt64)? {
+        let result = bytes.withUnsafeBytes { bytes -> Result<(Content, UInt64)?, LogError> in
+            var reader = ByteReader(bytes)
+            guard bytes.count == Content.slotCount,
+                let checksum = reader.littleEndian(UInt32.self),
+                checksum == crc32c(UnsafeRawBufferPointer(rebasing: bytes[4...])),
+                let format = reader.littleEndian(UInt32.self)
+            else { return .success(nil) }
+            guard format == Content.format else {
+                return .failure(
+                    LogError(
+                        .newerFormat, "\(path) has format \(format)",
+                        hint: "upgrade this program"))
+            }
+            guard let number = reader.littleEndian(UInt64.self),
+                let content = Content(decoding: &reader)
+            else { return .success(nil) }
+            return .success((content, number))
+        }
+        return try result.get()
+    }
+
+    private static func slot(_ content: Content, number: UInt64) -> [UInt8] {
+        var body: [UInt8] = []
+        body.appendLittleEndian(Content.format)
+        body.appendLittleEndian(number)
+        content.encode(into: &body)
+        let room = Content.slotCount - 4
+        precondition(body.count <= room, "what a file is to hold does not fit in its slot")
+        body.append(contentsOf: repeatElement(0, count: room - body.count))
+        var bytes: [UInt8] = []
+        bytes.appendLittleEndian(body.withUnsafeBytes { crc32c($0) })
+        return bytes + body
+    }
+
     /// Writes what there is now; the process may die then, the power may not.
     package func write(_ content: Content) throws(LogError) {
         let next = number + 1
-        let bytes = content.slot(number: next)
+        let bytes = SlotFile.slot(content, number: next)
         let start = off_t(Int(next % 2) * bytes.count)
         var written = 0
         while written < bytes.count {

@@ -34,11 +34,16 @@ package struct StoreDirectory: Sendable {
     var restoring: String { log + ReplacedFile.temporarySuffix }
     package func views(_ number: UInt64) -> String { path + "/views-\(number).mdb" }
 
-    /// The numbers of the views files that are there.
+    /// The number of the views file to which a name in the directory belongs: the file itself, its lock, or
+    /// what a rebuild has spilled.
+    package static func viewsNumber(ofFile name: String) -> UInt64? {
+        name.wholeMatch(of: /views-(\d+)\.mdb(-lock|\.run\d+)?/).flatMap { UInt64($0.1) }
+    }
+
+    /// The numbers of the views files of which anything is there.
     func viewsNumbers() throws -> [UInt64] {
-        try FileManager.default.contentsOfDirectory(atPath: path).compactMap { name in
-            name.wholeMatch(of: /views-(\d+)\.mdb/).flatMap { UInt64($0.1) }
-        }
+        try FileManager.default.contentsOfDirectory(atPath: path)
+            .compactMap(StoreDirectory.viewsNumber)
     }
 
     package struct Marker: Codable {

@@ -69,25 +69,7 @@ typealias SubscriptionFile = SlotFile<SubscriptionMarks>
 /// `schema/storage/v1.md` has the map of a slot.
 extension SubscriptionMarks: SlotContent {
     static let slotCount = 2_048
-    private static let format: UInt32 = 1
-
-    func slot(number: UInt64) -> [UInt8] {
-        var body: [UInt8] = []
-        body.appendLittleEndian(SubscriptionMarks.format)
-        body.appendLittleEndian(number)
-        body.appendLittleEndian(UInt32(all.count))
-        for mark in all {
-            body.appendLittleEndian(mark.position)
-            body.appendLittleEndian(mark.checksum)
-            mark.history.append(to: &body)
-        }
-        let room = SubscriptionMarks.slotCount - 4
-        precondition(body.count <= room, "the marks of a subscription do not fit in its slot")
-        body.append(contentsOf: repeatElement(0, count: room - body.count))
-        var bytes: [UInt8] = []
-        bytes.appendLittleEndian(body.withUnsafeBytes { crc32c($0) })
-        return bytes + body
-    }
+    static let format: UInt32 = 1
 
     static func isBusy(_ name: String) -> LogError {
         LogError(
@@ -101,25 +83,27 @@ extension SubscriptionMarks: SlotContent {
             hint: "remove the subscription; it then begins anew")
     }
 
-    static func read(_ slot: UnsafeRawBufferPointer) -> Slot<SubscriptionMarks> {
-        var reader = ByteReader(slot)
-        guard slot.count == slotCount, let checksum = reader.littleEndian(UInt32.self),
-            checksum == crc32c(UnsafeRawBufferPointer(rebasing: slot[4...])),
-            let format = reader.littleEndian(UInt32.self)
-        else { return .damaged }
-        guard format == SubscriptionMarks.format else { return .newerFormat(format) }
-        guard let number = reader.littleEndian(UInt64.self),
-            let count = reader.littleEndian(UInt32.self), count <= countMax
-        else { return .damaged }
+    init?(decoding body: inout ByteReader) {
+        guard let count = body.littleEndian(UInt32.self), count <= SubscriptionMarks.countMax else {
+            return nil
+        }
         var marks: [SubscriptionMark] = []
         for _ in 0..<count {
-            guard let position = reader.littleEndian(UInt64.self),
-                let checksum = reader.littleEndian(UInt32.self),
-                let history = HistoryMark(&reader)
-            else { return .damaged }
+            guard let position = body.littleEndian(UInt64.self),
+                let checksum = body.littleEndian(UInt32.self), let history = HistoryMark(&body)
+            else { return nil }
             marks.append(
                 SubscriptionMark(position: position, checksum: checksum, history: history))
         }
-        return .whole(SubscriptionMarks(marks), number: number)
+        self.init(marks)
+    }
+
+    func encode(into body: inout [UInt8]) {
+        body.appendLittleEndian(UInt32(all.count))
+        for mark in all {
+            body.appendLittleEndian(mark.position)
+            body.appendLittleEndian(mark.checksum)
+            mark.history.append(to: &body)
+        }
     }
 }

@@ -204,7 +204,8 @@ extension ProjectionRunner {
         let used = try log.viewsNumbers()
         let names = try FileManager.default.contentsOfDirectory(atPath: log.directory.path)
         for name in names where name.hasPrefix("views-") {
-            guard let number = ViewsFile.number(ofFile: name), !used.contains(number) else {
+            guard let number = StoreDirectory.viewsNumber(ofFile: name), !used.contains(number)
+            else {
                 continue
             }
             unlink(log.directory.path + "/" + name)

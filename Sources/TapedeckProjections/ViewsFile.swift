@@ -93,15 +93,6 @@ package final class ViewsFile: Sendable {
 
     deinit { close() }
 
-    /// The number of the views file to which a name in the store's directory belongs: the file itself,
-    /// its lock, or what a rebuild has spilled.
-    static func number(ofFile name: String) -> UInt64? {
-        guard let match = name.wholeMatch(of: /views-(\d+)\.mdb(-lock|\.run\d+)?/) else {
-            return nil
-        }
-        return UInt64(match.output.1)
-    }
-
     // MARK: - Meta
 
     /// How far a projection has come; nil where it was never built here.

@@ -77,17 +77,13 @@ struct ReplayCommand: ParsableCommand {
 
     /// Verifies what the store keeps by other parameters than those that were given, too.
     private func verifyOthers(_ report: inout ReplayReport) throws {
-        let given = Dictionary(
-            ShippedProjections.all(parameters.projections).map { ($0.name, [$0.parameters]) },
-            uniquingKeysWith: +)
-        var seen = given
+        func form(_ projection: any Projection) -> [String] {
+            [projection.name, projection.parameters]
+        }
+        var seen = Set(ShippedProjections.all(parameters.projections).map(form))
         for other in ParameterOptions.allProjections {
-            let fresh = ShippedProjections.all(other)
-                .filter { !(seen[$0.name]?.contains($0.parameters) ?? false) }
+            let fresh = ShippedProjections.all(other).filter { seen.insert(form($0)).inserted }
             guard !fresh.isEmpty else { continue }
-            for projection in fresh {
-                seen[projection.name, default: []].append(projection.parameters)
-            }
             try options.withStore(other) { store in
                 let built = Set(try store.projections.status().filter(\.isBuilt).map(\.name))
                 let kept = fresh.filter { built.contains($0.name) }
