@@ -24,6 +24,7 @@ struct StorectlCommand: ParsableCommand {
             ShowCommand.self, QueryCommand.self, WatchCommand.self, ReplayCommand.self,
             StatusCommand.self,
             VerifyCommand.self, DoctorCommand.self, ExportCommand.self, ImportCommand.self,
+            CompactCommand.self,
             BackupCommand.self, RestoreCommand.self, EraseCommand.self, RemoteCommand.self,
             LoginCommand.self, SyncCommand.self, OutboxCommand.self, ExplainCommand.self,
             NetworkCommand.self, ServeCommand.self, TokenCommand.self,

@@ -25,19 +25,22 @@ package final class Environment: Sendable {
         /// (`ReadTransaction.readingAhead`).
         package var isReadInPlaces: Bool
         package var isReadOnly: Bool
+        /// Whether others may have the file open; without, the caller sees to it that nobody has.
+        package var isShared: Bool
         /// Whether a missing file is made, and missing tables in it.
         package var creates: Bool
 
         package init(
             mapSizeBytes: Int = Environment.mapSizeBytesDefault, tablesMax: UInt32 = 16,
             isUnsynced: Bool = false, isReadInPlaces: Bool = false, isReadOnly: Bool = false,
-            creates: Bool = false
+            isShared: Bool = true, creates: Bool = false
         ) {
             self.mapSizeBytes = mapSizeBytes
             self.tablesMax = tablesMax
             self.isUnsynced = isUnsynced
             self.isReadInPlaces = isReadInPlaces
             self.isReadOnly = isReadOnly
+            self.isShared = isShared
             self.creates = creates
         }
     }
@@ -70,7 +73,7 @@ package final class Environment: Sendable {
         if exists, try PageFile(path).byteCount > 0 || !options.creates {
             try Environment.checkPages(path)
         }
-        try LockFileRoom.reserve(for: path)
+        if options.isShared { try LockFileRoom.reserve(for: path) }
         var created: OpaquePointer?
         let code = mdb_env_create(&created)
         guard code == MDB_SUCCESS, let environment = created else {
@@ -80,6 +83,7 @@ package final class Environment: Sendable {
         if options.isUnsynced { flags |= UInt32(MDB_NOSYNC) }
         if options.isReadInPlaces { flags |= UInt32(MDB_NORDAHEAD) }
         if options.isReadOnly { flags |= UInt32(MDB_RDONLY) }
+        if !options.isShared { flags |= UInt32(MDB_NOLOCK) }
         let steps: [() -> Int32] = [
             { mdb_env_set_mapsize(environment, options.mapSizeBytes) },
             { mdb_env_set_maxdbs(environment, options.tablesMax) },

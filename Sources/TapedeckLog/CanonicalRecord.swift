@@ -3,6 +3,11 @@
 extension [UInt8] {
     /// Appends the canonical bytes of a record; false where the record contradicts itself.
     mutating func appendCanonical(_ record: RecordView, origin: OriginID, type: [UInt8]) -> Bool {
+        if record.isStub {
+            guard let stub = record.stub(of: origin) else { return false }
+            append(contentsOf: stub.canonical)
+            return true
+        }
         let bytes = record.bytes
         let flags = record.flags
         reserveCapacity(count + bytes.count + type.count + 64)

@@ -70,15 +70,14 @@ extension EventLog {
         let wanted = RecordFilter(filter, types)
         guard after < through, wanted.isPossible else { return }
         if filter.isEmpty || through - after <= EventLog.recordsReadMax {
-            let cursor = try transaction.cursor(tables.events)
-            var entry = try cursor.seek(integer: after + 1)
-            for position in after + 1...through {
-                guard let found = entry, found.key.loadUnaligned(as: UInt64.self) == position else {
-                    throw LogError.damagedRecord(position, "it is missing")
-                }
-                let record = try self.record(found.value, at: position)
-                if try wanted.fits(record), try !body(record) { return }
-                if position < through { entry = try cursor.next() }
+            var isOver = false
+            let reached = try walk(transaction, after: after, through: through) { record in
+                isOver = try !record.isStub && wanted.fits(record) && !body(record)
+                return !isOver
+            }
+            // What is left begins a range stub that ends behind it, or is missing.
+            if !isOver, reached < through, try record(standingFor: through, transaction) == nil {
+                throw LogError.damagedRecord(reached + 1, "it is missing")
             }
             return
         }

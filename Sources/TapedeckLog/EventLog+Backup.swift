@@ -96,9 +96,9 @@ extension EventLog {
         let isNew = !FileManager.default.fileExists(atPath: directory)
         do throws(LogError) {
             try copy(InputFile(path), into: place)
-            let store = try detach(place)
+            let (store, format) = try detach(place)
             try ReplacedFile.move(place.restoring, to: place.log)
-            try place.writeMarker(store: store.description)
+            try place.writeMarker(store: store.description, format: format)
             let log = try EventLog(opening: directory)
             defer { log.close() }
             try checkIntact(
@@ -134,7 +134,9 @@ extension EventLog {
 
     /// Takes out of a restored log what was true only of the place that it comes from: where the store
     /// was last opened, and which files held its projections.
-    private static func detach(_ place: StoreDirectory) throws(LogError) -> OriginID {
+    private static func detach(
+        _ place: StoreDirectory
+    ) throws(LogError) -> (store: OriginID, format: Int) {
         try LogError.wrapping {
             let report = try PageCheck.run(place.restoring)
             if let first = report.problems.first {
@@ -147,11 +149,11 @@ extension EventLog {
             defer { environment.close() }
             let tables = try LogTables(environment)
             return try environment.write { transaction in
-                let store = try StoreIdentity.forgetPlace(transaction, tables)
+                let identity = try StoreIdentity.forgetPlace(transaction, tables)
                 for row in try viewsRows(transaction, tables) {
                     try transaction.delete(tables.meta, row.key)
                 }
-                return store
+                return identity
             }
         }
     }

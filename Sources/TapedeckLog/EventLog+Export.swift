@@ -38,7 +38,7 @@ extension EventLog {
         var writer = ExportWriter(
             try ReplacedFile(replacing: path), origins: origins,
             types: types.map { Array($0.name.utf8) })
-        try writer.begin(store: storeID)
+        try writer.begin(store: storeID, version: UInt32(try storageFormat()))
         var position: UInt64 = 0
         while position < head {
             let from = position
@@ -61,9 +61,10 @@ extension EventLog {
         var position = after
         var entry = try cursor.seek(integer: after + 1)
         while let found = entry, position < through, !writer.isFull {
-            guard found.key.loadUnaligned(as: UInt64.self) == position + 1 else { break }
-            position += 1
-            let record = try record(found.value, at: position)
+            let key = found.key.loadUnaligned(as: UInt64.self)
+            let record = try record(found.value, at: key)
+            guard key == position + 1 || record.firstPosition == position + 1 else { break }
+            position = key
             if !isForked(record) { try writer.add(record) }
             entry = try cursor.next()
         }
@@ -128,8 +129,8 @@ private struct ExportWriter: ~Copyable {
             || events.count >= ExportFormat.bytesPerBlockMax
     }
 
-    mutating func begin(store: OriginID) throws(LogError) {
-        try write(ExportFormat.header(store: store))
+    mutating func begin(store: OriginID, version: UInt32) throws(LogError) {
+        try write(ExportFormat.header(store: store, version: version))
     }
 
     mutating func add(_ record: RecordView) throws(LogError) {
@@ -147,7 +148,7 @@ private struct ExportWriter: ~Copyable {
             $0.storeBytes(of: count.littleEndian, toByteOffset: start, as: UInt32.self)
         }
         blockEvents += 1
-        let first = stretches[record.origin]?.lowerBound ?? record.sequence
+        let first = stretches[record.origin]?.lowerBound ?? record.firstSequence
         guard first <= record.sequence else {
             throw LogError.damagedRecord(record.position, "its sequence falls back")
         }

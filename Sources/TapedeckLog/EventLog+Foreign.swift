@@ -115,7 +115,7 @@ extension EventLog {
 
 extension EventLog {
     /// Calls `body` with the canonical bytes of an origin's events behind a sequence, in order, until
-    /// it returns false.
+    /// it returns false; those of a range stub, under the name of its last event, where one covers the next.
     @available(*, noasync)
     package func forEachCanonical(
         of origin: OriginID, after sequence: UInt64,
@@ -142,20 +142,21 @@ extension EventLog {
                 else {
                     throw LogError.damagedRecord(position, "its parts contradict its header")
                 }
-                guard try canonical.withUnsafeBytes({ try body(id, $0) }) else { return }
-                next += 1
+                let last = EventID(origin: origin, sequence: record.sequence)
+                guard try canonical.withUnsafeBytes({ try body(last, $0) }) else { return }
+                next = record.sequence + 1
             }
         }
     }
 
     /// The record of an event; an origin's next event mostly stands behind its last.
-    private func record(
+    func record(
         of id: EventID, ordinal: UInt32, near guess: UInt64, _ state: LogState,
         _ transaction: borrowing ReadTransaction
     ) throws -> RecordView {
         if let bytes = try transaction.get(tables.events, integer: guess) {
             let record = try self.record(bytes, at: guess)
-            if record.origin == ordinal, record.sequence == id.sequence, !state.isForked(record) {
+            if record.origin == ordinal, record.holds(id.sequence), !state.isForked(record) {
                 return record
             }
         }

@@ -44,6 +44,7 @@ extension EventLog {
         guard let ordinal = before.ordinals[event.origin],
             event.sequence <= before.origins[Int(ordinal)].lastSequence
         else { return (0, before) }
+        let event = try beginning(of: event, before, transaction)
         let losers = try envelopes(of: event, ordinal, before, transaction)
         guard let first = losers.first, let last = losers.last else { return (0, before) }
 
@@ -58,10 +59,10 @@ extension EventLog {
         }
         try voids.finish(transaction)
         let fork = Fork(
-            origin: ordinal, firstSequence: first.id.sequence,
+            origin: ordinal, firstSequence: event.sequence,
             lastPosition: last.position.rawValue)
         try transaction.setMeta(tables, fork.key, fork.value)
-        try cutOrigin(ordinal, before: first.id.sequence, before, transaction)
+        try cutOrigin(ordinal, before: event.sequence, before, transaction)
         if ordinal == before.own {
             try StoreIdentity.renew(transaction, tables, origin: freshOrigin)
         }
@@ -83,7 +84,7 @@ extension EventLog {
         }
         var clock = HybridClock(last: draft.ownRow.clock)
         let note = OriginForked(
-            origin: event.origin, firstSequence: first.id.sequence, count: UInt64(losers.count))
+            origin: event.origin, firstSequence: event.sequence, count: UInt64(losers.count))
         try writer.add(
             try ProposedEvent(note), origin: draft.own, stamp: clock.tick(milliseconds: now),
             endsCommit: true, transaction, cursor)
@@ -112,7 +113,16 @@ extension EventLog {
         }
     }
 
-    /// The events of the history that is given up, in order.
+    /// The event itself, or the first that was compacted together with it.
+    private func beginning(
+        of event: EventID, _ state: LogState, _ transaction: borrowing WriteTransaction
+    ) throws -> EventID {
+        guard let position = try position(of: event, in: state, transaction) else { return event }
+        let first = try record(at: position, transaction).firstSequence
+        return EventID(origin: event.origin, sequence: min(first, event.sequence))
+    }
+
+    /// The events of the history that is given up, in order; what was compacted says nothing any more.
     private func envelopes(
         of event: EventID, _ ordinal: UInt32, _ state: LogState,
         _ transaction: borrowing WriteTransaction
@@ -125,12 +135,15 @@ extension EventLog {
                     + " written anew", hint: "export this store and begin a new one")
         }
         var found: [EventEnvelope] = []
-        for sequence in event.sequence...last {
-            let id = EventID(origin: event.origin, sequence: sequence)
-            guard let position = try position(of: id, transaction),
-                let bytes = try transaction.get(tables.events, integer: position)
-            else { throw LogError.misplaced(id) }
-            found.append(try envelope(record(bytes, at: position)))
+        var next = event.sequence
+        while next <= last {
+            let id = EventID(origin: event.origin, sequence: next)
+            guard let position = try position(of: id, transaction) else {
+                throw LogError.misplaced(id)
+            }
+            let record = try record(at: position, transaction)
+            if !record.isStub { found.append(try envelope(record)) }
+            next = record.sequence + 1
         }
         return found
     }
@@ -229,7 +242,8 @@ extension ProposedEvent {
 // MARK: - Chains
 
 extension EventLog {
-    /// An origin's hash chain as of one of its events; nil where that is not recorded here.
+    /// An origin's hash chain as of one of its events; nil where that is not recorded here, or is among
+    /// events that were compacted.
     ///
     /// Costs the events since the last commit of that origin before it.
     @available(*, noasync)
@@ -245,10 +259,11 @@ extension EventLog {
         }
     }
 
-    private func chain(
+    /// The chain of an origin that the state knows, as of one of its events.
+    func chain(
         of ordinal: UInt32, at sequence: UInt64, _ state: LogState,
         _ transaction: borrowing some Readable & ~Copyable
-    ) throws -> HashChain {
+    ) throws -> HashChain? {
         let origin = state.origins[Int(ordinal)].id
         // Back to a record that holds the chain, then forward again.
         var between: [UInt64] = []
@@ -256,10 +271,11 @@ extension EventLog {
         var current = sequence
         while current > 0 {
             let id = EventID(origin: origin, sequence: current)
-            guard let position = try position(of: id, transaction),
+            guard let position = try position(of: id, in: state, transaction),
                 let bytes = try transaction.get(tables.events, integer: position)
             else { throw LogError.misplaced(id) }
             let record = try record(bytes, at: position)
+            guard record.sequence == current else { return nil }
             if record.flags.contains(.chain),
                 let held = record.blocks.flatMap({ HashChain($0.chain) })
             {

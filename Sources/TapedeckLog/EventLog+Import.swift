@@ -96,10 +96,12 @@ extension EventLog {
     /// What is in memory if it is as of the transaction, else what the tables say.
     func state(in transaction: borrowing WriteTransaction) throws -> LogState {
         let held = state.withLock { $0 }
-        // The next transaction but one may follow on another process's, which adds an origin and no event.
+        // The next transaction but one may follow on another process's, which adds an origin, or a type that
+        // it needed to compact, and no event.
         if try lastPosition(transaction) == held.head,
             try held.transaction + 1 == transaction.number
                 || transaction.meta(tables, MetaKey.origin(UInt32(held.origins.count))) == nil
+                    && transaction.meta(tables, MetaKey.type(UInt16(held.types.count))) == nil
         {
             return held
         }

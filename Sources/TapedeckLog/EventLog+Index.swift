@@ -90,7 +90,7 @@ extension EventLog {
     }
 
     /// Whoever calls holds the index lock.
-    private func mergeIndexLocked(keeping: UInt64, eventsPerRun: UInt64) throws(LogError) {
+    func mergeIndexLocked(keeping: UInt64, eventsPerRun: UInt64) throws(LogError) {
         while true {
             let (catalogue, head) = try read { transaction in
                 (

@@ -11,7 +11,7 @@ extension EventLog {
 
     // MARK: - Records in place
 
-    /// Calls `body` with each record in (`after`, `through`], in order, its checksum checked.
+    /// Calls `body` with the record of each event in (`after`, `through`], in order, its checksum checked.
     ///
     /// The transaction is renewed every `recordsPerTransactionMax` records; records never change, so
     /// that is invisible. Throws `.damaged` with the position of the first record that is not intact.
@@ -43,17 +43,33 @@ extension EventLog {
         _ transaction: borrowing some Readable & ~Copyable, after: UInt64, through: UInt64,
         checked: Bool = true, _ body: (RecordView) throws -> Void
     ) throws -> UInt64 {
+        try walk(transaction, after: after, through: through, checked: checked) { record in
+            if !record.isStub { try body(record) }
+            return true
+        }
+    }
+
+    /// Calls `body` with each record in (`after`, `through`], range stubs among them, until it says false;
+    /// says how far it came.
+    @discardableResult
+    func walk(
+        _ transaction: borrowing some Readable & ~Copyable, after: UInt64, through: UInt64,
+        checked: Bool = true, _ body: (RecordView) throws -> Bool
+    ) throws -> UInt64 {
         guard after < through else { return after }
         let cursor = try transaction.cursor(tables.events)
         var position = after
         var entry = try cursor.seek(integer: after + 1)
         while let found = entry {
             let key = found.key.loadUnaligned(as: UInt64.self)
-            if key > through { break }
-            guard key == position + 1 else {
+            let record = try self.record(found.value, at: key, checked: checked && key <= through)
+            guard key == position + 1 || record.firstPosition <= position + 1 else {
+                if key > through { break }
                 throw LogError.damagedRecord(position + 1, "it is missing")
             }
-            try body(try record(found.value, at: key, checked: checked))
+            // One that begins there and ends behind it is left to whoever reads on.
+            if key > through { break }
+            guard try body(record) else { return key }
             position = key
             if position == through { break }
             entry = try cursor.next()
@@ -71,12 +87,12 @@ extension EventLog {
         _ = try transaction.walk(tables.events, map, after: after, through: through) { entries in
             let intact = checked ? EventLog.intactCount(entries) : entries.count
             for (index, entry) in entries.enumerated() {
-                guard entry.key == position + 1 else {
-                    throw LogError.damagedRecord(position + 1, "it is missing")
-                }
                 // Checked again behind those known to be intact: that says what is wrong.
                 let found = try record(entry.value, at: entry.key, checked: index >= intact)
-                try body(found, entry.place)
+                guard entry.key == position + 1 || found.firstPosition <= position + 1 else {
+                    throw LogError.damagedRecord(position + 1, "it is missing")
+                }
+                if !found.isStub { try body(found, entry.place) }
                 position = entry.key
             }
         }
@@ -115,6 +131,9 @@ extension EventLog {
         guard record.position == position else {
             throw LogError.damagedRecord(position, "it says that it stands at \(record.position)")
         }
+        guard record.isSoundStub else {
+            throw LogError.damagedRecord(position, "what it says that it stands for makes no sense")
+        }
         return record
     }
 
@@ -151,10 +170,10 @@ extension EventLog {
             guard limit > 0 else { return found }
             let term = tag.map { Term(tag: $0) } ?? type.map { Term(type: $0) }
             guard let term else {
-                try self.scan(
-                    transaction, after: after.rawValue,
-                    through: after.rawValue + min(UInt64(limit), .max - after.rawValue)
-                ) { found.append(try self.envelope($0)) }
+                try self.walk(transaction, after: after.rawValue, through: .max - 1) { record in
+                    if !record.isStub { found.append(try self.envelope(record)) }
+                    return found.count < limit
+                }
                 return found
             }
             try self.forEachPosition(of: term, transaction, after: after.rawValue) { position in
@@ -172,7 +191,7 @@ extension EventLog {
         }
     }
 
-    /// The event of this identity, or nil.
+    /// The event of this identity; nil where there is none, or it was compacted (`compacted(_:)`).
     @available(*, noasync)
     public func event(_ id: EventID) throws(LogError) -> EventEnvelope? {
         settleBuffered()
@@ -181,27 +200,46 @@ extension EventLog {
             guard let position = try self.position(of: id, transaction),
                 let bytes = try transaction.get(self.tables.events, integer: position)
             else { return nil }
-            return try self.envelope(self.record(bytes, at: position))
+            let record = try self.record(bytes, at: position)
+            return record.isStub ? nil : try self.envelope(record)
         }
     }
 
-    /// The event at a position, or nil.
+    /// The event at a position; nil where there is none, or it was compacted (`compacted(at:)`).
     @available(*, noasync)
     public func event(at position: LogPosition) throws(LogError) -> EventEnvelope? {
         settleBuffered()
         try refreshState()
         return try read { transaction in
-            guard let bytes = try transaction.get(self.tables.events, integer: position.rawValue)
-            else {
-                // No range: an empty log has none.
-                let last = try self.lastPosition(transaction)
-                if position.rawValue >= 1, position.rawValue <= last {
-                    throw LogError.damagedRecord(position.rawValue, "it is missing")
-                }
-                return nil
-            }
-            return try self.envelope(self.record(bytes, at: position.rawValue))
+            guard
+                let record = try self.record(standingFor: position.rawValue, transaction),
+                !record.isStub
+            else { return nil }
+            return try self.envelope(record)
         }
+    }
+
+    /// The position itself, or where the range stub stands that covers it: whoever has read up to there has read
+    /// up to the end of a record.
+    package func endOfRecord(
+        at position: UInt64, _ transaction: borrowing some Readable & ~Copyable
+    ) throws -> UInt64 {
+        try record(standingFor: position, transaction)?.position ?? position
+    }
+
+    /// The record of the event at a position, or of the range stub that covers it; nil where the log has
+    /// no such position.
+    func record(
+        standingFor position: UInt64, _ transaction: borrowing some Readable & ~Copyable
+    ) throws -> RecordView? {
+        guard position >= 1,
+            let found = try transaction.cursor(tables.events).seek(integer: position)
+        else { return nil }
+        let record = try self.record(found.value, at: found.key.loadUnaligned(as: UInt64.self))
+        guard record.firstPosition <= position else {
+            throw LogError.damagedRecord(position, "it is missing")
+        }
+        return record
     }
 
     /// Copies a record out.
@@ -267,7 +305,7 @@ extension EventLog {
         }
     }
 
-    /// Where an event stands, or nil if it is not recorded.
+    /// Where an event stands, or the range stub that covers it; nil if it is not recorded.
     package func position(
         of id: EventID, _ transaction: borrowing some Readable & ~Copyable
     ) throws -> UInt64? {
@@ -279,7 +317,7 @@ extension EventLog {
         return try position(of: id.sequence, ordinal, row, transaction)
     }
 
-    /// Where an event stands as of a state, or nil if it is not recorded.
+    /// Where an event stands as of a state, or the range stub that covers it; nil if it is not recorded.
     func position(
         of id: EventID, in state: LogState, _ transaction: borrowing some Readable & ~Copyable
     ) throws -> UInt64? {
@@ -319,7 +357,7 @@ extension EventLog {
         var entry = try cursor.seek(integer: start)
         for _ in 0..<(segment.isDense ? 1 : Segment.spreadMax) {
             guard let found = entry, let record = RecordView(found.value) else { break }
-            if record.origin == ordinal, record.sequence == sequence {
+            if record.origin == ordinal, record.holds(sequence) {
                 return found.key.loadUnaligned(as: UInt64.self)
             }
             entry = try cursor.next()

@@ -42,15 +42,15 @@ extension EventLog {
         var reissued: Set<EventID> = []
         var changed: UInt64 = 0
         for receipt in receipts {
-            guard let position = try position(of: receipt.event, transaction),
-                let bytes = try transaction.get(tables.events, integer: position)
-            else {
+            guard let position = try position(of: receipt.event, transaction) else {
                 throw LogError(
                     .notFound,
                     "a receipt is of event \(receipt.event), which is not recorded here",
                     hint: "record the event first")
             }
-            let record = try record(bytes, at: position)
+            let record = try record(at: position, transaction)
+            // Of what was compacted the last receipt alone is kept.
+            guard record.sequence == receipt.event.sequence else { continue }
             if record.flags.contains(.reissued), let source = record.blocks?.reissuedFrom {
                 reissued.insert(source)
             }
@@ -66,6 +66,17 @@ extension EventLog {
             try settle(reissuesOf: reissued, state(in: transaction), transaction)
         }
         return changed
+    }
+
+    /// Where the event stands that receipts of one are kept with; nil for those that were compacted, but the
+    /// last of each range.
+    func placeOfReceipts(
+        of event: EventID, _ state: LogState, _ transaction: borrowing some Readable & ~Copyable
+    ) throws -> UInt64? {
+        guard let position = try position(of: event, in: state, transaction),
+            try record(at: position, transaction).sequence == event.sequence
+        else { return nil }
+        return position
     }
 
     /// What can be said of receipts before they reach the writer.

@@ -76,10 +76,9 @@ extension EventLog {
     ) throws -> Bool {
         guard let source = record.blocks?.reissuedFrom else { return false }
         let content = try content(of: record, state)
-        if let position = try position(of: source, in: state, transaction),
-            try self.content(of: self.record(at: position, transaction), state) == content
-        {
-            return true
+        if let position = try position(of: source, in: state, transaction) {
+            let held = try self.record(at: position, transaction)
+            if !held.isStub, try self.content(of: held, state) == content { return true }
         }
         return try Reissue.all(of: source, transaction, tables).contains { other in
             guard other.content == content, other.position != record.position else { return false }

@@ -154,7 +154,7 @@ extension EventLog {
             distances.append(max(1, last * 2))
         }
         for distance in distances.reversed() where distance < end {
-            let position = end - distance
+            let position = try endOfRecord(at: end - distance, transaction)
             guard let checksum = try checksum(at: position, transaction) else {
                 throw LogError.damagedRecord(position, "it is missing")
             }

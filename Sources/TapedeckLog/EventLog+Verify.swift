@@ -96,6 +96,8 @@ struct Verification {
     var terms: [UInt64] = []
     /// The rows of closed segments at that commit.
     var segmentRows: UInt64 = 0
+    /// How often the log had been compacted at that commit.
+    private var round: UInt64 = 0
     /// The rows of events that were written anew at that commit.
     var reissueRows: UInt64 = 0
 
@@ -122,10 +124,14 @@ struct Verification {
                 try checkEvents()
                 try checkIndex()
                 try checkReceipts()
-                return
+                guard try log.compactionRound() != round else { return }
+                self = before
             case .overtaken: self = before
             }
         }
+        throw LogError(
+            .busy, "the store is being compacted while it is verified",
+            hint: "verify it again when that is done")
     }
 
     /// Looks at the pages, as of one commit; false where there is no use in going on.
@@ -177,6 +183,7 @@ struct Verification {
     ) throws -> Bool {
         do {
             head = try log.lastPosition(transaction)
+            round = try CompactionRow.round(transaction, log.tables)
             state = try LogState(reading: transaction, log.tables)
             typeTerms = state.types.map { Term(type: $0) }
             let catalogue = try IndexCatalogue(
@@ -215,7 +222,8 @@ struct Verification {
         guard let bytes = MetaKey.format.withUnsafeBytes({ SealedValue.open(sealed, key: $0) })
         else { return }
         var reader = ByteReader(bytes)
-        if reader.littleEndian(UInt32.self) != UInt32(StoreDirectory.format) || !reader.isAtEnd {
+        let formats = StoreDirectory.firstFormat...StoreDirectory.format
+        if !formats.contains(Int(reader.littleEndian(UInt32.self) ?? 0)) || !reader.isAtEnd {
             report.add(.meta, "row f of the log's meta table names another storage format")
         }
     }

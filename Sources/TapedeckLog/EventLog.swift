@@ -117,7 +117,10 @@ public final class EventLog: Sendable {
             let identity = try StoreIdentity.settle(
                 environment, tables, place, created: created, options)
             let read = try environment.read { try LogState(reading: $0, tables) }
-            if created != nil { try place.writeMarker(store: identity.store.description) }
+            if created != nil {
+                let format = try environment.read { try StorageFormat.read($0, tables) }
+                try place.writeMarker(store: identity.store.description, format: format)
+            }
             self.environment = environment
             self.tables = tables
             storeID = identity.store
@@ -323,7 +326,19 @@ struct StoreIdentity {
         if let former { row.clock = try StoreIdentity.clock(of: former, transaction, tables) }
         try transaction.setMeta(tables, MetaKey.origin(ordinal), row.encoded())
         try transaction.setMeta(tables, MetaKey.store, encoded(mark))
-        try transaction.setMeta(tables, MetaKey.format, StoreIdentity.format)
+        if try transaction.meta(tables, MetaKey.format) == nil {
+            try StorageFormat.set(StoreDirectory.firstFormat, transaction, tables)
+        }
+    }
+
+    /// Notes where the store lies, so that it goes on as the origin that it was.
+    static func setPlace(
+        _ mark: [UInt8], _ transaction: borrowing WriteTransaction, _ tables: LogTables
+    ) throws {
+        guard let row = try transaction.meta(tables, MetaKey.store),
+            let (identity, _) = try StoreIdentity.read(row)
+        else { throw LogError(.damaged, "the log does not say which store it is") }
+        try transaction.setMeta(tables, MetaKey.store, identity.encoded(mark))
     }
 
     /// Takes a fresh origin in a store that is open.
@@ -347,33 +362,19 @@ struct StoreIdentity {
         return identity.origin
     }
 
-    private static var format: [UInt8] {
-        var bytes: [UInt8] = []
-        bytes.appendLittleEndian(UInt32(StoreDirectory.format))
-        return bytes
-    }
-
-    /// Makes the next opening take a fresh origin, wherever it is; says which store it is.
+    /// Makes the next opening take a fresh origin, wherever it is; says which store it is, and in which
+    /// format.
     ///
     /// A copy of a log can come to lie in a file with the very number that the mark names.
     static func forgetPlace(
         _ transaction: borrowing WriteTransaction, _ tables: LogTables
-    ) throws -> OriginID {
-        if let bytes = try transaction.meta(tables, MetaKey.format) {
-            var reader = ByteReader(bytes)
-            let format = reader.littleEndian(UInt32.self) ?? 0
-            guard format <= StoreDirectory.format else {
-                throw LogError(
-                    .newerFormat,
-                    "the log has storage format \(format); this program knows up to format"
-                        + " \(StoreDirectory.format)", hint: "upgrade this program")
-            }
-        }
+    ) throws -> (store: OriginID, format: Int) {
+        let format = try StorageFormat.read(transaction, tables)
         guard let row = try transaction.meta(tables, MetaKey.store),
             let read = try StoreIdentity.read(row)
         else { throw LogError(.damaged, "the log does not say which store it is") }
         try transaction.setMeta(tables, MetaKey.store, read.identity.encoded([]))
-        return read.identity.store
+        return (read.identity.store, format)
     }
 
     private static func clock(

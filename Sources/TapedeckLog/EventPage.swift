@@ -39,7 +39,7 @@ extension EventLog {
         let (head, types) = state.withLock { ($0.head, $0.types) }
         let through = min(head, try lastPosition(transaction))
         guard after < through else { return EventPage(reached: LogPosition(rawValue: after)) }
-        let end = min(through, after + EventLog.recordsPerPageMax)
+        let end = try endOfRecord(at: min(through, after + EventLog.recordsPerPageMax), transaction)
         var page = EventPage(reached: LogPosition(rawValue: end))
         var bytes = 0
         do {

@@ -7,8 +7,10 @@
 /// the file with counts and a SHA-256 of all before it.
 enum ExportFormat {
     static let magic: [UInt8] = Array("TAPEDECK".utf8)
-    /// The newest version that this program writes and reads.
-    static let version: UInt32 = 1
+    /// The newest version that this program writes and reads: of stores that were compacted.
+    ///
+    /// A store is exported in the version of its storage format.
+    static let version: UInt32 = 2
     static let headerCount = 32
     /// Length and checksum in front of a body.
     static let frameCount = 8
@@ -26,7 +28,7 @@ enum ExportFormat {
     static let eventsPerBlockMax = 4_096
     static let bytesPerBlockMax = 1 << 20
 
-    static func header(store: OriginID) -> [UInt8] {
+    static func header(store: OriginID, version: UInt32) -> [UInt8] {
         var bytes = magic
         bytes.appendLittleEndian(version)
         bytes.appendBigEndian(store.high)

@@ -78,32 +78,33 @@ struct ImportCheck {
             var last: UInt64 = 0
             var held: UInt64 = 0
             try block.forEachEvent { bytes in
-                let event: CanonicalView
+                let event: CanonicalEntry
                 do throws(CanonicalProblem) {
-                    event = try CanonicalView(bytes)
+                    event = try CanonicalEntry(bytes)
                 } catch {
                     throw block.damaged("event \(found.events + 1) is not one: \(error.what)")
                 }
-                if event.id.origin != origin {
+                let id = event.id
+                if id.origin != origin {
                     if let origin { former[origin] = last }
-                    origin = event.id.origin
-                    ordinal = state.ordinals[event.id.origin]
-                    held = self.recorded[event.id.origin] ?? 0
-                    last = former[event.id.origin] ?? min(held, event.id.sequence - 1)
+                    origin = id.origin
+                    ordinal = state.ordinals[id.origin]
+                    held = self.recorded[id.origin] ?? 0
+                    last = former[id.origin] ?? min(held, event.firstSequence - 1)
                 }
-                guard event.id.sequence == last + 1 else {
+                guard event.firstSequence == last + 1 else {
                     throw LogError(
-                        .gap, "in \(path), event \(event.id) follows on \(last) of its origin",
+                        .gap, "in \(path), event \(id) follows on \(last) of its origin",
                         hint: "the events in between are missing; export again")
                 }
-                last = event.id.sequence
-                if let ordinal, event.id.sequence <= held {
-                    _ = try found.known.check(bytes, event.id, ordinal: ordinal, state, transaction)
+                last = id.sequence
+                if let ordinal, id.sequence <= held {
+                    try found.known.check(event, ordinal: ordinal, state, transaction)
                 } else {
                     found.fresh += 1
                 }
-                if !unmatched.isEmpty { unmatched.remove(event.id) }
-                if marks[event.id.origin] == last { marks[event.id.origin] = nil }
+                if !unmatched.isEmpty { unmatched.remove(id) }
+                if marks[id.origin] == last { marks[id.origin] = nil }
                 found.events += 1
             }
             if let origin { former[origin] = last }

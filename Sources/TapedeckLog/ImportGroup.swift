@@ -64,31 +64,40 @@ struct ImportGroup {
                 }
                 outcome.events += 1
                 let last = writer.state.origins[Int(ordinal)].lastSequence
-                guard id.sequence <= last + 1 else {
+                guard CanonicalEntry.firstSequence(of: bytes) ?? 0 <= last + 1 else {
                     throw LogError(.gap, "event \(id) follows on \(last) of its origin")
                 }
                 let said = block.receipts(of: id, at: index)
                 index += 1
-                guard id.sequence == last + 1 else {
+                guard id.sequence > last else {
                     // Where it is above what was compared, it was recorded since by somebody else.
                     guard !said.isEmpty || id.sequence > compared[id.origin] ?? 0 else { return }
-                    let position = try known.check(
-                        bytes, id, ordinal: ordinal, started, transaction)
-                    guard !said.isEmpty else { return }
-                    let event = try view(bytes, in: block)
-                    if let source = event.source { reissued.insert(source) }
+                    let entry = try entry(bytes, in: block)
+                    try known.check(entry, ordinal: ordinal, started, transaction)
+                    guard !said.isEmpty,
+                        let position = try log.placeOfReceipts(of: id, started, transaction)
+                    else { return }
+                    if case .event(let event) = entry, let source = event.source {
+                        reissued.insert(source)
+                    }
                     for receipt in said
                     where try receipts.add(
-                        receipt, ordinal: ordinal, position: position, stamp: event.stamp,
+                        receipt, ordinal: ordinal, position: position, stamp: entry.stamp,
                         transaction)
                     {
                         outcome.receipts += 1
                     }
                     return
                 }
-                let event = try view(bytes, in: block)
-                try writer.add(
-                    event, origin: ordinal, endsCommit: id.sequence == end, transaction, cursor)
+                let event = try entry(bytes, in: block)
+                switch event {
+                case .event(let event):
+                    try writer.add(
+                        event, origin: ordinal, endsCommit: id.sequence == end, transaction, cursor)
+                case .stub(let stub):
+                    try log.raiseFormat(transaction)
+                    try writer.add(stub, origin: ordinal, transaction, cursor)
+                }
                 outcome.recorded += 1
                 if mark?.event.sequence == id.sequence,
                     mark?.chain != writer.state.knownChain(of: ordinal)
@@ -98,7 +107,9 @@ struct ImportGroup {
                 let standing = Standing(of: event.stamp, said)
                 // A stamp that was given says nothing of any clock; what a server received, it received
                 // by its clock, which all follow.
-                if !event.isStampGiven, standing.effectiveStamp <= clockEnd || !said.isEmpty {
+                if case .event(let event) = event, !event.isStampGiven,
+                    standing.effectiveStamp <= clockEnd || !said.isEmpty
+                {
                     clock.merge(standing.effectiveStamp)
                 }
                 outcome.receipts += try receipts.addFirst(
@@ -112,11 +123,11 @@ struct ImportGroup {
         return outcome
     }
 
-    private func view(
+    private func entry(
         _ bytes: UnsafeRawBufferPointer, in block: ExportBlock
-    ) throws(LogError) -> CanonicalView {
+    ) throws(LogError) -> CanonicalEntry {
         do throws(CanonicalProblem) {
-            return try CanonicalView(bytes)
+            return try CanonicalEntry(bytes)
         } catch {
             throw block.damaged("an event is not one: \(error.what)")
         }

@@ -11,19 +11,41 @@ struct KnownEvents {
 
     init(_ log: EventLog) { self.log = log }
 
-    /// Where the event stands.
-    ///
-    /// Throws `.fork` where it is recorded with other content.
+    /// Throws `.fork` where what came from elsewhere is recorded with other content; what was compacted, here
+    /// or there, is compared as far as that can be.
     ///
     /// - Parameters:
-    ///   - canonical: the canonical bytes of the event from elsewhere.
-    ///   - state: as of the transaction; it knows the event's origin as `ordinal`.
+    ///   - entry: its last sequence is recorded here.
+    ///   - state: as of the transaction; it knows the origin as `ordinal`.
     mutating func check(
+        _ entry: CanonicalEntry, ordinal: UInt32, _ state: LogState,
+        _ transaction: borrowing some Readable & ~Copyable
+    ) throws {
+        switch entry {
+        case .event(let event):
+            try check(event.bytes, event.id, ordinal: ordinal, state, transaction)
+        case .stub(let stub):
+            guard
+                let chain = try log.chain(
+                    of: ordinal, at: stub.sequences.upperBound, state, transaction),
+                chain != stub.after
+            else { return }
+            throw LogError(
+                .fork,
+                "what was compacted up to event \(stub.id) is recorded here with other content",
+                hint: "two histories of one origin met: a store was copied and both went on",
+                position: try log.position(of: stub.id, transaction)
+                    .map { LogPosition(rawValue: $0) })
+        }
+    }
+
+    private mutating func check(
         _ canonical: UnsafeRawBufferPointer, _ id: EventID, ordinal: UInt32, _ state: LogState,
         _ transaction: borrowing some Readable & ~Copyable
-    ) throws -> UInt64 {
+    ) throws {
         let record = try find(id, ordinal, transaction)
         last = (ordinal, id.sequence, record.position)
+        guard !record.isStub else { return }
         if types.count < state.types.count { types = state.types.map { Array($0.name.utf8) } }
         scratch.removeAll(keepingCapacity: true)
         guard Int(record.type) < types.count,
@@ -37,7 +59,6 @@ struct KnownEvents {
                 hint: "two histories of one origin met: a store was copied and both went on",
                 position: LogPosition(rawValue: record.position))
         }
-        return record.position
     }
 
     private func find(
@@ -61,7 +82,7 @@ struct KnownEvents {
                 hint: "storectl verify says what is damaged; restore a backup")
         }
         let record = try log.record(bytes, at: position)
-        guard record.origin == ordinal, record.sequence == id.sequence else {
+        guard record.origin == ordinal, record.holds(id.sequence) else {
             throw LogError.damagedRecord(position, "event \(id) should stand there")
         }
         return record

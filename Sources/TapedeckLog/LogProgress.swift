@@ -10,6 +10,8 @@ public struct LogProgress: Hashable, Sendable {
         case writing
         /// The index is brought up to date.
         case indexing
+        /// Events that are superseded are taken away.
+        case compacting
     }
 
     /// What is being done.

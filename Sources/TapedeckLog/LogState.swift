@@ -100,8 +100,12 @@ struct LogState {
         var position = row.lastPosition
         var sequence = row.lastSequence
         while sequence > 0, position > 0 {
-            guard let bytes = try transaction.get(tables.events, integer: position),
-                let record = RecordView(bytes), record.isIntact, let blocks = record.blocks
+            guard let bytes = try transaction.get(tables.events, integer: position) else {
+                // A range stub covers it, or it is missing; then the chain is not found.
+                position -= 1
+                continue
+            }
+            guard let record = RecordView(bytes), record.isIntact, let blocks = record.blocks
             else { throw LogError.damagedRecord(position, "it should be an event of \(row.id)") }
             guard record.origin == origin, record.sequence == sequence else {
                 position -= 1

@@ -16,6 +16,8 @@ struct LogTables {
     /// Number of a change → the position whose override changed.
     let changes: Table
 
+    var all: [Table] { [events, meta, index, receipts, overrides, changes] }
+
     init(_ environment: Environment) throws {
         events = try environment.openTable("events", integerKeys: true)
         meta = try environment.openTable("meta")

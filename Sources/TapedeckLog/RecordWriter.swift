@@ -89,6 +89,37 @@ struct RecordWriter: ~Copyable {
         try advance(origin, sequence: event.id.sequence, position: position, transaction)
     }
 
+    /// Writes a range stub as what comes next of its origin, or what of it is not recorded yet.
+    ///
+    /// Throws `LogError` with `.fork` where another history stands before it.
+    mutating func add(
+        _ stub: RangeStub, origin: UInt32, _ transaction: borrowing WriteTransaction,
+        _ cursor: borrowing Cursor
+    ) throws {
+        let type = try typeOrdinal(.rangeCompacted, transaction)
+        let chain = try state.chain(of: origin, transaction, tables)
+        let last = state.origins[Int(origin)].lastSequence
+        guard stub.sequences.lowerBound <= last || stub.before == chain else {
+            throw LogError(
+                .fork,
+                "what was compacted up to event \(stub.id) follows on another history than the one that"
+                    + " is recorded here",
+                hint: "two histories of one origin met: a store was copied and both went on")
+        }
+        guard let rest = stub.rest(behind: last, chain) else { return }
+        state.setChain(rest.after, of: origin)
+        buffer.removeAll(keepingCapacity: true)
+        buffer.appendRecord(
+            rest,
+            as: RecordIdentity(
+                position: state.head + rest.count, stamp: rest.stamp,
+                sequence: rest.sequences.upperBound, origin: origin, type: type))
+        try cursor.append(integer: state.head + rest.count, buffer)
+        for sequence in rest.sequences {
+            try advance(origin, sequence: sequence, position: state.head + 1, transaction)
+        }
+    }
+
     /// Notes an event that was written anew, or that may have been.
     private mutating func note(
         _ event: EventID, at position: UInt64, of source: EventID?, content: Digest16?,
@@ -181,7 +212,7 @@ struct RecordWriter: ~Copyable {
     }
 
     /// The store's small number for a type, given on first sight.
-    private mutating func typeOrdinal(
+    mutating func typeOrdinal(
         _ type: EventType, _ transaction: borrowing WriteTransaction
     ) throws -> UInt16 {
         if let known = state.typeOrdinals[type] { return known }

@@ -17,8 +17,12 @@ internal import TapedeckModel
 package struct StoreDirectory: Sendable {
     package let path: String
 
-    /// The newest storage format that this program writes and reads; `schema/storage/v1.md`.
-    package static let format = 1
+    /// The newest storage format that this program writes and reads: of stores that were compacted.
+    ///
+    /// `schema/storage/v1.md` has both.
+    package static let format = 2
+    /// That of a store that was never compacted.
+    package static let firstFormat = 1
 
     package init(_ path: String) { self.path = path }
 
@@ -143,11 +147,11 @@ package struct StoreDirectory: Sendable {
     }
 
     /// Writes the marker, last of all, so that a store whose making was cut off is no store.
-    package func writeMarker(store: String) throws(LogError) {
+    package func writeMarker(store: String, format: Int) throws(LogError) {
         do {
             let encoder = JSONEncoder()
             encoder.outputFormatting = [.sortedKeys]
-            let data = try encoder.encode(Marker(format: StoreDirectory.format, store: store))
+            let data = try encoder.encode(Marker(format: format, store: store))
             try data.write(to: URL(fileURLWithPath: marker), options: .atomic)
             try DurableFile.synchronize(marker)
             try DurableFile.synchronize(path)
@@ -162,9 +166,12 @@ package struct StoreDirectory: Sendable {
     }
 
     /// What tells this place from a copy of it: the machine, and the log file's inode.
-    package func installMark() throws(LogError) -> [UInt8] {
+    package func installMark() throws(LogError) -> [UInt8] { try installMark(of: log) }
+
+    /// What `installMark` says once a file has taken the log's place.
+    func installMark(of file: String) throws(LogError) -> [UInt8] {
         var facts = stat()
-        guard stat(log, &facts) == 0 else {
+        guard stat(file, &facts) == 0 else {
             throw LogError(.damaged, "\(log) is missing", hint: "restore a backup")
         }
         let machine =

@@ -17,6 +17,8 @@ struct Term: Hashable {
     static func forEach(
         of record: RecordView, typeTerms: [Term], _ body: (UInt64) -> Void
     ) {
+        // What was compacted is found by no term.
+        guard !record.isStub else { return }
         if Int(record.type) < typeTerms.count { body(typeTerms[Int(record.type)].hash) }
         record.forEachTag { body(Term(tagBytes: $0).hash) }
         if let fact = record.fact { body(Term(entity: fact.entity).hash) }

@@ -98,14 +98,24 @@ private struct EventScan {
         var entry = try cursor.seek(integer: position + 1)
         while let found = entry {
             let key = found.key.loadUnaligned(as: UInt64.self)
-            if key > end { break }
-            if key != position + 1 { lose(position + 1, through: key - 1, &verification) }
+            let first = EventScan.firstPosition(of: found.value, at: key)
+            if first > end { break }
+            if first > position + 1 { lose(position + 1, through: first - 1, &verification) }
             position = key
             try read(found.value, transaction, &verification)
+            if position >= end { break }
             entry = try cursor.next()
         }
         if position < end { lose(position + 1, through: end, &verification) }
-        position = end
+        position = max(position, end)
+    }
+
+    /// The first position that a record stands for.
+    private static func firstPosition(of bytes: UnsafeRawBufferPointer, at key: UInt64) -> UInt64 {
+        guard let record = RecordView(bytes), record.isIntact, record.position == key,
+            record.isSoundStub
+        else { return key }
+        return record.firstPosition
     }
 
     /// Events are missing: nothing can be said of chains until their next marks.
@@ -121,12 +131,17 @@ private struct EventScan {
         _ bytes: UnsafeRawBufferPointer, _ transaction: borrowing ReadTransaction,
         _ verification: inout Verification
     ) throws {
-        verification.report.events += 1
         let record: RecordView
         do throws(LogError) {
             record = try verification.log.record(bytes, at: position)
         } catch {
+            verification.report.events += 1
             return verification.report.add(.record, position: position, error.message)
+        }
+        if record.isStub {
+            verification.report.compacted += record.position - record.firstPosition + 1
+        } else {
+            verification.report.events += 1
         }
         guard Int(record.origin) < origins.count, Int(record.type) < types.count else {
             return verification.report.add(
@@ -161,7 +176,7 @@ private struct EventScan {
 
     private static func problem(_ canonical: UnsafeRawBufferPointer) -> String? {
         do throws(CanonicalProblem) {
-            _ = try CanonicalView(canonical)
+            _ = try CanonicalEntry(canonical)
             return nil
         } catch {
             return error.what
@@ -180,14 +195,21 @@ private struct EventScan {
 
     private mutating func follow(_ record: RecordView, _ verification: inout Verification) {
         var seen = origins[Int(record.origin)]
-        let sequence = record.sequence
+        let sequence = record.firstSequence
         if sequence != seen.row.lastSequence + 1 {
             verification.report.add(
                 .sequence, position: position, key: seen.row.id.description,
                 "event \(sequence) of its origin follows on \(seen.row.lastSequence)")
             seen.chain = nil
         }
-        if var chain = seen.chain {
+        if let stub = record.stub(of: seen.row.id) {
+            if let chain = seen.chain, chain != stub.before {
+                verification.report.add(
+                    .chain, position: position, key: seen.row.id.description,
+                    "the hash chain of its origin does not lead to what was compacted")
+            }
+            seen.chain = nil
+        } else if var chain = seen.chain {
             scratch.withUnsafeBytes { chain.add($0) }
             seen.chain = chain
         }
@@ -203,7 +225,11 @@ private struct EventScan {
         }
         if seen.isCut { close(&seen.row, record.origin) }
         seen.isCut = false
-        extend(&seen.row, record.origin, sequence)
+        for sequence in sequence...record.sequence {
+            extend(
+                &seen.row, record.origin, sequence,
+                at: record.position - (record.sequence - sequence))
+        }
         origins[Int(record.origin)] = seen
     }
 
@@ -217,7 +243,9 @@ private struct EventScan {
         row.segment = Segment()
     }
 
-    private mutating func extend(_ row: inout OriginRow, _ origin: UInt32, _ sequence: UInt64) {
+    private mutating func extend(
+        _ row: inout OriginRow, _ origin: UInt32, _ sequence: UInt64, at position: UInt64
+    ) {
         if position <= row.lastPosition
             || !row.segment.extend(sequence: sequence, position: position, after: row.lastPosition)
         {

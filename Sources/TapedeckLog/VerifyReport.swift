@@ -45,6 +45,8 @@ public struct VerifyReport: Codable, Hashable, Sendable {
     public var pages: UInt64 = 0
     /// Events read.
     public var events: UInt64 = 0
+    /// Events that were compacted.
+    public var compacted: UInt64 = 0
     /// Origins that wrote them.
     public var origins: UInt64 = 0
     /// Events looked up by their identity.

@@ -30,9 +30,11 @@ package struct CanonicalView {
     /// Version, identity, stamp and whether it was given.
     private static let fixedCount = 34
 
-    /// Reads the identity alone; nil where there is none.
+    /// Reads the identity alone, of a range stub that of its last event; nil where there is none.
     package static func id(of bytes: UnsafeRawBufferPointer) -> EventID? {
-        guard bytes.count >= fixedCount, bytes[0] == version else { return nil }
+        guard bytes.count >= fixedCount, bytes[0] == version || RangeStub.isStub(bytes) else {
+            return nil
+        }
         return EventID(
             origin: OriginID(
                 high: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 1, as: UInt64.self)),
@@ -43,9 +45,9 @@ package struct CanonicalView {
 
     /// Reads and checks the whole; throws what is wrong with it.
     package init(_ bytes: UnsafeRawBufferPointer) throws(CanonicalProblem) {
-        guard let id = CanonicalView.id(of: bytes), id.sequence > 0 else {
-            throw CanonicalProblem(what: "it has no identity")
-        }
+        guard let id = CanonicalView.id(of: bytes), id.sequence > 0,
+            bytes[0] == CanonicalView.version
+        else { throw CanonicalProblem(what: "it has no identity") }
         self.bytes = bytes
         self.id = id
         var reader = CanonicalReader(bytes, offset: 25)

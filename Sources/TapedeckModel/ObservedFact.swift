@@ -96,6 +96,11 @@ public struct FoldOrder: Hashable, Comparable, Sendable {
         fourth = low
     }
 
+    /// Whether it is among about one in `count` places, which of them follows from the place alone.
+    package func isOne(of count: UInt64) -> Bool {
+        (((first ^ fourth) &* 0x9E37_79B9_7F4A_7C15) >> 32) % count == 0
+    }
+
     /// The place of an activity.
     @inlinable
     public init(stamp: Stamp, id: EventID) {

@@ -32,7 +32,7 @@ internal import CISAL
         @inlinable public static var chain: Flags { Flags(rawValue: 32) }
         /// The stamp was given by the caller and says nothing of the store's clock.
         @inlinable public static var stampGiven: Flags { Flags(rawValue: 64) }
-        /// A range stub left by compaction; version 1 writes none.
+        /// A range stub: what compaction leaves of events.
         @inlinable public static var stub: Flags { Flags(rawValue: 128) }
     }
 
@@ -69,10 +69,10 @@ extension [UInt8] {
     /// commit, and is empty elsewhere.
     package mutating func appendRecord(
         _ event: ProposedEvent, keyID: [UInt8] = [], reissuedFrom: EventID? = nil,
-        as identity: RecordIdentity, chain: [UInt8]
+        as identity: RecordIdentity, chain: [UInt8], isStub: Bool = false
     ) {
         let start = count
-        var flags: RecordLayout.Flags = []
+        var flags: RecordLayout.Flags = isStub ? .stub : []
         if let fact = event.fact {
             flags.insert(.fact)
             if fact.observedAt != nil { flags.insert(.observedAt) }

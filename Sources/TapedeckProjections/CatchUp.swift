@@ -57,7 +57,9 @@ struct CatchUp {
             let record = try log.record(bytes, at: row.position)
             routing.forEachKey(of: record) { keys[group($0)].isDirty = true }
         }
-        let end = max(from.position, min(from.position + CatchUp.eventsPerBatchMax, through))
+        let end = try log.endOfRecord(
+            at: max(from.position, min(from.position + CatchUp.eventsPerBatchMax, through)), records
+        )
         let reached = try log.scan(records, after: from.position, through: end) { record in
             guard let event = admission.admit(record) else { return }
             routing.forEachKey(of: record) { keys[group($0)].events.append(event) }

@@ -87,6 +87,10 @@ public protocol Projection: Sendable {
     /// of which keys they change them.
     var statesAreFollowed: Bool { get }
 
+    /// Whether compaction may take away events that it folds, of which it would not miss one: what is kept of a
+    /// key under the canonical law then does not tell of how many events it was folded.
+    var foldsCompacted: Bool { get }
+
     /// Whether the rows can be followed (`ProjectionRunner.observe`, `LiveQuery`): commits tell what they
     /// change of these. An index that nobody follows would only overtake those who follow lists.
     var rowsAreFollowed: Bool { get }
@@ -124,6 +128,8 @@ extension Projection {
     public var followedItems: [[UInt8]] { [] }
     /// No.
     public var statesAreFollowed: Bool { false }
+    /// No.
+    public var foldsCompacted: Bool { false }
     /// Yes.
     public var rowsAreFollowed: Bool { true }
     /// No: it is kept from the first read on.

@@ -165,8 +165,8 @@ private struct ProjectionForm: Hashable {
 
 /// A key's row in the table of states.
 ///
-/// Flags (1 byte: 1 = frozen); under the canonical law the count of events folded (varint) and the order
-/// of the last one (33 bytes); then the state.
+/// Flags (1 byte: 1 = frozen); under the canonical law the count of events folded (varint; 1 at the most where
+/// the projection folds what compaction leaves) and the order of the last one (33 bytes); then the state.
 package struct StoredKey {
     package var isFrozen: Bool
     package var count: UInt64
@@ -420,9 +420,10 @@ package final class TypedDriver<P: Projection>: ProjectionDriver, @unchecked Sen
         _ keyed: borrowing KeyedState<P.State>, _ count: UInt64, _ order: FoldOrder,
         into output: inout KeyOutput
     ) {
-        guard law == .canonical, count % Self.eventsPerCheckpoint == 0, !keyed.items.isUsed else {
-            return
-        }
+        guard law == .canonical, !keyed.items.isUsed,
+            projection.foldsCompacted
+                ? order.isOne(of: Self.eventsPerCheckpoint) : count % Self.eventsPerCheckpoint == 0
+        else { return }
         var row = StateWriter()
         write(keyed.state, count: count, order: order, isFrozen: false, into: &row)
         output.checkpoints.append((order, row.bytes))
@@ -445,7 +446,7 @@ package final class TypedDriver<P: Projection>: ProjectionDriver, @unchecked Sen
     ) {
         writer.bytes.append(isFrozen ? StoredKey.frozenFlag : 0)
         if law == .canonical {
-            writer.add(count)
+            writer.add(projection.foldsCompacted ? min(count, 1) : count)
             writer.add(order)
         }
         state.encode(into: &writer)

@@ -24,9 +24,12 @@ final class StoreLock {
         try StoreLock(directory.path + "/scratch.lock", LOCK_SH)
     }
 
-    /// Held by whoever removes scratch files; nil where somebody has one.
-    static func allScratch(_ directory: StoreDirectory) throws -> StoreLock? {
-        try StoreLock(directory.path + "/scratch.lock", LOCK_EX | LOCK_NB)
+    /// Held by whoever removes scratch files, or changes what they are made of; nil where somebody has one
+    /// and is not waited for.
+    static func allScratch(
+        _ directory: StoreDirectory, waits: Bool = false
+    ) throws -> StoreLock? {
+        try StoreLock(directory.path + "/scratch.lock", LOCK_EX | (waits ? 0 : LOCK_NB))
     }
 
     /// Held by a decision that was overtaken too often, so that others begin theirs behind it; nil where

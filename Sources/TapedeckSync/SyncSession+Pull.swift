@@ -16,11 +16,14 @@ struct PulledPage: Sendable {
 
 extension SyncSession {
     /// Asks for what stands behind a cursor.
-    func pullRequest(behind cursor: SyncCursor, bytesMax: Int) -> WirePullRequest {
+    func pullRequest(
+        behind cursor: SyncCursor, bytesMax: Int
+    ) throws(LogError) -> WirePullRequest {
         var request = WirePullRequest()
         request.cursor = cursor.wire
         request.bytesMax = UInt64(bytesMax)
         request.origin = log.origin.data
+        request.originAfter = try log.compactedThrough(log.origin)
         return request
     }
 
@@ -41,7 +44,7 @@ extension SyncSession {
         else { return nil }
         pageAhead = (answer, page)
         guard page.cursor.position < answer.head else { return nil }
-        return .pull(pullRequest(behind: page.cursor, bytesMax: SyncLimits.pullBytesUsual))
+        return .pull(try pullRequest(behind: page.cursor, bytesMax: SyncLimits.pullBytesUsual))
     }
 
     /// The page that `requestAhead` has read, or else what is read of the answer.
@@ -203,7 +206,9 @@ extension SyncSession {
         guard let first = sequences.min(), let last = sequences.max(), first > 0 else { return [:] }
         var found: [UInt64: [UInt8]] = [:]
         try log.forEachCanonical(of: own, after: first - 1) { id, canonical in
-            if sequences.contains(id.sequence) { found[id.sequence] = Array(canonical) }
+            if sequences.contains(id.sequence), !RangeStub.isStub(canonical) {
+                found[id.sequence] = Array(canonical)
+            }
             return id.sequence < last
         }
         return found

@@ -133,7 +133,9 @@ package struct SyncSession {
                 return .send(.push(request))
             case .pull(let bytesMax):
                 return .send(
-                    .pull(pullRequest(behind: upstream.cursor ?? cursorAtStart, bytesMax: bytesMax))
+                    .pull(
+                        try pullRequest(
+                            behind: upstream.cursor ?? cursorAtStart, bytesMax: bytesMax))
                 )
             case .wait(let wait):
                 try note(wait)
@@ -302,8 +304,10 @@ extension SyncSession {
                 break
             }
             let from = state.acknowledged[row.origin] ?? 0
-            guard let chain = try log.chain(of: row.origin, at: from) else { continue }
-            request.bases.append(.init(row.origin, from, chain))
+            // Not known of the middle of what was compacted; then that tells where histories differ.
+            if let chain = try log.chain(of: row.origin, at: from) {
+                request.bases.append(.init(row.origin, from, chain))
+            }
             try log.forEachCanonical(of: row.origin, after: from) { id, canonical in
                 if !batch.events.isEmpty,
                     entries.count + canonical.count + SyncEntryReader.headCount > bytesMax

@@ -130,6 +130,8 @@ struct ContractTests {
         Case(command: "doctor", arguments: ["doctor", "--prune", "--rebuild-index"]),
         Case(command: "export", arguments: ["export", "FILE"]),
         Case(command: "import", arguments: ["import", "EXPORT"]),
+        Case(
+            command: "compact", arguments: ["compact"], mayBeEmpty: ["$.compaction.waiting"]),
         Case(command: "backup", arguments: ["backup", "FILE"]),
         Case(command: "restore", arguments: ["restore", "BACKUP", "--store", "OTHER"]),
         Case(command: "erase", arguments: ["erase", "--yes"]),

@@ -47,6 +47,50 @@ struct KeepingTests {
         try storectl.checkFails("restore", "b", "--store", "r", code: "storeExists", exit: 5)
     }
 
+    @Test func compactionKeepsEveryListAndShortensTheFile() throws {
+        let storectl = try Storectl.empty()
+        var lines = ""
+        for second in 0..<5_000 {
+            let position = second % 1_000
+            lines += #"{"type":"PlaybackProgressed","at":"2012-11-22T\#(Self.clock(second))Z","#
+            lines += #""payload":{"video":"vimeo:7","viewing":"v\#(second / 1_000)","#
+            lines += #""positionSeconds":\#(position),"durationSeconds":1000}}"# + "\n"
+        }
+        try storectl.succeed("append", "--file", "-", input: lines)
+        let before = try digests(storectl)
+        let statistics = try storectl.succeed(
+            "query", "statistics", "--from", "2012-11-22", "--through", "2012-11-23", "--json")
+        let done = try storectl.succeed("compact", "--json").document
+        let removed = try #require(done["compaction"]?["removed"]?.number)
+        #expect(removed > 3_900 && done["compaction"]?["examined"]?.number == 4_096)
+        let file = try #require(done["file"])
+        #expect(try #require(file["bytes"]?.number) * 2 < #require(file["bytesBefore"]?.number))
+        #expect(try digests(storectl) == before)
+        #expect(
+            try storectl.succeed(
+                "query", "statistics", "--from", "2012-11-22", "--through", "2012-11-23", "--json"
+            ).stdout
+                == statistics.stdout)
+        try storectl.succeed("replay", "--verify")
+        let verified = try storectl.succeed("verify", "--json").document
+        #expect(verified["compacted"]?.number == removed)
+        let gone = try storectl.run("show", "100")
+        #expect(gone.exit == 4 && gone.stderr.contains("compacted"))
+        let again = try storectl.succeed("compact", "--json").document
+        #expect(again["compaction"]?["examined"]?.number == 0)
+        // Another store takes what is left, and shows the same.
+        let export = storectl.directory.path + "/export"
+        try storectl.succeed("export", export)
+        let other = try Storectl.empty()
+        try other.succeed("import", export)
+        #expect(try digests(other) == before)
+    }
+
+    private static func clock(_ second: Int) -> String {
+        func two(_ number: Int) -> String { (number < 10 ? "0" : "") + String(number) }
+        return "\(two(10 + second / 3_600)):\(two(second / 60 % 60)):\(two(second % 60))"
+    }
+
     @Test func demoIsMarkedAndOthersAreNot() throws {
         let demo = try Storectl.demo()
         #expect(try demo.succeed("status", "--json").document["demo"] == .bool(true))

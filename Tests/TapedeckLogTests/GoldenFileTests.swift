@@ -77,6 +77,50 @@ struct GoldenFileTests {
         #expect(try log.verify().problems == [])
     }
 
+    /// What was compacted, in files of format 2.
+    private func compacted(_ directory: TemporaryDirectory) throws -> EventLog {
+        let time = ManualTime()
+        var options = EventLog.Options()
+        options.now = { time.now }
+        let log = try directory.store("compacted", options)
+        for batch in 0..<8 {
+            time.move(17)
+            try log.appendBlocking((0..<10).map { .sample(batch * 10 + $0) })
+        }
+        try log.recordReceipts((1...40).map { .sample(of: log.origin, $0) })
+        _ = try log.compact(
+            CompactionRule(types: ["NoteTaken"]) { $0.map { _ in true } }, through: log.head,
+            blockCount: 16)
+        guard ProcessInfo.processInfo.environment["TAPEDECK_WRITE_VECTORS"] == "1" else {
+            return log
+        }
+        try log.export(to: GoldenFileTests.path("export-v2.tdx"))
+        try log.backup(to: GoldenFileTests.path("backup-v2.mdb"))
+        try Data(text(log).utf8)
+            .write(to: URL(fileURLWithPath: GoldenFileTests.path("events-v2.txt")))
+        return log
+    }
+
+    @Test func filesOfVersionTwoAreRead() throws {
+        let directory = try TemporaryDirectory()
+        let sample = try compacted(directory)
+        defer { sample.close() }
+        let expected = try String(
+            contentsOfFile: GoldenFileTests.path("events-v2.txt"), encoding: .utf8)
+        let imported = try directory.store("imported")
+        try imported.importEvents(from: GoldenFileTests.path("export-v2.tdx"))
+        try EventLog.restore(
+            from: GoldenFileTests.path("backup-v2.mdb"), into: directory.file("restored"))
+        let restored = try EventLog(opening: directory.file("restored"))
+        for log in [imported, restored] {
+            #expect(try text(log) == expected)
+            let report = try log.verify()
+            #expect(report.problems == [] && report.compacted == 26)
+            #expect(log.head.rawValue == 80)
+            log.close()
+        }
+    }
+
     @Test func storeOfVersionOneIsOpened() throws {
         let directory = try TemporaryDirectory()
         let expected = try String(

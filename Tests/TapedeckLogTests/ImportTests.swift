@@ -198,9 +198,9 @@ struct ImportTests {
 
     @Test func newerExportIsRefusedByName() throws {
         var changed = try bytes()
-        changed[8] = 2
+        changed[8] = 3
         let error = try refused(write(changed), by: try directory.store("target"), .newerFormat)
-        #expect(error?.message.contains("format 2") == true)
+        #expect(error?.message.contains("format 3") == true)
     }
 
     @Test func missingFileAndDirectoryAreNamed() throws {

@@ -62,7 +62,8 @@ private struct World {
                 eventsPerRun: .random(in: 10...200, using: &random))
         case 70..<80: try importForeign()
         case 80..<88: try recordReceipts()
-        case 88..<94: try reopen()
+        case 88..<92: try reopen()
+        case 92..<96: try compact()
         default: try appendBuffered()
         }
         try compare()
@@ -173,6 +174,36 @@ private struct World {
         #expect(try log.recordReceipts(receipts) == 0)
     }
 
+    /// What may go is told by the event alone.
+    private static func isSuperseded(_ event: EventEnvelope) -> Bool {
+        ["PageTurned", "x_1"].contains(event.type) && event.payload.count % 4 != 0
+    }
+
+    private mutating func compact() throws {
+        let rule = CompactionRule(types: ["PageTurned", "x_1"]) { candidates in
+            candidates.map { World.isSuperseded($0.event) }
+        }
+        let through = LogPosition(
+            rawValue: model.head.rawValue
+                - .random(in: 0...min(40, model.head.rawValue), using: &random))
+        let (report, isDone) = try log.compact(
+            rule, through: through, blocksMax: .random(in: 1...20, using: &random), blockCount: 16)
+        var gone: UInt64 = 0
+        for event in model.held {
+            guard let range = try log.compacted(event.id) else { continue }
+            gone += 1
+            #expect(range.contains(event.id.sequence))
+            #expect(World.isSuperseded(event) && event.encoding == .plain)
+            #expect(event.position <= through)
+            #expect(try log.event(event.id) == nil)
+            #expect(try log.event(at: event.position) == nil)
+            #expect(try log.compacted(at: event.position)?.sequences == range)
+            model.compact(event.id)
+        }
+        #expect(report.removed == gone)
+        if isDone { #expect(report.waiting.allSatisfy { $0.reason == .projections }) }
+    }
+
     private mutating func reopen() throws {
         let options = log.options
         log.close()
@@ -204,7 +235,7 @@ private struct World {
                     == model.events(after: after, limit: limit, type: type, tag: nil))
         }
         for _ in 0..<5 {
-            guard let event = model.events.randomElement(using: &random) else { break }
+            guard let event = model.held.randomElement(using: &random) else { break }
             #expect(try log.event(event.id) == event)
             #expect(try log.event(at: event.position) == event)
         }
@@ -219,7 +250,7 @@ private struct World {
     private func compareOverrides() throws {
         let rows = try log.read { try log.overrides($0, changedAfter: 0).rows }
         let held = Dictionary(uniqueKeysWithValues: rows.map { ($0.position, $0) })
-        for event in model.events {
+        for event in model.held {
             let row = held[event.position.rawValue]
             let standing = model.standing(of: event)
             #expect(row?.effectiveStamp ?? event.stamp == standing.effectiveStamp)
@@ -230,10 +261,17 @@ private struct World {
     func finish() throws {
         let report = try log.verify()
         #expect(report.problems == [])
-        #expect(report.events == model.head.rawValue)
+        #expect(report.events == UInt64(model.held.count))
+        #expect(report.compacted == UInt64(model.compacted.count))
         try log.export(to: directory.file("end.tdx"))
         let copy = try directory.store("copy")
         try copy.importEvents(from: directory.file("end.tdx"))
-        #expect(try copy.allEvents().map(\.content) == model.events.map(\.content))
+        #expect(try copy.allEvents().map(\.content) == model.held.map(\.content))
+        #expect(copy.head == model.head)
+        #expect(try copy.verify().problems == [])
+        try copy.export(to: directory.file("again.tdx"))
+        #expect(
+            try log.importEvents(from: directory.file("again.tdx")).recorded == 0,
+            "what was compacted is known")
     }
 }

@@ -87,13 +87,13 @@ struct OpeningTests {
     @Test func newerFormatIsRefusedByName() throws {
         let directory = try TemporaryDirectory()
         try directory.store().close()
-        try Data(#"{"format":2,"store":"00"}"#.utf8)
+        try Data(#"{"format":3,"store":"00"}"#.utf8)
             .write(to: URL(fileURLWithPath: directory.file("store/store.json")))
         let error = #expect(throws: LogError.self) {
             try EventLog(opening: directory.file("store"))
         }
         #expect(error?.code == .newerFormat)
-        #expect(error?.message.contains("format 2") == true)
+        #expect(error?.message.contains("format 3") == true)
     }
 
     struct Damage: CustomTestStringConvertible {

@@ -20,10 +20,10 @@ import Testing
         defer { opened.close() }
         // What stands before and behind it can be had.
         let cursor = SyncCursor(lineage)
-        let first = try await opened.pull(space, after: cursor, bytesMax: 1, origin: nil)
+        let first = try await opened.pull(space, after: cursor, bytesMax: 1, held: nil)
         #expect(first.receivedAt.count == 1)
         let pulled = await #expect(throws: ServerError.self) {
-            _ = try await opened.pull(space, after: cursor, bytesMax: 1 << 20, origin: nil)
+            _ = try await opened.pull(space, after: cursor, bytesMax: 1 << 20, held: nil)
         }
         #expect(pulled?.code == .damaged)
         #expect(pulled?.position == 3)

@@ -78,7 +78,7 @@ import Testing
         #expect(answer.fresh == 40)
         // An entry that is larger than the credit comes alone.
         let pulled = try await storage.pull(
-            space, after: SyncCursor(lineage), bytesMax: 1_000, origin: nil)
+            space, after: SyncCursor(lineage), bytesMax: 1_000, held: nil)
         #expect(pulled.receivedAt.count == 1)
         #expect(pulled.entries.count > 100_000)
     }

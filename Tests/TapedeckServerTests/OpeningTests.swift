@@ -115,12 +115,12 @@ import Testing
         let environment = try Environment(path: directory.store, options: .init())
         let meta = try environment.openTable("meta")
         var row: [UInt8] = []
-        row.appendLittleEndian(UInt32(2))
+        row.appendLittleEndian(UInt32(3))
         try environment.write { try $0.seal(meta, RowKey.format, row) }
         environment.close()
         let error = #expect(throws: ServerError.self) { _ = try LMDBStorage(directory) }
         #expect(error?.code == .newerFormat)
-        #expect(error?.message.contains("format 2") == true)
+        #expect(error?.message.contains("format 3") == true)
     }
 
     @Test func aFileThatIsNoStorageIsRefused() throws {

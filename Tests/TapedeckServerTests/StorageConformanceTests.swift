@@ -175,7 +175,7 @@ import Testing
         // A credit of one byte gives one entry at a time.
         while try await step.read(it.storage, it.space, bytesMax: 1) {
             let rest = try await it.storage.pull(
-                it.space, after: step.cursor, bytesMax: 1 << 20, origin: nil)
+                it.space, after: step.cursor, bytesMax: 1 << 20, held: nil)
             let others = whole.entries.dropFirst(step.entries.count)
             #expect(rest.receivedAt == others.map(\.receivedAt))
         }
@@ -190,7 +190,7 @@ import Testing
         let one = sampleEntries(1, 1...1).count
         let answer = try await it.storage.pull(
             it.space, after: SyncCursor(try await it.lineage()), bytesMax: one * 10 + 1,
-            origin: nil)
+            held: nil)
         #expect(answer.entries.count <= one * 10 + 1)
         #expect(answer.receivedAt.count == 10)
         #expect(answer.head == 100)
@@ -210,6 +210,76 @@ import Testing
         #expect(reader.entries[1].refusal == "tooLarge")
         // The digest is over the events, however they came.
         #expect(reader.cursor == (try await it.readAll().cursor))
+    }
+
+    /// What a device has compacted is taken and given as what is left of it.
+    @Test(arguments: StorageKind.allCases)
+    func rangeStubsStandForTheirEvents(kind: StorageKind) async throws {
+        let it = try await StorageUnderTest(kind)
+        func chain(_ sequence: UInt64, _ text: String = "note") -> HashChain {
+            var chain = HashChain()
+            for number in 1...max(1, sequence) where sequence > 0 {
+                sampleEvent(EventID(1, number), text).withUnsafeBytes { chain.add($0) }
+            }
+            return chain
+        }
+        func stub(
+            _ sequences: ClosedRange<UInt64>, _ text: String = "note"
+        ) throws -> [UInt8] {
+            try RangeStub(
+                origin: .sample(1), sequences: sequences, stamp: .zero,
+                before: chain(sequences.lowerBound - 1, text),
+                after: chain(sequences.upperBound, text)
+            ).canonical
+        }
+        func push(_ stub: [UInt8]) async throws -> WirePushResponse {
+            var entries: [UInt8] = []
+            entries.appendEvent(stub)
+            return try await it.push(Data(entries))
+        }
+        _ = try await it.push(sampleEntries(1, 1...3))
+        #expect(try await push(stub(5...9)).problem.kind == .gap)
+        #expect(try await push(stub(4...9, "other")).problem.kind == .fork)
+        #expect(try await push(stub(1...3, "other")).problem.kind == .fork)
+        let known = try await push(stub(1...3))
+        #expect(known.positions == [3] && known.fresh == 0)
+        // What of it is not there is taken, behind what is.
+        let taken = try await push(stub(2...9))
+        #expect(taken.positions == [4] && taken.fresh == 1)
+        let repeated = try await push(stub(2...9))
+        #expect(repeated.positions == [4] && repeated.receivedAt == taken.receivedAt)
+        #expect(try await push(stub(6...7)).positions == [4])
+        // Events that it stands for are known, whatever they say.
+        #expect(try await it.push(sampleEntries(1, 5...6)).positions == [4, 4])
+        #expect(try await it.push(sampleEntries(1, 10...12)).positions == [5, 6, 7])
+        #expect(try await push(stub(13...20)).positions == [8])
+        #expect(try await push(stub(21...30)).positions == [9])
+        #expect(try await it.push(sampleEntries(1, 31...31)).positions == [10])
+        try it.reopen()
+        #expect(try await it.push(sampleEntries(1, 11...11)).positions == [6])
+        #expect(try await it.push(sampleEntries(1, 25...25)).positions == [9])
+        #expect(try await it.push(sampleEntries(1, 31...31)).positions == [10])
+        let origins = try await it.storage.handshake(it.space).origins
+        #expect(origins.map(\.lastSequence) == [31])
+        #expect(origins.map(\.chain) == [Data(chain(31).bytes)])
+        let all = try await it.readAll()
+        #expect(all.entries.count == 10)
+        let held = try stub(4...9)
+        #expect(all.entries[3].body == held)
+        // A device that has compacted its own events gets those, and no reference to what it has not.
+        let answer = try await it.storage.pull(
+            it.space, after: SyncCursor(try await it.lineage()), bytesMax: 1 << 20,
+            held: EventID(1, 11))
+        var kinds: [SyncEntryKind] = []
+        answer.entries.withUnsafeBytes { bytes in
+            var reader = SyncEntryReader(bytes)
+            while let entry = reader.next() { kinds.append(entry.kind) }
+        }
+        #expect(
+            kinds == [
+                .event, .event, .event, .event, .event, .event, .reference, .event, .event,
+                .reference,
+            ])
     }
 
     @Test(arguments: StorageKind.allCases)
@@ -232,7 +302,7 @@ import Testing
         for (cursor, code) in wrong {
             let error = await #expect(throws: ServerError.self) {
                 _ = try await it.storage.pull(
-                    it.space, after: cursor, bytesMax: 1_000, origin: nil)
+                    it.space, after: cursor, bytesMax: 1_000, held: nil)
             }
             #expect(error?.code == code)
             if code == .lineageChanged { #expect(error?.lineage == good.lineage) }

@@ -67,6 +67,7 @@ struct VerifyCommand: ParsableCommand {
         let document: JSON = [
             "intact": .init(report.isIntact), "seconds": .init(seconds: seconds),
             "pages": .init(report.pages), "events": .init(report.events),
+            "compacted": .init(report.compacted),
             "origins": .init(report.origins), "lookups": .init(report.lookups),
             "indexed": .init(report.indexed), "entries": .init(report.entries),
             "receipts": .init(report.receipts), "overrides": .init(report.overrides),
@@ -91,6 +92,9 @@ struct VerifyCommand: ParsableCommand {
                 + " \(Figures.count(report.pages, "page")),"
                 + " \(Figures.grouped(report.entries)) index entries,"
                 + " \(Figures.count(report.receipts, "receipt")) in \(Figures.seconds(seconds))")
+        if report.compacted > 0 {
+            text.line("\(Figures.count(report.compacted, "event")) more were compacted")
+        }
         for problem in report.problems { text.line(VerifyCommand.text(problem)) }
         let unlisted = Int(clamping: report.problemCount) - report.problems.count
         if unlisted > 0 { text.line("and \(Figures.count(unlisted, "problem")) more") }

@@ -29,10 +29,27 @@ struct EventArgument: ParsableArguments {
                 hint: "storectl log prints both")
         }
         guard let found else {
+            if let gone = try compacted(text, in: log) { throw gone }
             throw CommandError(
                 .notFound, "there is no event \(text) in this store",
                 hint: "storectl log prints the events that there are")
         }
         return found
+    }
+
+    /// What to say of an event that was compacted; nil of one that was not.
+    private static func compacted(_ text: String, in log: EventLog) throws -> CommandError? {
+        var sequences: ClosedRange<UInt64>?
+        if let id = EventID(text) {
+            sequences = try log.compacted(id)
+        } else if let position = UInt64(text) {
+            sequences = try log.compacted(at: LogPosition(rawValue: position))?.sequences
+        }
+        guard let sequences else { return nil }
+        return CommandError(
+            .notFound,
+            "event \(text) was compacted, with \(sequences.lowerBound) to \(sequences.upperBound) of its"
+                + " origin: what it said, a later one says, too",
+            hint: "storectl log prints the events that there are")
     }
 }

@@ -142,7 +142,9 @@ struct SyncResponder: HTTPResponder {
             let answer = try await storage.pull(
                 space, after: try cursor(message.hasCursor ? message.cursor : nil),
                 bytesMax: Int(clamping: message.bytesMax),
-                origin: message.origin.isEmpty ? nil : try origin(message.origin))
+                held: message.origin.isEmpty
+                    ? nil
+                    : EventID(origin: try origin(message.origin), sequence: message.originAfter))
             return try render(answer, headers, holding: HeldBytes(gate))
         case .live, .health, .metrics:
             throw HTTPFailure.methodNotAllowed(route)

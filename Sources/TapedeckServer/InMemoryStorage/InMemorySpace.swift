@@ -76,9 +76,11 @@ struct InMemorySpace: SpaceRows, Sendable {
                 kind: entry.kind, body: Array(entry.body)))
     }
 
-    mutating func note(_ event: EventID, chain: HashChain, at position: UInt64) {
-        chains[event.origin] = chain
-        positions[event.origin, default: []].append(position)
+    mutating func note(
+        _ sequences: ClosedRange<UInt64>, of origin: OriginID, chain: HashChain, at position: UInt64
+    ) {
+        chains[origin] = chain
+        for _ in sequences { positions[origin, default: []].append(position) }
     }
 
     mutating func note(_ receipt: Receipt, at position: UInt64) {

@@ -68,9 +68,9 @@ package final class InMemoryStorage: ServerStorage {
     }
 
     package func pull(
-        _ space: SpaceID, after cursor: SyncCursor, bytesMax: Int, origin: OriginID?
+        _ space: SpaceID, after cursor: SyncCursor, bytesMax: Int, held: EventID?
     ) throws(ServerError) -> WirePullResponse {
-        try change(space) { try $0.pull(after: cursor, bytesMax: bytesMax, origin: origin) }
+        try change(space) { try $0.pull(after: cursor, bytesMax: bytesMax, held: held) }
     }
 
     package func renewLineage(

@@ -23,14 +23,15 @@ struct LMDBSpaceRows: SpaceRows {
         var isChanged = false
     }
 
+    /// What stands at its last position may be a range stub, for all sequences up to the next segment.
     private struct Segment {
         var firstSequence: UInt64
         var firstPosition: UInt64
         var count: UInt64
 
         func position(of sequence: UInt64) -> UInt64? {
-            guard sequence >= firstSequence, sequence - firstSequence < count else { return nil }
-            return firstPosition + (sequence - firstSequence)
+            guard sequence >= firstSequence, count > 0 else { return nil }
+            return firstPosition + min(sequence - firstSequence, count - 1)
         }
     }
 
@@ -116,27 +117,45 @@ struct LMDBSpaceRows: SpaceRows {
 
     mutating func position(of event: EventID) throws -> UInt64 {
         let tail = try tail(of: event.origin)
-        if let position = tail.segment?.position(of: event.sequence) { return position }
+        if event.sequence <= tail.lastSequence,
+            let position = tail.segment?.position(of: event.sequence)
+        {
+            return position
+        }
         guard let position = try segment(of: event).position(of: event.sequence) else {
             throw ServerError.damagedRow("segments", space)
         }
         return position
     }
 
-    mutating func note(_ event: EventID, chain: HashChain, at position: UInt64) throws {
-        var tail = try tail(of: event.origin)
-        tail.lastSequence = event.sequence
+    mutating func note(
+        _ sequences: ClosedRange<UInt64>, of origin: OriginID, chain: HashChain, at position: UInt64
+    ) throws {
+        var tail = try tail(of: origin)
+        tail.lastSequence = sequences.upperBound
         tail.chain = chain
         tail.isChanged = true
-        if var segment = tail.segment, segment.firstPosition + segment.count == position {
+        if var segment = tail.segment, segment.firstPosition + segment.count == position,
+            segment.firstSequence + segment.count == sequences.lowerBound
+        {
             segment.count += 1
             tail.segment = segment
         } else {
-            if let segment = tail.segment { try write(segment, of: event.origin) }
+            if let segment = tail.segment { try write(segment, of: origin) }
             tail.segment = Segment(
-                firstSequence: event.sequence, firstPosition: position, count: 1)
+                firstSequence: sequences.lowerBound, firstPosition: position, count: 1)
         }
-        tails[event.origin] = tail
+        tails[origin] = tail
+        if sequences.count > 1 { try raiseFormat() }
+    }
+
+    /// Makes the file one that programs without range stubs refuse by name.
+    private func raiseFormat() throws {
+        var row: [UInt8] = []
+        row.appendLittleEndian(ServerDirectory.format)
+        let held = try transaction.sealed(tables.meta, RowKey.format, named: "meta")
+        guard held.map({ !$0.elementsEqual(row) }) ?? true else { return }
+        try transaction.seal(tables.meta, RowKey.format, row)
     }
 
     func origins() throws -> [KnownOrigin] {

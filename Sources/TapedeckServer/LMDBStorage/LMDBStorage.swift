@@ -100,7 +100,7 @@ package final class LMDBStorage: ServerStorage {
             return
         }
         var row: [UInt8] = []
-        row.appendLittleEndian(ServerDirectory.format)
+        row.appendLittleEndian(ServerDirectory.firstFormat)
         try environment.write { try $0.seal(tables.meta, RowKey.format, row) }
     }
 
@@ -138,10 +138,10 @@ package final class LMDBStorage: ServerStorage {
     }
 
     package func pull(
-        _ space: SpaceID, after cursor: SyncCursor, bytesMax: Int, origin: OriginID?
+        _ space: SpaceID, after cursor: SyncCursor, bytesMax: Int, held: EventID?
     ) async throws(ServerError) -> WirePullResponse {
         try await reading(space) {
-            try $0.pull(after: cursor, bytesMax: bytesMax, origin: origin)
+            try $0.pull(after: cursor, bytesMax: bytesMax, held: held)
         }
     }
 

@@ -10,8 +10,10 @@ internal import TapedeckModel
 package struct ServerDirectory: Sendable {
     package let path: String
 
-    /// The newest storage format that this program writes and reads.
-    package static let format: UInt32 = 1
+    /// The newest storage format that this program writes and reads: of files that hold range stubs.
+    package static let format: UInt32 = 2
+    /// That of a file without.
+    package static let firstFormat: UInt32 = 1
 
     package init(_ path: String) { self.path = path }
 

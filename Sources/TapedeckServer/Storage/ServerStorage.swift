@@ -25,9 +25,9 @@ package protocol ServerStorage: Sendable {
 
     /// The entries behind a cursor: about `bytesMax` bytes, but one at least if there is one.
     ///
-    /// Events of `origin` come as references. Throws `.lineageChanged`, `.cursorMismatch`, `.damaged`.
+    /// Events of the origin of `held` that stand behind it come as references. Throws `.lineageChanged`, `.cursorMismatch`, `.damaged`.
     func pull(
-        _ space: SpaceID, after cursor: SyncCursor, bytesMax: Int, origin: OriginID?
+        _ space: SpaceID, after cursor: SyncCursor, bytesMax: Int, held: EventID?
     ) async throws(ServerError) -> WirePullResponse
 
     /// Begins a new lineage, if the cursor or a receipt of this one proves a loss; the log stays.

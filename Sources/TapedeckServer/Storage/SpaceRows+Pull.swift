@@ -23,7 +23,7 @@ extension SpaceRows {
 
     /// The entries behind a cursor; see `ServerStorage.pull`.
     package func pull(
-        after cursor: SyncCursor, bytesMax: Int, origin: OriginID?
+        after cursor: SyncCursor, bytesMax: Int, held: EventID?
     ) throws -> WirePullResponse {
         guard cursor.lineage == state.lineage else {
             throw ServerError.lineageChanged(state.lineage, space)
@@ -44,7 +44,7 @@ extension SpaceRows {
         var entries: [UInt8] = []
         var times: [UInt64] = []
         try walk(from: cursor.position + 1) { stored in
-            let reference = reference(stored, to: origin)
+            let reference = reference(stored, behind: held)
             let count = SyncEntryReader.headCount + (reference?.count ?? stored.body.count)
             guard
                 entries.isEmpty
@@ -67,10 +67,12 @@ extension SpaceRows {
         return answer
     }
 
-    /// The sequence of an event that the reader has itself; nil for every other entry.
-    private func reference(_ stored: StoredEntry, to origin: OriginID?) -> [UInt8]? {
-        guard let origin, stored.kind == .event, let id = CanonicalView.id(of: stored.body),
-            id.origin == origin
+    /// The sequence of an event that the reader has itself, since it stands behind `held`; nil for every
+    /// other entry.
+    private func reference(_ stored: StoredEntry, behind held: EventID?) -> [UInt8]? {
+        guard let held, stored.kind == .event, !RangeStub.isStub(stored.body),
+            let id = CanonicalView.id(of: stored.body), id.origin == held.origin,
+            id.sequence > held.sequence
         else { return nil }
         var bytes: [UInt8] = []
         bytes.appendLittleEndian(id.sequence)
@@ -91,7 +93,7 @@ extension SpaceRows {
             return false
         }
         return try withEntry(at: receipt.serverPosition) { stored in
-            stored.kind == .event && CanonicalView.id(of: stored.body) == receipt.event
+            stored.kind == .event && CanonicalEntry.isHeld(receipt.event, by: stored.body)
                 && stored.receivedAt == receipt.receivedAt
         }
     }

@@ -10,6 +10,10 @@ package import TapedeckSyncProtocol
 /// | | other bytes | problem: fork |
 /// | event, beyond the next | | problem: gap |
 /// | any, with a base | our last event is the base's, our chain another | problem: fork, at 0 |
+/// | range stub | its last is above the last | what of it is not here: the next position and time |
+/// | | its last is not | duplicate: the position and time of what stands for its last |
+/// | | it begins behind the last, our chain is another | problem: fork, at 0 |
+/// | | its last is our last, our chain is another | problem: fork, at 0 |
 /// | receipt of an event that is here | the same, or one that counts before it | position 0 |
 /// | | none, or one that counts after it | the next position and time |
 /// | receipt of an event that is not | | problem: unknown event |
@@ -78,16 +82,19 @@ extension SpaceRows {
     ) throws -> Taken {
         switch entry.kind {
         case .event:
-            let view: CanonicalView
+            let read: CanonicalEntry
             do {
-                view = try CanonicalView(entry.body)
+                read = try CanonicalEntry(entry.body)
             } catch {
                 return .problem(
                     WireProblem(
                         .malformed, of: CanonicalView.id(of: entry.body),
                         "it is not an event: \(error.what)"))
             }
-            return try take(view, now: now, refuses: policy)
+            switch read {
+            case .event(let view): return try take(view, now: now, refuses: policy)
+            case .stub(let stub): return try take(stub, now: now)
+            }
         case .receipt:
             var reader = ByteReader(entry.body)
             guard let receipt = reader.receipt(), reader.isAtEnd, receipt.event.sequence > 0 else {
@@ -105,12 +112,7 @@ extension SpaceRows {
         let id = view.id
         let last = try lastSequence(of: id.origin)
         if id.sequence <= last { return try compare(view) }
-        guard id.sequence == last + 1 else {
-            return .problem(
-                WireProblem(
-                    .gap, of: EventID(origin: id.origin, sequence: last + 1),
-                    "the server has \(last) events of \(id.origin)"))
-        }
+        guard id.sequence == last + 1 else { return .gap(behind: last, of: id.origin) }
         let refusal = policy(view)?.rawValue
         precondition(
             refusal.map { (1...Receipt.codeLengthMax).contains($0.utf8.count) } ?? true,
@@ -118,18 +120,52 @@ extension SpaceRows {
         let place = try append(.event, view.bytes, refusal: refusal, now: now)
         var chain = try chain(of: id.origin)
         chain.add(view.bytes)
-        try note(id, chain: chain, at: place.position)
+        try note(id.sequence...id.sequence, of: id.origin, chain: chain, at: place.position)
         return .placed(place, isFresh: true)
+    }
+
+    private mutating func take(_ stub: RangeStub, now: UInt64) throws -> Taken {
+        let last = try lastSequence(of: stub.origin)
+        let chain = try chain(of: stub.origin)
+        guard stub.sequences.lowerBound <= last + 1 else {
+            return .gap(behind: last, of: stub.origin)
+        }
+        let known = stub.sequences.upperBound == last ? stub.after : stub.before
+        if stub.sequences.upperBound == last || stub.sequences.lowerBound == last + 1,
+            known != chain
+        {
+            return .problem(
+                WireProblem(
+                    .fork, of: EventID(origin: stub.origin, sequence: 0),
+                    "the server has another history of \(stub.origin)"))
+        }
+        guard let rest = stub.rest(behind: last, chain) else {
+            let position = try position(of: stub.id)
+            return try withEntry(at: position) { stored in
+                try check(stored, holds: stub.id)
+                return .placed(Place(stored), isFresh: false)
+            }
+        }
+        let place = try rest.canonical.withUnsafeBytes {
+            try append(.event, $0, refusal: nil, now: now)
+        }
+        try note(rest.sequences, of: rest.origin, chain: rest.after, at: place.position)
+        return .placed(place, isFresh: true)
+    }
+
+    private func check(_ stored: StoredEntry, holds event: EventID) throws {
+        guard stored.kind == .event, CanonicalEntry.isHeld(event, by: stored.body) else {
+            throw ServerError.damaged(space, at: stored.position, "it is not event \(event)")
+        }
     }
 
     /// What to say of an event whose name is taken.
     private mutating func compare(_ view: CanonicalView) throws -> Taken {
         let position = try position(of: view.id)
         return try withEntry(at: position) { stored in
-            guard CanonicalView.id(of: stored.body) == view.id, stored.kind == .event else {
-                throw ServerError.damaged(space, at: position, "it is not event \(view.id)")
-            }
-            guard stored.body.holdsSame(as: view.bytes) else {
+            try check(stored, holds: view.id)
+            // What was compacted cannot be compared.
+            guard RangeStub.isStub(stored.body) || stored.body.holdsSame(as: view.bytes) else {
                 return .problem(
                     WireProblem(.fork, of: view.id, "the server has another event of this name"))
             }
@@ -208,6 +244,13 @@ extension SpaceRows {
 private enum Taken {
     case placed(Place, isFresh: Bool)
     case problem(WireProblem)
+
+    static func gap(behind last: UInt64, of origin: OriginID) -> Taken {
+        .problem(
+            WireProblem(
+                .gap, of: EventID(origin: origin, sequence: last + 1),
+                "the server has \(last) events of \(origin)"))
+    }
 }
 
 /// Where an entry stands.

@@ -50,7 +50,7 @@ package protocol SpaceRows {
     mutating func chain(of origin: OriginID) throws -> HashChain
     /// Every origin with its last sequence and its chain, in byte order.
     func origins() throws -> [KnownOrigin]
-    /// Where an event stands whose sequence is not above its origin's last.
+    /// Where an event stands whose sequence is not above its origin's last, or the range stub for it.
     mutating func position(of event: EventID) throws -> UInt64
     /// Where the last receipt of an event from a lineage stands; nil where there is none.
     func receiptPosition(of event: EventID, from lineage: LineageID) throws -> UInt64?
@@ -61,8 +61,11 @@ package protocol SpaceRows {
 
     /// Adds the entry behind the head; the caller has set `state`.
     mutating func add(_ entry: StoredEntry) throws
-    /// Notes that an event stands at a position, as its origin's last, and the origin's chain.
-    mutating func note(_ event: EventID, chain: HashChain, at position: UInt64) throws
+    /// Notes that what stands at a position is what comes next of an origin: an event, or a range stub for
+    /// several sequences; and the origin's chain as of it.
+    mutating func note(
+        _ sequences: ClosedRange<UInt64>, of origin: OriginID, chain: HashChain, at position: UInt64
+    ) throws
     /// Notes that a receipt stands at a position.
     mutating func note(_ receipt: Receipt, at position: UInt64) throws
 }

@@ -158,7 +158,8 @@ package nonisolated struct WirePushRequest: Sendable {
   package var lineage: Data = Data()
 
   /// Entries, back to back: a byte for the kind, the length (4 bytes, little-endian), the body.
-  ///   kind 1: an event's canonical bytes (schema/storage/v1.md)
+  ///   kind 1: the canonical bytes of an event, or of a range stub: what compaction has left of neighbouring
+  ///           events of an origin, under the name of the last (schema/storage/v1.md)
   ///   kind 2: a receipt of an earlier lineage, as an export holds it; of an event that the server has
   package var entries: Data = Data()
 
@@ -320,6 +321,9 @@ package nonisolated struct WirePullRequest: Sendable {
 
   /// Events of this origin come as references (kind 3), since the device has them: 16 bytes, or empty.
   package var origin: Data = Data()
+
+  /// Only those behind this sequence do: the device has compacted events up to there.
+  package var originAfter: UInt64 = 0
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -809,7 +813,7 @@ nonisolated extension WireProblem.Kind: SwiftProtobuf._ProtoNameProviding {
 
 nonisolated extension WirePullRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".PullRequest"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}cursor\0\u{3}bytes_max\0\u{1}origin\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}cursor\0\u{3}bytes_max\0\u{1}origin\0\u{3}origin_after\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -820,6 +824,7 @@ nonisolated extension WirePullRequest: SwiftProtobuf.Message, SwiftProtobuf._Mes
       case 1: try { try decoder.decodeSingularMessageField(value: &self._cursor) }()
       case 2: try { try decoder.decodeSingularUInt64Field(value: &self.bytesMax) }()
       case 3: try { try decoder.decodeSingularBytesField(value: &self.origin) }()
+      case 4: try { try decoder.decodeSingularUInt64Field(value: &self.originAfter) }()
       default: break
       }
     }
@@ -839,6 +844,9 @@ nonisolated extension WirePullRequest: SwiftProtobuf.Message, SwiftProtobuf._Mes
     if !self.origin.isEmpty {
       try visitor.visitSingularBytesField(value: self.origin, fieldNumber: 3)
     }
+    if self.originAfter != 0 {
+      try visitor.visitSingularUInt64Field(value: self.originAfter, fieldNumber: 4)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -846,6 +854,7 @@ nonisolated extension WirePullRequest: SwiftProtobuf.Message, SwiftProtobuf._Mes
     if lhs._cursor != rhs._cursor {return false}
     if lhs.bytesMax != rhs.bytesMax {return false}
     if lhs.origin != rhs.origin {return false}
+    if lhs.originAfter != rhs.originAfter {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -21,8 +21,8 @@ public struct PlayStatistics: Projection {
 
     /// `statistics`.
     public var name: String { "statistics" }
-    /// 2.
-    public var version: Int { 2 }
+    /// 3.
+    public var version: Int { 3 }
     /// `video`.
     public var tagKind: String { "video" }
     /// Reports of players, what was watched, and what was shared.
@@ -31,6 +31,8 @@ public struct PlayStatistics: Projection {
     }
     /// Canonical: how far a viewing has moved depends on the report before.
     public var law: FoldLaw { .canonical }
+    /// Yes: what `PlaybackCompaction` takes away changes no figure.
+    public var foldsCompacted: Bool { true }
     /// The rule in a sentence.
     public var ruleText: String? {
         """

@@ -77,8 +77,8 @@ public struct WatchLater: Projection {
 
     /// `watch-later`.
     public var name: String { "watch-later" }
-    /// 5.
-    public var version: Int { 5 }
+    /// 5; of the rule of 2012, 6.
+    public var version: Int { rule == .rule2012 ? 6 : 5 }
     /// The rule.
     public var parameters: String { "rule=\(rule.rawValue)" }
     /// `video`.
@@ -92,6 +92,8 @@ public struct WatchLater: Projection {
     }
     /// Any for the crossing, canonical for the rule of 2012.
     public var law: FoldLaw { rule == .crossing ? .any : .canonical }
+    /// Yes.
+    public var foldsCompacted: Bool { true }
     /// The rule in a sentence.
     public var ruleText: String? {
         let crossing =

@@ -5,6 +5,8 @@ import TapedeckModel
 struct LogModel {
     private(set) var events: [EventEnvelope] = []
     private(set) var given: Set<EventID> = []
+    /// Events that were compacted: they are known, and are not there.
+    private(set) var compacted: Set<EventID> = []
     private(set) var receipts: [EventID: [LineageID: Receipt]] = [:]
     private var clock = HybridClock()
     let origin: OriginID
@@ -13,6 +15,8 @@ struct LogModel {
 
     var head: LogPosition { LogPosition(rawValue: UInt64(events.count)) }
     var ids: [EventID] { events.map(\.id) }
+    /// The events that are there.
+    var held: [EventEnvelope] { events.filter { !compacted.contains($0.id) } }
 
     func lastSequence(of origin: OriginID) -> UInt64 {
         events.last { $0.id.origin == origin }?.id.sequence ?? 0
@@ -49,6 +53,8 @@ struct LogModel {
         return (recorded, other.events.count - recorded)
     }
 
+    mutating func compact(_ event: EventID) { compacted.insert(event) }
+
     mutating func record(_ receipt: Receipt) {
         let held = receipts[receipt.event]?[receipt.lineage]
         if let held, !receipt.counts(before: held) { return }
@@ -61,7 +67,7 @@ struct LogModel {
         after: LogPosition, limit: Int, type: EventType?, tag: Tag?
     ) -> [EventEnvelope] {
         Array(
-            events.filter {
+            held.filter {
                 $0.position > after && (type == nil || $0.type == type)
                     && (tag.map($0.tags.contains) ?? true)
             }.prefix(limit))
@@ -72,14 +78,14 @@ struct LogModel {
     }
 
     func forbids(tags: [Tag], types: [EventType], after: LogPosition) -> Bool {
-        events.contains { event in
+        held.contains { event in
             event.position > after && tags.allSatisfy(event.tags.contains)
                 && (types.isEmpty || types.contains(event.type))
         }
     }
 
     func knows(_ fact: ObservedFact) -> Bool {
-        let sightings = events.compactMap(\.fact).filter { $0.entity == fact.entity }
+        let sightings = held.compactMap(\.fact).filter { $0.entity == fact.entity }
         guard sightings.contains(where: { $0.content == fact.content }) else { return false }
         let winner = sightings.max { $0.order < $1.order }
         return winner?.content == fact.content || winner.map { fact.order < $0.order } == true

@@ -35,7 +35,7 @@ struct ForgedExport {
     private var receipts: UInt64 = 0
     private var origins: Set<OriginID> = []
 
-    init(_ store: OriginID) { bytes = ExportFormat.header(store: store) }
+    init(_ store: OriginID) { bytes = ExportFormat.header(store: store, version: 1) }
 
     mutating func add(
         _ batch: [EventEnvelope], receipts given: [Receipt] = [], chain: [UInt8]? = nil,

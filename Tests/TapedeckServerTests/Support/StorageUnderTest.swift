@@ -99,7 +99,8 @@ struct SpaceReader {
         origin: OriginID? = nil, own: (UInt64) -> [UInt8] = { _ in [] }
     ) async throws -> Bool {
         let answer = try await storage.pull(
-            space, after: cursor, bytesMax: bytesMax, origin: origin)
+            space, after: cursor, bytesMax: bytesMax,
+            held: origin.map { EventID(origin: $0, sequence: 0) })
         try take(answer, own: own)
         return cursor.position < answer.head
     }

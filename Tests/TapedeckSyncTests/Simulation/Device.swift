@@ -91,6 +91,7 @@ final class Device: @unchecked Sendable {
             : try EventLog.create(path, options: options)
         log = opened
         var kept: [any Projection] = world.options.folds ? [NoteOrder()] : []
+        if world.options.compacts { kept.append(LastTick()) }
         if world.options.hasBoard { kept += BoardConnector.outboxes }
         if !kept.isEmpty { projections = ProjectionRunner(opened, projections: kept) }
         life += 1
@@ -110,12 +111,35 @@ final class Device: @unchecked Sendable {
     // MARK: - Appends
 
     func append() throws {
+        if world.options.compacts { try tick() }
         let payload = world.nextPayload
         world.nextPayload += 1
         try record(payload)
         world.required.insert(payload)
         lastAppend = payload
         try logChanged()
+    }
+
+    /// Records some events of which most are superseded soon.
+    private func tick() throws {
+        guard let log else { return }
+        let ticks = try (0..<world.random.below(6)).map { _ in
+            world.nextTick += 1
+            return ProposedEvent(
+                type: LastTick.ticked, tags: [try Tag("clock", "\(world.random.below(2))")],
+                payload: Array("t\(world.nextTick)".utf8))
+        }
+        if !ticks.isEmpty { try log.appendBlocking(ticks) }
+    }
+
+    /// Takes away what is superseded and settled.
+    private func compact() throws {
+        guard let log, let projections else { return }
+        let report = try projections.compact(
+            LastTick.rule(isSettled: try Upstream.settlement(in: log)), blockCount: 8)
+        guard report.removed > 0 else { return }
+        world.removed += report.removed
+        world.say(name, "compacts \(report.removed) events to \(report.stubs)")
     }
 
     /// Wants something of the board.
@@ -163,6 +187,7 @@ final class Device: @unchecked Sendable {
     private func step(_ body: (inout SyncSession) throws -> SyncSession.Step) throws {
         guard var current = session else { return }
         if world.options.folds, world.random.oneIn(10) { try projections?.read(nil) { _ in } }
+        if world.options.compacts, world.random.oneIn(8) { try compact() }
         session = nil
         if world.options.planted == .receiptsNotSeeded {
             // As if all had been pushed already.

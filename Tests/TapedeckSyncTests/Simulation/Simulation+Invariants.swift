@@ -56,7 +56,7 @@ extension Simulation {
     func checkEnd() throws {
         try checkProjections()
         try checkBoard()
-        var first: (name: String, events: [EventID: Standing])?
+        var first: (device: Device, events: [EventID: Standing])?
         for device in devices {
             guard let log = device.log else { return violate(4, "\(device.name) is down") }
             let problems = try log.verify().problems
@@ -66,9 +66,9 @@ extension Simulation {
             let events = try standings(log)
             try checkPayloads(device, log)
             if let first {
-                compare(first.name, first.events, device.name, events)
+                try compare(first.device, first.events, device, events)
             } else {
-                first = (device.name, events)
+                first = (device, events)
             }
             if failure != nil { return }
         }
@@ -76,7 +76,7 @@ extension Simulation {
 
     /// Invariant 1, of what is folded; and what was folded live is what a rebuild gives.
     private func checkProjections() throws {
-        guard options.folds || options.hasBoard else { return }
+        guard options.folds || options.hasBoard || options.compacts else { return }
         var digests: [String: Set<String>] = [:]
         for device in devices {
             guard let projections = device.projections else { continue }
@@ -94,21 +94,23 @@ extension Simulation {
         }
     }
 
-    /// Invariant 1.
+    /// Invariant 1; what one of them has compacted is not compared.
     private func compare(
-        _ left: String, _ leftEvents: [EventID: Standing], _ right: String,
+        _ left: Device, _ leftEvents: [EventID: Standing], _ right: Device,
         _ rightEvents: [EventID: Standing]
-    ) {
+    ) throws {
         guard leftEvents != rightEvents else { return }
         for event in Set(leftEvents.keys).union(rightEvents.keys).sorted()
         where leftEvents[event] != rightEvents[event] {
+            if leftEvents[event] == nil, try left.log?.compacted(event) != nil { continue }
+            if rightEvents[event] == nil, try right.log?.compacted(event) != nil { continue }
             func text(_ standing: Standing?) -> String {
                 standing.map { "\($0), chain \($0.chain.bytes.prefix(2).map { $0 })" } ?? "nothing"
             }
             return violate(
                 1,
-                "of \(event.short) \(left) has \(text(leftEvents[event])),"
-                    + " \(right) \(text(rightEvents[event]))")
+                "of \(event.short) \(left.name) has \(text(leftEvents[event])),"
+                    + " \(right.name) \(text(rightEvents[event]))")
         }
     }
 
@@ -144,6 +146,7 @@ extension Simulation {
         for row in try log.origins() where row.lastSequence > 0 {
             for sequence in 1...row.lastSequence {
                 let id = EventID(origin: row.origin, sequence: sequence)
+                if try log.compacted(id) != nil { continue }
                 guard let event = try log.event(id),
                     let chain = try log.chain(of: row.origin, at: sequence)
                 else {

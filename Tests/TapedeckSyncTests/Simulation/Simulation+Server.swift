@@ -36,7 +36,10 @@ extension Simulation {
                         try server.pull(
                             space, after: cursor,
                             // Small pages, so that there are many.
-                            bytesMax: 200 + random.below(3_000), origin: OriginID(message.origin))))
+                            bytesMax: 200 + random.below(3_000),
+                            held: OriginID(message.origin).map {
+                                EventID(origin: $0, sequence: message.originAfter)
+                            })))
             }
         } catch {
             return .failure(SyncFailure(error.code, error.message))
@@ -103,7 +106,7 @@ extension Simulation {
         var cursor = SyncCursor(lineage)
         while cursor.position < position {
             guard
-                let page = try? server.pull(space, after: cursor, bytesMax: 1, origin: nil),
+                let page = try? server.pull(space, after: cursor, bytesMax: 1, held: nil),
                 let receivedAt = page.receivedAt.first
             else { return nil }
             let entries = [UInt8](page.entries)
@@ -135,7 +138,7 @@ extension Simulation {
     private func forEachServerEvent(_ body: (EventID, UInt64?) -> Void) throws {
         var cursor = SyncCursor(try server.head(of: space).lineage)
         while cursor.position < serverHead {
-            let page = try server.pull(space, after: cursor, bytesMax: 1 << 20, origin: nil)
+            let page = try server.pull(space, after: cursor, bytesMax: 1 << 20, held: nil)
             let entries = [UInt8](page.entries)
             entries.withUnsafeBytes { bytes in
                 var reader = SyncEntryReader(bytes)
@@ -146,11 +149,18 @@ extension Simulation {
                         position: cursor.position, receivedAt: Stamp(rawValue: receivedAt),
                         refusal: page.refusals.first { $0.position == cursor.position }?.code,
                         kind: entry.kind, entry.body)
-                    guard entry.kind == .event, let view = try? CanonicalView(entry.body) else {
+                    guard entry.kind == .event, let read = try? CanonicalEntry(entry.body) else {
                         continue
                     }
-                    let text = String(decoding: entry.body[view.payload], as: UTF8.self)
-                    body(view.id, UInt64(text))
+                    switch read {
+                    case .event(let view):
+                        let text = String(decoding: entry.body[view.payload], as: UTF8.self)
+                        body(view.id, UInt64(text))
+                    case .stub(let stub):
+                        for sequence in stub.sequences {
+                            body(EventID(origin: stub.origin, sequence: sequence), nil)
+                        }
+                    }
                 }
             }
         }

@@ -40,6 +40,9 @@ final class Simulation {
     /// Payloads that must be found everywhere in the end.
     var required: Set<UInt64> = []
     var nextPayload: UInt64 = 1
+    var nextTick: UInt64 = 0
+    /// How many events devices have compacted.
+    var removed: UInt64 = 0
     var trace: [String] = []
     var board = Board()
     /// What was wanted of the board.

@@ -23,6 +23,8 @@ struct SimulationOptions {
     var refusedPercent: UInt64 = 5
     /// Whether every device keeps a projection, brought up to date now and then.
     var folds = false
+    /// Whether devices also tick, and compact what they have ticked now and then.
+    var compacts = false
     /// Whether the devices also speak with a remote that knows no events.
     var hasBoard = false
     /// A defect that the invariants have to catch.
@@ -44,6 +46,7 @@ struct SimulationOptions {
         serverRollbacks = random.oneIn(3) ? 1 + random.below(2) : 0
         refusedPercent = random.oneIn(3) ? 10 : 0
         folds = random.oneIn(4)
+        compacts = random.oneIn(3)
         hasBoard = random.oneIn(4)
         guard hasBoard else { return }
         // What a store or a server has forgotten nobody can know to be done.

@@ -149,7 +149,9 @@ final class SyncRig {
                         try server.pull(
                             space, after: cursor,
                             bytesMax: min(Int(message.bytesMax), pageBytesMax),
-                            origin: OriginID(message.origin))))
+                            held: OriginID(message.origin).map {
+                                EventID(origin: $0, sequence: message.originAfter)
+                            })))
             }
         } catch {
             return .failure(SyncFailure(error.code, error.message))

@@ -8,21 +8,15 @@ extension Bench {
     /// From films for children to films in parts.
     private static let minutes = [7.0, 22, 43, 58, 95, 130]
 
-    /// Records as many reports as events, each day from six in the afternoon, and builds every list.
+    /// Reports of one append where all are recorded.
+    private static let reportsPerAppend = 1_000
+
+    /// Records the reports that are worth an event, of as many as there are to be events, and builds every list.
     func playYear() async throws {
-        let store = try TapedeckStore.open(store)
-        var random = SeededGenerator(seed: seed)
+        let place = store
+        let store = try TapedeckStore.open(place)
         var coalescing = PlaybackCoalescing()
-        var report = PlaybackProgressed()
-        var (viewings, recorded) = (0, 0)
-        func begin() {
-            viewings += 1
-            report.video = "youtube:" + UInt64.random(in: 0..<20_000, using: &random).hex.suffix(11)
-            report.viewing = UInt64.random(in: .min ... .max, using: &random).hex
-            report.positionSeconds = 0
-            let minutes = Bench.minutes.randomElement(using: &random) ?? 0
-            report.durationSeconds = minutes * 60 + .random(in: 0..<60, using: &random)
-        }
+        var recorded = 0
         func record(_ reports: [PlaybackCoalescing.Report]) throws {
             for report in reports {
                 try store.log.appendBlocking([
@@ -32,32 +26,81 @@ extension Bench {
             }
         }
         let duration = try timed {
-            begin()
-            for number in 0..<events {
-                let (day, second) = number.quotientAndRemainder(dividingBy: Bench.secondsPerDay)
-                let at = UInt64(1_325_440_800 + day * 86_400 + second) * 1_000
-                switch Int.random(in: 0..<3_600, using: &random) {
-                case 0:
-                    // Somebody looks for a place in it.
-                    report.positionSeconds = .random(
-                        in: 0..<report.durationSeconds, using: &random)
-                case 1: try record(coalescing.flush().map { [$0] } ?? [])
-                default: report.positionSeconds += .random(in: 0.98...1.02, using: &random)
-                }
-                if report.positionSeconds >= report.durationSeconds {
-                    report.positionSeconds = report.durationSeconds
-                    try record(coalescing.take(report, atMilliseconds: at))
-                    begin()
-                } else {
-                    try record(coalescing.take(report, atMilliseconds: at))
-                }
+            try play { report in
+                guard let report else { return try record(coalescing.flush().map { [$0] } ?? []) }
+                try record(coalescing.take(report.event, atMilliseconds: report.atMilliseconds))
             }
-            try record(coalescing.flush().map { [$0] } ?? [])
             try store.log.indexAll()
         }
+        try await look(store)
+        store.close()
+        line(duration, [("recorded", "\(recorded)")])
+    }
+
+    /// Records every report, builds every list, and compacts them; the time is that of the compaction.
+    func compactYear() async throws {
+        let place = store
+        let store = try TapedeckStore.open(place)
+        var waiting: [ProposedEvent] = []
+        func record(atLeast count: Int) throws {
+            guard waiting.count >= count else { return }
+            try store.log.appendBlocking(waiting)
+            waiting.removeAll(keepingCapacity: true)
+        }
+        try play { report in
+            guard let report else { return }
+            waiting.append(try ProposedEvent(report.event, atMilliseconds: report.atMilliseconds))
+            try record(atLeast: Bench.reportsPerAppend)
+        }
+        try record(atLeast: 1)
+        try store.log.indexAll()
+        try await look(store)
+        let start = ContinuousClock.now
+        let report = try await store.compact()
+        let duration = ContinuousClock.now - start
+        try await look(store)
+        store.close()
+        let file = try EventLog.shrink(place)
+        line(
+            duration,
+            [
+                ("removed", "\(report.removed)"), ("stubs", "\(report.stubs)"),
+                ("logBytesBefore", "\(file.bytesBefore)"), ("logBytes", "\(file.bytes)"),
+            ])
+    }
+
+    private func look(_ store: TapedeckStore) async throws {
         let count = try await store.query { try VideoQueries($0).inProgress().videos.count }
         precondition(count > 0, "no video is in progress after a year")
-        store.close()
-        line(duration, [("recorded", "\(recorded)"), ("viewings", "\(viewings)")])
+    }
+
+    /// Makes as many reports as events, each day from six in the afternoon; nil for a pause.
+    private func play(_ body: (PlaybackCoalescing.Report?) throws -> Void) throws {
+        var random = SeededGenerator(seed: seed)
+        var report = PlaybackProgressed()
+        func begin() {
+            report.video = "youtube:" + UInt64.random(in: 0..<20_000, using: &random).hex.suffix(11)
+            report.viewing = UInt64.random(in: .min ... .max, using: &random).hex
+            report.positionSeconds = 0
+            let minutes = Bench.minutes.randomElement(using: &random) ?? 0
+            report.durationSeconds = minutes * 60 + .random(in: 0..<60, using: &random)
+        }
+        begin()
+        for number in 0..<events {
+            let (day, second) = number.quotientAndRemainder(dividingBy: Bench.secondsPerDay)
+            let at = UInt64(1_325_440_800 + day * 86_400 + second) * 1_000
+            switch Int.random(in: 0..<3_600, using: &random) {
+            case 0:
+                // Somebody looks for a place in it.
+                report.positionSeconds = .random(in: 0..<report.durationSeconds, using: &random)
+            case 1: try body(nil)
+            default: report.positionSeconds += .random(in: 0.98...1.02, using: &random)
+            }
+            let isOver = report.positionSeconds >= report.durationSeconds
+            if isOver { report.positionSeconds = report.durationSeconds }
+            try body(.init(report, atMilliseconds: at))
+            if isOver { begin() }
+        }
+        try body(nil)
     }
 }

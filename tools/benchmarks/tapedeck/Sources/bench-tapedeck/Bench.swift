@@ -71,6 +71,7 @@ struct Bench {
         case "live-diff", "live-diff-other": try await follow()
         case "live-writer": try write()
         case "playback-year": try await playYear()
+        case "playback-year-compacted": try await compactYear()
         default:
             Bench.report("there is no measure \(measure)")
             exit(64)

@@ -1,0 +1,65 @@
+internal import TapedeckLMDB
+internal import TapedeckModel
+
+/// The rows of `meta` that say what was compacted.
+enum CompactionRow {
+    /// Key of how often the log was compacted; with an origin's number behind it, of how far that origin was.
+    private static let key = Array("b".utf8)
+
+    private static func key(of origin: UInt32) -> [UInt8] {
+        var key = key
+        key.appendBigEndian(origin)
+        return key
+    }
+
+    private static func number(
+        _ key: [UInt8], _ transaction: borrowing some Readable & ~Copyable, _ tables: LogTables
+    ) throws -> UInt64 {
+        guard let bytes = try transaction.meta(tables, key) else { return 0 }
+        var reader = ByteReader(bytes)
+        guard let number = reader.littleEndian(UInt64.self) else { throw LogError.damagedRow(key) }
+        return number
+    }
+
+    private static func set(
+        _ key: [UInt8], _ number: UInt64, _ transaction: borrowing WriteTransaction,
+        _ tables: LogTables
+    ) throws {
+        var bytes: [UInt8] = []
+        bytes.appendLittleEndian(number)
+        try transaction.setMeta(tables, key, bytes)
+    }
+
+    /// How many commits have taken events away.
+    static func round(
+        _ transaction: borrowing some Readable & ~Copyable, _ tables: LogTables
+    ) throws -> UInt64 {
+        try number(key, transaction, tables)
+    }
+
+    static func advanceRound(
+        _ transaction: borrowing WriteTransaction, _ tables: LogTables
+    ) throws {
+        try set(key, try round(transaction, tables) + 1, transaction, tables)
+    }
+
+    /// Up to which sequence an origin's events have been looked at: a multiple of `RangeStub.countMax`.
+    static func examined(
+        of origin: UInt32, _ transaction: borrowing some Readable & ~Copyable, _ tables: LogTables
+    ) throws -> UInt64 {
+        try number(key(of: origin), transaction, tables)
+    }
+
+    static func setExamined(
+        of origin: UInt32, _ sequence: UInt64, _ transaction: borrowing WriteTransaction,
+        _ tables: LogTables
+    ) throws {
+        try set(key(of: origin), sequence, transaction, tables)
+    }
+}
+
+extension EventLog {
+    func compactionRound() throws(LogError) -> UInt64 {
+        try read { try CompactionRow.round($0, self.tables) }
+    }
+}

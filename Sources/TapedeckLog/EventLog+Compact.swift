@@ -1,0 +1,493 @@
+internal import TapedeckLMDB
+@_spi(Core) public import TapedeckModel
+
+/// # Compaction
+///
+/// Some events say nothing that a later one does not say, too: a player's reports. Where a rule of their
+/// domain says so, runs of such events are replaced by **range stubs**, which keep their names and what the
+/// hash chain was before and behind them.
+///
+/// An origin's events are looked at in blocks of 1,024 sequences, each once: a block is whole, everything in
+/// it is settled (delivered, and no subscription waits for it), and what the rule says of it follows from
+/// the block alone, so that every device takes away the same. A run is replaced where its events stand at
+/// neighbouring positions; the stub stands at the last of these and covers the others. So positions,
+/// sequences and segments stay what they were.
+///
+/// A commit is a block: a few milliseconds. Look-ups never meet an event that is gone, since its index entries
+/// and receipts go in the same commit. Whoever remembers positions from one transaction to the next has to
+/// keep compaction away meanwhile.
+
+/// What may be taken away.
+package struct CompactionRule: Sendable {
+    /// An event of a block.
+    package struct Candidate: Sendable {
+        package var event: EventEnvelope
+        /// Whether it has to stay, whatever it says.
+        package var isFixed: Bool
+    }
+
+    /// How many of an origin's sequences are looked at together.
+    package static let blockCount = RangeStub.countMax
+
+    /// The types that are looked at.
+    package var types: Set<EventType>
+    /// Which events nobody will miss, of those of a block that are of the types, in the order of their
+    /// sequences.
+    package var superseded: @Sendable ([Candidate]) -> [Bool]
+    /// Whether an event with these receipts, and so all before it of its origin, has come everywhere where it
+    /// has to.
+    package var isSettled: @Sendable (EventID, [Receipt]) -> Bool
+
+    package init(
+        types: Set<EventType>, superseded: @escaping @Sendable ([Candidate]) -> [Bool],
+        isSettled: @escaping @Sendable (EventID, [Receipt]) -> Bool = { _, _ in true }
+    ) {
+        self.types = types
+        self.superseded = superseded
+        self.isSettled = isSettled
+    }
+}
+
+/// What compaction did.
+public struct CompactionReport: Codable, Hashable, Sendable {
+    /// Why a block was left as it is.
+    public enum Reason: String, Codable, Sendable, CaseIterable {
+        /// Some of its events have no receipt yet of every server.
+        case notDelivered
+        /// A subscription has not acknowledged all of it.
+        case subscription
+        /// It is recorded behind what projections have taken in.
+        case projections
+    }
+
+    /// An origin of which not all whole blocks could be looked at.
+    public struct Waiting: Codable, Hashable, Sendable {
+        /// The origin.
+        public var origin: String
+        /// The first sequence of the block that waits.
+        public var sequence: UInt64
+        /// What it waits for.
+        public var reason: Reason
+    }
+
+    /// Events that were looked at.
+    public var examined: UInt64 = 0
+    /// Events that are gone.
+    public var removed: UInt64 = 0
+    /// Range stubs that stand for them.
+    public var stubs: UInt64 = 0
+    /// What could not be looked at yet.
+    public var waiting: [Waiting] = []
+
+    package init() {}
+}
+
+extension EventLog {
+    /// Fewer neighbouring events than this stay: a stub takes as much room.
+    private static let runCountMin = 2
+
+    /// Takes away the events that a rule says nobody will miss, block by block, beside appends.
+    ///
+    /// - Parameters:
+    ///   - rule: what may go.
+    ///   - through: what stands behind is left alone.
+    ///   - blocksMax: how many blocks are looked at; a later call goes on.
+    ///   - blockCount: how many sequences a block has; one number for ever in one store.
+    /// - Returns: what was done, and whether there is more to look at.
+    ///
+    /// Costs a read of each event that was not looked at yet, and a commit for each block in which any is
+    /// superseded. Throws `LogError`: `.readOnly`, `.diskFull`, `.closed`, `.damaged`.
+    @available(*, noasync)
+    package func compact(
+        _ rule: CompactionRule, through: LogPosition, blocksMax: Int = .max,
+        blockCount: UInt64 = CompactionRule.blockCount,
+        progress: LogProgress.Report? = nil
+    ) throws(LogError) -> (report: CompactionReport, isDone: Bool) {
+        guard !options.isReadOnly else {
+            throw LogError(
+                .readOnly, "a store that is open for reading cannot be compacted",
+                hint: "open it for writing")
+        }
+        settleBuffered()
+        guard let lock = try IndexLock(directory.indexLock, waits: true) else {
+            return (CompactionReport(), false)
+        }
+        defer { _ = lock }
+        // What the tables of the index do not hold yet is in memory, here and in other processes.
+        try mergeIndexLocked(keeping: 0, eventsPerRun: EventLog.eventsPerLargeRunMax)
+        try refreshState()
+        let state = state.withLock { $0 }
+        let delivered = try subscriptionsReach()
+        var report = CompactionReport()
+        var blocksLeft = blocksMax
+        for (ordinal, row) in state.origins.enumerated() {
+            let ordinal = UInt32(ordinal)
+            // Events that have lost their names, or are known under others, are left alone.
+            guard !state.forks.contains(where: { $0.origin == ordinal }),
+                !state.reissuedOrigins.contains(row.id)
+            else { continue }
+            var walk = BlockWalk(
+                ordinal: ordinal, origin: row.id, blockCount: blockCount,
+                // Who has come up to there knows it by the checksum of what stands there.
+                kept: [through.rawValue, delivered],
+                examined: try read { try CompactionRow.examined(of: ordinal, $0, self.tables) })
+            let from = walk.examined
+            var reason: CompactionReport.Reason?
+            while walk.examined + blockCount <= row.lastSequence, reason == nil {
+                guard blocksLeft > 0 else { break }
+                blocksLeft -= 1
+                let block = try readBlock(&walk, rule, state)
+                reason =
+                    block.lastPosition > through.rawValue
+                    ? .projections
+                    : block.lastPosition > delivered ? .subscription : block.reason
+                guard reason == nil else { break }
+                walk.examined += blockCount
+                report.examined += blockCount
+                if !block.runs.isEmpty { try replace(block, walk, state, &report) }
+                progress?(
+                    LogProgress(
+                        phase: .compacting, done: walk.examined, total: row.lastSequence))
+            }
+            if walk.examined > from {
+                let reached = walk.examined
+                try write { transaction in
+                    try CompactionRow.setExamined(of: ordinal, reached, transaction, self.tables)
+                }
+            }
+            if let reason {
+                report.waiting.append(
+                    .init(
+                        origin: row.id.description, sequence: walk.examined + 1, reason: reason))
+            }
+        }
+        return (report, blocksLeft > 0)
+    }
+
+    /// Up to which sequence an origin's events may have been compacted in this store.
+    @available(*, noasync)
+    package func compactedThrough(_ origin: OriginID) throws(LogError) -> UInt64 {
+        try refreshState()
+        guard let ordinal = state.withLock({ $0.ordinals[origin] }) else { return 0 }
+        return try read { try CompactionRow.examined(of: ordinal, $0, self.tables) }
+    }
+
+    /// The events that were compacted together with one, or nil where it was not compacted.
+    @available(*, noasync)
+    public func compacted(_ event: EventID) throws(LogError) -> ClosedRange<UInt64>? {
+        try refreshState()
+        return try read { transaction in
+            guard let position = try self.position(of: event, transaction) else { return nil }
+            let record = try self.record(at: position, transaction)
+            return record.isStub ? record.firstSequence...record.sequence : nil
+        }
+    }
+
+    /// The origin and the sequences of the events that were compacted together with the one that stood at a
+    /// position; nil where none was.
+    @available(*, noasync)
+    public func compacted(
+        at position: LogPosition
+    ) throws(LogError) -> (origin: OriginID, sequences: ClosedRange<UInt64>)? {
+        try refreshState()
+        let origins = state.withLock { $0.origins.map(\.id) }
+        return try read { transaction in
+            guard let record = try self.record(standingFor: position.rawValue, transaction),
+                record.isStub, Int(record.origin) < origins.count
+            else { return nil }
+            return (origins[Int(record.origin)], record.firstSequence...record.sequence)
+        }
+    }
+
+    /// Up to which position every subscription has acknowledged.
+    private func subscriptionsReach() throws(LogError) -> UInt64 {
+        var reach = UInt64.max
+        for subscription in try subscriptionStatuses() {
+            reach = min(reach, subscription.acknowledged?.rawValue ?? 0)
+        }
+        return reach
+    }
+
+    // MARK: - Reading a block
+
+    /// Where the walk over an origin's blocks is.
+    private struct BlockWalk {
+        let ordinal: UInt32
+        let origin: OriginID
+        let blockCount: UInt64
+        /// Positions of which the events stay.
+        let kept: [UInt64]
+        /// The last sequence of the block that was looked at last.
+        var examined: UInt64
+        /// Where that event stands.
+        var position: UInt64 = 0
+        /// The origin's chain as of it; nil where it was not computed.
+        var chain: HashChain?
+    }
+
+    /// A run of events to be replaced.
+    private struct Run {
+        var stub: RangeStub
+        var lastPosition: UInt64
+        var firstPosition: UInt64 { lastPosition - (stub.count - 1) }
+    }
+
+    private struct Block {
+        var lastPosition: UInt64 = 0
+        var runs: [Run] = []
+        var reason: CompactionReport.Reason?
+    }
+
+    /// Reads the next block of an origin, and asks the rule what of it goes.
+    private func readBlock(
+        _ walk: inout BlockWalk, _ rule: CompactionRule, _ state: LogState
+    ) throws(LogError) -> Block {
+        let from = walk
+        let (block, after) = try read { transaction in
+            var walk = from
+            let block = try self.readBlock(&walk, rule, state, transaction)
+            return (block, walk)
+        }
+        walk = after
+        return block
+    }
+
+    private func readBlock(
+        _ walk: inout BlockWalk, _ rule: CompactionRule, _ state: LogState,
+        _ transaction: borrowing ReadTransaction
+    ) throws -> Block {
+        let last = walk.examined + walk.blockCount
+        let wanted = state.types.map { rule.types.contains($0) }
+        var block = Block()
+        var places: [(sequence: UInt64, position: UInt64)] = []
+        var candidates: [CompactionRule.Candidate] = []
+        var next = walk.examined + 1
+        while next <= last {
+            let id = EventID(origin: walk.origin, sequence: next)
+            let record = try record(
+                of: id, ordinal: walk.ordinal, near: walk.position + 1, state, transaction)
+            walk.position = record.position
+            next = record.sequence + 1
+            guard !record.isStub, Int(record.type) < wanted.count, wanted[Int(record.type)] else {
+                continue
+            }
+            let isFixed =
+                try record.flags.contains(.reissued) || record.encoding != .plain
+                || override(at: record.position, transaction) != nil
+                || record.sequence == state.origins[Int(walk.ordinal)].lastSequence
+                || walk.kept.contains(record.position)
+            candidates.append(.init(event: try envelope(record), isFixed: isFixed))
+            places.append((record.sequence, record.position))
+        }
+        block.lastPosition = walk.position
+        let end = EventID(origin: walk.origin, sequence: next - 1)
+        let receipts = try ReceiptReader.receipts(
+            of: end, ordinal: walk.ordinal, transaction, tables)
+        guard rule.isSettled(end, receipts) else {
+            block.reason = .notDelivered
+            return block
+        }
+        let superseded = rule.superseded(candidates)
+        precondition(superseded.count == candidates.count, "a rule says something of each event")
+        var ranges: [ClosedRange<Int>] = []
+        for index in candidates.indices where superseded[index] && !candidates[index].isFixed {
+            if let open = ranges.last, open.upperBound == index - 1,
+                places[index - 1].sequence + 1 == places[index].sequence,
+                places[index - 1].position + 1 == places[index].position
+            {
+                ranges[ranges.count - 1] = open.lowerBound...index
+            } else {
+                ranges.append(index...index)
+            }
+        }
+        ranges.removeAll { $0.count < EventLog.runCountMin }
+        guard !ranges.isEmpty else {
+            walk.chain = nil
+            return block
+        }
+        let ends = ranges.flatMap {
+            [places[$0.lowerBound].sequence - 1, places[$0.upperBound].sequence]
+        }
+        let chains = try chains(&walk, through: last, of: Set(ends), state, transaction)
+        guard !chains.isEmpty else { return block }
+        block.runs = try ranges.map { range in
+            let (first, end) = (places[range.lowerBound].sequence, places[range.upperBound])
+            guard let before = chains[first - 1], let after = chains[end.sequence] else {
+                throw LogError.misplaced(EventID(origin: walk.origin, sequence: first))
+            }
+            return Run(
+                stub: try RangeStub(
+                    origin: walk.origin, sequences: first...end.sequence,
+                    stamp: candidates[range.upperBound].event.stamp, before: before, after: after),
+                lastPosition: end.position)
+        }
+        return block
+    }
+
+    /// The origin's chain as of some events of a block; none where it is not known before the block.
+    private func chains(
+        _ walk: inout BlockWalk, through last: UInt64, of wanted: Set<UInt64>, _ state: LogState,
+        _ transaction: borrowing ReadTransaction
+    ) throws -> [UInt64: HashChain] {
+        var sequence = walk.examined
+        guard
+            var chain = try walk.chain
+                ?? chain(of: walk.ordinal, at: sequence, state, transaction)
+        else { return [:] }
+        var found: [UInt64: HashChain] = [:]
+        if wanted.contains(sequence) { found[sequence] = chain }
+        var position: UInt64 = 0
+        var canonical: [UInt8] = []
+        while sequence < last {
+            let record = try record(
+                of: EventID(origin: walk.origin, sequence: sequence + 1), ordinal: walk.ordinal,
+                near: position + 1, state, transaction)
+            position = record.position
+            sequence = record.sequence
+            if let stub = record.stub(of: walk.origin) {
+                chain = stub.after
+            } else {
+                canonical.removeAll(keepingCapacity: true)
+                guard state.appendCanonical(record, to: &canonical) else {
+                    throw LogError.damagedRecord(position, "its parts contradict its header")
+                }
+                canonical.withUnsafeBytes { chain.add($0) }
+            }
+            if wanted.contains(sequence) { found[sequence] = chain }
+        }
+        walk.chain = chain
+        return found
+    }
+
+    // MARK: - Replacing
+
+    /// Replaces the runs of a block, in one transaction; what has changed meanwhile stays.
+    private func replace(
+        _ block: Block, _ walk: BlockWalk, _ state: LogState, _ report: inout CompactionReport
+    ) throws(LogError) {
+        let typeTerms = state.types.map { Term(type: $0) }
+        let (done, after) = try write { transaction -> ([Run], LogState) in
+            try self.raiseFormat(transaction)
+            var writer = RecordWriter(self.tables, try self.state(in: transaction))
+            let type = try writer.typeOrdinal(.rangeCompacted, transaction)
+            let catalogue = try IndexCatalogue(
+                decoding: try transaction.meta(self.tables, MetaKey.runs))
+            // Whoever has given up a history meanwhile has done so with all that stands behind.
+            guard !writer.state.forks.contains(where: { $0.origin == walk.ordinal }) else {
+                return ([], writer.state)
+            }
+            var done: [Run] = []
+            for run in block.runs
+            where try self.replace(run, walk, type, catalogue, typeTerms, transaction) {
+                done.append(run)
+            }
+            try CompactionRow.setExamined(
+                of: walk.ordinal, walk.examined, transaction, self.tables)
+            try CompactionRow.advanceRound(transaction, self.tables)
+            return (done, writer.state)
+        }
+        adopt(after)
+        report.stubs += UInt64(done.count)
+        report.removed += done.reduce(0) { $0 + $1.stub.count }
+    }
+
+    /// Replaces a run; false where it is not what it was when it was read.
+    private func replace(
+        _ run: Run, _ walk: BlockWalk, _ type: UInt16, _ catalogue: IndexCatalogue,
+        _ typeTerms: [Term], _ transaction: borrowing WriteTransaction
+    ) throws -> Bool {
+        let positions = run.firstPosition...run.lastPosition
+        guard catalogue.indexed >= positions.upperBound else { return false }
+        var terms: Set<UInt64> = []
+        for (position, sequence) in zip(positions, run.stub.sequences) {
+            guard let bytes = try transaction.get(tables.events, integer: position) else {
+                return false
+            }
+            let record = try record(bytes, at: position)
+            guard record.origin == walk.ordinal, record.sequence == sequence, !record.isStub,
+                try transaction.get(tables.overrides, integer: position) == nil
+            else { return false }
+            Term.forEach(of: record, typeTerms: typeTerms) { terms.insert($0) }
+        }
+        for position in positions { try transaction.delete(tables.events, integer: position) }
+        var record: [UInt8] = []
+        record.appendRecord(
+            run.stub,
+            as: RecordIdentity(
+                position: run.lastPosition, stamp: run.stub.stamp,
+                sequence: run.stub.sequences.upperBound, origin: walk.ordinal, type: type))
+        try transaction.put(tables.events, integer: run.lastPosition, record)
+        try removeReceipts(
+            of: walk.ordinal, run.stub.sequences.lowerBound..<run.stub.sequences.upperBound,
+            transaction)
+        try IndexEntry.remove(positions, of: terms, catalogue, transaction, tables)
+        return true
+    }
+
+    private func removeReceipts(
+        of origin: UInt32, _ sequences: Range<UInt64>, _ transaction: borrowing WriteTransaction
+    ) throws {
+        var doomed: [[UInt8]] = []
+        do {
+            let cursor = try transaction.cursor(tables.receipts)
+            var entry = try cursor.seek(ReceiptRow.prefix(origin, sequences.lowerBound))
+            while let found = entry, let event = ReceiptRow.event(found.key),
+                event.origin == origin, event.sequence < sequences.upperBound
+            {
+                doomed.append(Array(found.key))
+                entry = try cursor.next()
+            }
+        }
+        for key in doomed { try transaction.delete(tables.receipts, key) }
+    }
+}
+
+extension IndexEntry {
+    /// Takes neighbouring positions out of the entries of some terms.
+    fileprivate static func remove(
+        _ positions: ClosedRange<UInt64>, of terms: Set<UInt64>, _ catalogue: IndexCatalogue,
+        _ transaction: borrowing WriteTransaction, _ tables: LogTables
+    ) throws {
+        for run in catalogue.runs
+        where run.lower < positions.upperBound && run.upper >= positions.lowerBound {
+            var writer = RunWriter(run.number)
+            for term in terms.sorted() {
+                let doomed = try entries(of: term, positions, run.number, transaction, tables)
+                for (key, _) in doomed { try transaction.delete(tables.index, key) }
+                let cursor = try transaction.cursor(tables.index)
+                for (_, kept) in doomed {
+                    try writer.write(
+                        term, kept.map { TermPosition(term: term, position: $0) }, cursor)
+                }
+            }
+        }
+    }
+
+    /// The entries of a term that have any of the positions, each with those that it keeps.
+    private static func entries(
+        of term: UInt64, _ positions: ClosedRange<UInt64>, _ run: UInt32,
+        _ transaction: borrowing WriteTransaction, _ tables: LogTables
+    ) throws -> [(key: [UInt8], kept: [UInt64])] {
+        var found: [(key: [UInt8], kept: [UInt64])] = []
+        let cursor = try transaction.cursor(tables.index)
+        // The entry that begins before the positions may reach into them.
+        let start = key(run: run, term: term, first: positions.lowerBound)
+        var entry = try cursor.lastBelow(start)
+        if !(entry.flatMap { read($0.key) }.map { $0.run == run && $0.term == term } ?? false) {
+            entry = try cursor.seek(start)
+        }
+        while let row = entry, let name = read(row.key), name.run == run, name.term == term,
+            name.first <= positions.upperBound
+        {
+            var kept: [UInt64] = []
+            var count = 0
+            try forEachPosition(row) {
+                count += 1
+                if !positions.contains($0) { kept.append($0) }
+            }
+            if kept.count < count { found.append((Array(row.key), kept)) }
+            entry = try cursor.next()
+        }
+        return found
+    }
+}

@@ -1,0 +1,99 @@
+internal import Foundation
+internal import TapedeckLMDB
+internal import TapedeckModel
+
+/// What became of the size of a log's file.
+public struct ShrinkSummary: Codable, Hashable, Sendable {
+    /// How long the file was.
+    public var bytesBefore: UInt64
+    /// How long it is now.
+    public var bytes: UInt64
+}
+
+extension EventLog {
+    /// Bytes after which a commit of the new file ends.
+    private static let bytesPerShrinkCommitMax = 16 << 20
+
+    /// Writes the log of a store that nobody has open anew, its pages full.
+    ///
+    /// The file never gets shorter by itself: what was compacted leaves room for what is recorded next. The
+    /// new file takes the place of the old one whole and on disk, or not at all, and the store goes on as the
+    /// origin that it was. Needs as much room on the disk meanwhile as the new file does.
+    ///
+    /// Throws `LogError`: `.noStore`, `.busy` (some process has the store open), `.damaged`, `.diskFull`,
+    /// `.accessDenied`, `.readOnly`.
+    @available(*, noasync)
+    @discardableResult
+    public static func shrink(_ directory: String) throws(LogError) -> ShrinkSummary {
+        let place = StoreDirectory(directory)
+        _ = try place.readMarker()
+        try OpenStores.shared.enter(directory)
+        defer { OpenStores.shared.leave(directory) }
+        let alone = try SoleUse(of: place)
+        defer { withExtendedLifetime(alone) {} }
+        let before = try size(of: place.log)
+        let part = ReplacedFile.temporary(place.log)
+        defer { unlink(part) }
+        try LogError.wrapping {
+            try writeAnew(place, part)
+            try DurableFile.synchronize(part)
+            try alone.discardLockFile(of: place)
+            try ReplacedFile.move(part, to: place.log)
+        }
+        return ShrinkSummary(bytesBefore: before, bytes: try size(of: place.log))
+    }
+
+    private static func writeAnew(_ place: StoreDirectory, _ part: String) throws {
+        let old = try Environment(
+            path: place.log, options: .init(tablesMax: 8, isReadOnly: true, isShared: false))
+        defer { old.close() }
+        let new = try Environment(
+            path: part,
+            options: .init(tablesMax: 8, isUnsynced: true, isShared: false, creates: true))
+        defer { new.close() }
+        let (sources, targets) = (try LogTables(old), try LogTables(new))
+        for (source, target) in zip(sources.all, targets.all) {
+            try copy(source, of: old, to: target, of: new)
+            guard
+                try old.read({ try $0.count(source) }) == new.read({ try $0.count(target) })
+            else {
+                throw LogError(
+                    .damaged, "a table of \(place.log) does not hold as many rows as it says",
+                    hint: "storectl verify says where; restore a backup")
+            }
+        }
+        let mark = try place.installMark(of: part)
+        try new.write { try StoreIdentity.setPlace(mark, $0, targets) }
+        try new.synchronize()
+    }
+
+    /// Writes a table front to back.
+    private static func copy(
+        _ source: Table, of old: Environment, to target: Table, of new: Environment
+    ) throws {
+        var next: [UInt8]? = []
+        while let start = next {
+            next = try old.read { records in
+                try new.write { transaction -> [UInt8]? in
+                    let from = try records.cursor(source)
+                    let into = try transaction.cursor(target)
+                    var entry = start.isEmpty ? try from.first() : try from.seek(start)
+                    var bytes = 0
+                    while let found = entry {
+                        if bytes > bytesPerShrinkCommitMax { return Array(found.key) }
+                        bytes += found.key.count + found.value.count
+                        try into.put(found.key, found.value, isLast: true)
+                        entry = try from.next()
+                    }
+                    return nil
+                }
+            }
+        }
+    }
+
+    private static func size(of path: String) throws(LogError) -> UInt64 {
+        var facts = stat()
+        guard stat(path, &facts) == 0 else { throw LogError.system(errno, path) }
+        return UInt64(max(0, facts.st_size))
+    }
+}
