@@ -60,7 +60,7 @@ extension Bench {
         let duration = ContinuousClock.now - start
         try await look(store)
         store.close()
-        let file = try EventLog.shrink(place)
+        let file = try shrink(place)
         line(
             duration,
             [
@@ -68,6 +68,8 @@ extension Bench {
                 ("logBytesBefore", "\(file.bytesBefore)"), ("logBytes", "\(file.bytes)"),
             ])
     }
+
+    private func shrink(_ place: String) throws -> ShrinkSummary { try EventLog.shrink(place) }
 
     private func look(_ store: TapedeckStore) async throws {
         let count = try await store.query { try VideoQueries($0).inProgress().videos.count }
