@@ -99,6 +99,16 @@ package struct Cursor: ~Copyable, ~Escapable {
         guard code == MDB_SUCCESS else { throw LMDBError(code, path: path) }
     }
 
+    /// Removes the entry of a key, if there is one.
+    @inline(__always)
+    package func delete(_ key: UnsafeRawBufferPointer) throws(LMDBError) {
+        var name = MDB_val(key)
+        var value = MDB_val()
+        let code = mdb_cursor_get(handle, &name, &value, MDB_SET)
+        guard try entry(code, name, value) != nil else { return }
+        try delete()
+    }
+
     @inline(__always)
     private func move(_ operation: MDB_cursor_op) throws(LMDBError) -> Entry? {
         var name = MDB_val()

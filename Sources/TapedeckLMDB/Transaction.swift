@@ -139,6 +139,9 @@ package struct ReadTransaction: ~Copyable, Readable {
     /// The same transaction for objects that cannot hold a borrow; see `WriteTransaction.alias`.
     package var alias: TransactionAlias { TransactionAlias(handle: handle, path: path) }
 
+    /// The number of the commit that it sees, by whichever process.
+    package var number: Int { mdb_txn_id(handle) }
+
     deinit { mdb_txn_abort(handle) }
 }
 

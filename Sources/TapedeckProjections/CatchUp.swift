@@ -1,300 +1,112 @@
+internal import Foundation
 internal import TapedeckLMDB
 internal import TapedeckLog
-@_spi(Core) internal import TapedeckModel
+internal import TapedeckModel
 
-/// Folds the events behind a checkpoint into live tables: one batch, in one transaction.
+/// Folds the events behind a checkpoint into live tables, a batch at a time.
+///
+/// Events are copied out of the log, by the keys that they concern (`FoldBatch`); their keys are folded into
+/// what is stored of them (`LiveFolder`), which writes nothing; then what has changed is written, table by
+/// table in the order of keys, with the checkpoints.
+///
+/// | batch | is folded | so that |
+/// |---|---|---|
+/// | small | by whoever holds the writer of the views file | it is done once, whoever else follows |
+/// | large | before, in parts, on all processors, as of one commit, behind which the next has to be its own | the writer is held for a short time only |
+///
+/// A large one that another process has overtaken is folded as a small one is: it cannot be overtaken again.
 struct CatchUp {
-    /// Events folded in one transaction of a views file.
-    static let eventsPerBatchMax: UInt64 = 2_048
-    /// Changed stamps taken in by one transaction of a views file.
-    static let overridesPerBatchMax = 2_048
+    /// With fewer entries for each a batch is not divided: what it costs to wake a thread would be more.
+    private static let entriesPerPartMin = 256
+    /// Parts for each processor: none waits long for the one that has the keys with most to fold.
+    private static let partsPerProcessor = 4
 
     let log: EventLog
     let file: ViewsFile
     let routing: Routing
-    let admission: EventAdmission
 
-    init(_ log: EventLog, _ file: ViewsFile, _ routing: Routing, _ overrides: OverrideTable) {
-        self.log = log
-        self.file = file
-        self.routing = routing
-        admission = EventAdmission(overrides, origins: routing.origins)
-    }
-
-    /// What one batch did.
-    struct Result {
-        var reached: ProjectionCheckpoint
-        var diffs = DiffBatch()
-    }
-
-    /// Folds up to `eventsPerBatchMax` events behind `from` into the drivers' tables.
+    /// Folds one batch behind a checkpoint into the drivers' tables.
     ///
-    /// - Parameter through: the last position of which `routing` knows the type and origin.
+    /// - Parameters:
+    ///   - commit: the number of a commit as of which the checkpoint is that of all drivers.
+    ///   - mark: says, before anything is written, that the file is.
+    /// - Returns: whether it was written; if not, somebody else has folded meanwhile.
     func run(
-        from: ProjectionCheckpoint, through: UInt64, _ records: borrowing ReadTransaction,
-        _ views: borrowing WriteTransaction
-    ) throws -> Result {
-        guard try log.checksum(at: from.position, records) == from.checksum else {
-            throw ReplacedLog(file: file)
-        }
-        var groups: [[UInt8]: Int] = [:]
-        var keys: [(tag: [UInt8], events: [EventReference], isDirty: Bool)] = []
-        func group(_ tag: UnsafeRawBufferPointer) -> Int {
-            let name = Array(tag)
-            if let index = groups[name] { return index }
-            groups[name] = keys.count
-            keys.append((name, [], false))
-            return keys.count - 1
-        }
-
-        // Events behind the checkpoint whose place or fate has changed since: their keys start anew.
-        let (changed, lastChange) = try log.overrides(
-            records, changedAfter: from.overrides, limit: CatchUp.overridesPerBatchMax)
-        for row in changed where row.position <= from.position {
-            guard let bytes = try records.get(log.recordTable, integer: row.position) else {
-                continue
-            }
-            let record = try log.record(bytes, at: row.position)
-            routing.forEachKey(of: record) { keys[group($0)].isDirty = true }
-        }
-        let end = try log.endOfRecord(
-            at: max(from.position, min(from.position + CatchUp.eventsPerBatchMax, through)), records
-        )
-        let reached = try log.scan(records, after: from.position, through: end) { record in
-            guard let event = admission.admit(record) else { return }
-            routing.forEachKey(of: record) { keys[group($0)].events.append(event) }
-        }
-
-        guard let checksum = try log.checksum(at: reached, records) else {
-            throw ReplacedLog(file: file)
-        }
-        let history = try log.historyMark(through: reached, change: lastChange, records)
-        var result = Result(
-            reached: ProjectionCheckpoint(
-                position: reached, overrides: lastChange, checksum: checksum))
-        for key in keys {
-            let events = key.events.sorted(by: EventReference.precedes)
-            let tag = Tag(unchecked: String(decoding: key.tag, as: UTF8.self))
-            for (index, driver) in routing.drivers.enumerated()
-            where key.tag.starts(with: driver.tagPrefix) {
-                let types = routing.typeIndexes[index]
-                let wanted = events.filter { types[Int($0.record.type)] >= 0 }
-                guard !wanted.isEmpty || key.isDirty else { continue }
-                try KeyFold(
-                    catchUp: self, driver: driver, typeIndex: types, tag: tag, through: reached
-                ).run(wanted, isDirty: key.isDirty, records, views, &result.diffs)
-            }
-        }
-        for driver in routing.drivers {
-            try views.put(
-                file.meta, ProjectionCheckpoint.key(driver.fingerprint),
-                result.reached.encoded(history))
-        }
-        return result
-    }
-}
-
-/// One key of one projection in a batch.
-private struct KeyFold {
-    let catchUp: CatchUp
-    let driver: ProjectionDriver
-    let typeIndex: [Int16]
-    let tag: Tag
-    let through: UInt64
-
-    func run(
-        _ events: [EventReference], isDirty: Bool, _ records: borrowing ReadTransaction,
-        _ views: borrowing WriteTransaction, _ diffs: inout DiffBatch
-    ) throws {
-        guard let tables = catchUp.file.tables[driver.fingerprint] else {
-            throw ProjectionError(.internalError, "the views file lacks \(driver.name)")
-        }
-        let viewKey = ViewKey(tag)
-        let before = try views.get(tables.states, viewKey.bytes).map { Array($0) }
-        if !isDirty, before.map(StoredKey.isFrozen) == true,
-            try comeBehindPoison(events, tables, viewKey, records, views)
-        {
-            return
-        }
-        let items = LiveItems(
-            views.alias, tables.items, viewKey, law: driver.law,
-            remembers: driver.itemsYieldRows || !driver.followedItems.isEmpty)
-
-        var oldRows = RowSink()
-        var output = KeyOutput()
-        var isDone = false
-        try (before ?? []).withUnsafeBytes { bytes in
-            let stored = before == nil ? nil : try StoredKey(bytes, law: driver.law)
-            if let stored { try driver.rows(key: tag, stored: stored, into: &oldRows) }
-            if !isDirty {
-                isDone = try driver.foldMore(
-                    key: tag, stored: stored, events: events, typeIndex: typeIndex, items: items,
-                    into: &output)
-            }
-        }
-        // First of all, since a transaction in which something failed says other things afterwards.
-        if let failure = items.failure { throw failure }
-        if !isDone {
-            try items.rollBack()
-            output.removeAll()
-            try refold(
-                from: isDirty ? nil : events.first?.order, items, tables, viewKey, records, views,
-                &output)
-        }
-        for (name, before, after) in items.changes() {
-            if driver.followedItems.contains(where: name.starts(with:)) {
-                diffs.add(
-                    itemOf: viewKey, name, from: before, to: after, projection: driver.fingerprint)
-            }
-            guard driver.itemsYieldRows else { continue }
-            if let before {
-                try driver.rows(ofItem: Row(key: name, value: before), key: tag, into: &oldRows)
-            }
-            if let after {
-                try driver.rows(ofItem: Row(key: name, value: after), key: tag, into: &output.rows)
-            }
-        }
-        if let failure = items.failure { throw failure }
-        try write(output, before, tables, viewKey, views)
-        if driver.statesAreFollowed, output.stored.bytes != before ?? [] {
-            diffs.add(stateOf: viewKey, projection: driver.fingerprint)
-        }
-        guard driver.rowsAreFollowed else {
-            var untold = DiffBatch()
-            return try write(output.rows, over: oldRows, tables, views, &untold)
-        }
-        try write(output.rows, over: oldRows, tables, views, &diffs)
-    }
-
-    private func write(
-        _ rows: borrowing RowSink, over old: borrowing RowSink, _ tables: ViewsFile.Tables,
-        _ views: borrowing WriteTransaction, _ diffs: inout DiffBatch
-    ) throws {
-        try diffs.add(from: old, to: rows, projection: driver.fingerprint) { table, row in
-            try views.put(tables.rows, [UInt8(table)] + row.key, row.value)
-        } _: { table, key in
-            try views.delete(tables.rows, [UInt8(table)] + key)
-        }
-    }
-
-    /// Whether all events have their place behind the one that froze the key: nothing comes of them.
-    private func comeBehindPoison(
-        _ events: [EventReference], _ tables: ViewsFile.Tables, _ viewKey: ViewKey,
-        _ records: borrowing ReadTransaction, _ views: borrowing WriteTransaction
+        _ batch: FoldBatch, from checkpoint: ProjectionCheckpoint, behind commit: Int,
+        mark: (borrowing WriteTransaction) throws -> Void
     ) throws -> Bool {
-        guard let first = events.first,
-            let row = try views.get(tables.extra, ExtraKey.frozen(viewKey)),
-            let position = FrozenKey(decoding: row)?.position,
-            let bytes = try records.get(catchUp.log.recordTable, integer: position),
-            let poison = catchUp.admission.admit(try catchUp.log.record(bytes, at: position))
-        else { return false }
-        return EventReference.precedes(poison, first)
+        let processors = ProcessInfo.processInfo.activeProcessorCount
+        let count = min(
+            batch.entryCount / CatchUp.entriesPerPartMin, processors * CatchUp.partsPerProcessor)
+        if count > 1, let parts = try fold(batch.parts(count), of: batch, asOf: commit) {
+            let rows = try Threads.perform(routing.drivers.count) {
+                CatchUp.rows(of: $0, in: parts)
+            }
+            let isWritten = try file.environment.write { views in
+                guard views.number == commit + 1 else { return false }
+                try mark(views)
+                try write(parts, rows, of: batch, views)
+                return true
+            }
+            if isWritten { return true }
+        }
+        return try file.environment.write { views in
+            guard try file.isAt(checkpoint, routing.drivers, views) else { return false }
+            try mark(views)
+            let parts = try batch.parts(1).map { try fold($0, of: batch, views.alias) }
+            let rows = routing.drivers.indices.map { CatchUp.rows(of: $0, in: parts) }
+            try write(parts, rows, of: batch, views)
+            return true
+        }
     }
 
-    /// Folds the key again, from the last in-key checkpoint before `late` or from nothing.
-    private func refold(
-        from late: FoldOrder?, _ items: LiveItems, _ tables: ViewsFile.Tables, _ viewKey: ViewKey,
-        _ records: borrowing ReadTransaction, _ views: borrowing WriteTransaction,
-        _ output: inout KeyOutput
-    ) throws {
-        var all: [EventReference] = []
-        try catchUp.log.forEachRecord(tagged: tag, through: through, records) { record in
-            guard typeIndex[Int(record.type)] >= 0, let event = catchUp.admission.admit(record)
-            else { return }
-            all.append(event)
-        }
-        all.sortCanonically()
+    private func fold(
+        _ part: Range<Int>, of batch: FoldBatch, _ views: TransactionAlias
+    ) throws -> LiveChanges {
+        let folder = LiveFolder(log, file, routing, batch, views)
+        try batch.forEachKey(in: part) { try folder.fold($0, $1, isDirty: $2) }
+        return folder.changes
+    }
 
-        var checkpoint: (order: FoldOrder, row: [UInt8])?
-        if let late, !items.isUsed, driver.law == .canonical {
-            checkpoint = try lastCheckpoint(before: late, tables, viewKey, views)
+    /// Folds parts at once; nil where the file is not as of the commit any more.
+    private func fold(
+        _ parts: [Range<Int>], of batch: FoldBatch, asOf commit: Int
+    ) throws -> [LiveChanges]? {
+        let folded = try Threads.perform(parts.count) { index in
+            try self.file.environment.read { views -> LiveChanges? in
+                guard views.number == commit else { return nil }
+                return try self.fold(parts[index], of: batch, views.alias)
+            }
         }
-        try removeCheckpoints(after: checkpoint?.order, tables, viewKey, views)
-        guard let checkpoint else {
-            try items.removeAll()
-            driver.foldAll(
-                key: tag, events: all, typeIndex: typeIndex, items: items, into: &output)
-            return
-        }
-        let rest = all.filter { checkpoint.order < $0.order }
-        try checkpoint.row.withUnsafeBytes { bytes in
-            try driver.foldOn(
-                key: tag, from: try StoredKey(bytes, law: driver.law), events: rest,
-                typeIndex: typeIndex, items: items, into: &output)
-        }
+        let known = folded.compactMap { $0 }
+        return known.count == folded.count ? known : nil
+    }
+
+    /// What becomes of a projection's rows; unlike its other tables, they are in another order than keys.
+    private static func rows(of driver: Int, in parts: [LiveChanges]) -> TableChanges? {
+        let found = parts.compactMap { $0.projections[driver]?.rows }.filter { !$0.isEmpty }
+        guard let all = found.first else { return nil }
+        for rows in found.dropFirst() { all.add(contentsOf: rows) }
+        all.sort()
+        return all
     }
 
     private func write(
-        _ output: borrowing KeyOutput, _ before: [UInt8]?, _ tables: ViewsFile.Tables,
-        _ viewKey: ViewKey, _ views: borrowing WriteTransaction
-    ) throws {
-        if output.stored.bytes.isEmpty {
-            if before != nil { try views.delete(tables.states, viewKey.bytes) }
-        } else if output.stored.bytes != before {
-            try views.put(tables.states, viewKey.bytes, output.stored.bytes)
-        }
-        for (order, row) in output.checkpoints {
-            try views.put(tables.extra, ExtraKey.checkpoint(viewKey, order), row)
-        }
-        if !output.checkpoints.isEmpty { try pruneCheckpoints(tables, viewKey, views) }
-        if let poison = output.poison {
-            let frozen = FrozenKey(
-                projection: driver.name, key: tag.text, event: poison.id.description,
-                position: poison.position, reason: poison.reason)
-            try views.put(tables.extra, ExtraKey.frozen(viewKey), frozen.encoded())
-        } else if before.map(StoredKey.isFrozen) == true {
-            try views.delete(tables.extra, ExtraKey.frozen(viewKey))
-        }
-    }
-
-    // MARK: - In-key checkpoints
-
-    private func lastCheckpoint(
-        before order: FoldOrder, _ tables: ViewsFile.Tables, _ viewKey: ViewKey,
-        _ views: borrowing WriteTransaction
-    ) throws -> (order: FoldOrder, row: [UInt8])? {
-        let prefix = ExtraKey.checkpoints(viewKey)
-        let cursor = try views.cursor(tables.extra)
-        guard let found = try cursor.lastBelow(ExtraKey.checkpoint(viewKey, order)),
-            found.key.starts(with: prefix),
-            found.key.count == prefix.count + FoldOrder.encodedCount
-        else { return nil }
-        let held = FoldOrder(
-            decoding: UnsafeRawBufferPointer(rebasing: found.key[prefix.count...]))
-        return (held, Array(found.value))
-    }
-
-    private func checkpointNames(
-        _ tables: ViewsFile.Tables, _ viewKey: ViewKey, _ views: borrowing WriteTransaction
-    ) throws -> [[UInt8]] {
-        let prefix = ExtraKey.checkpoints(viewKey)
-        let cursor = try views.cursor(tables.extra)
-        var names: [[UInt8]] = []
-        var entry = try cursor.seek(prefix)
-        while let found = entry, found.key.starts(with: prefix) {
-            names.append(Array(found.key))
-            entry = try cursor.next()
-        }
-        return names
-    }
-
-    private func removeCheckpoints(
-        after order: FoldOrder?, _ tables: ViewsFile.Tables, _ viewKey: ViewKey,
+        _ parts: [LiveChanges], _ rows: [TableChanges?], of batch: FoldBatch,
         _ views: borrowing WriteTransaction
     ) throws {
-        let kept = order.map { ExtraKey.checkpoint(viewKey, $0) } ?? []
-        for name in try checkpointNames(tables, viewKey, views)
-        where kept.lexicographicallyPrecedes(name) {
-            try views.delete(tables.extra, name)
+        let checkpoint = batch.reached.encoded(batch.history)
+        for (index, driver) in routing.drivers.enumerated() {
+            try views.put(file.meta, ProjectionCheckpoint.key(driver.fingerprint), checkpoint)
+            guard let tables = file.tables[driver.fingerprint] else { continue }
+            let changes = parts.compactMap { $0.projections[index] }
+            for part in changes { try part.states.write(to: tables.states, views) }
+            for part in changes { try part.items.write(to: tables.items, views) }
+            for part in changes { try part.extra.write(to: tables.extra, views) }
+            try rows[index]?.write(to: tables.rows, views)
         }
-    }
-
-    private func pruneCheckpoints(
-        _ tables: ViewsFile.Tables, _ viewKey: ViewKey, _ views: borrowing WriteTransaction
-    ) throws {
-        let names = try checkpointNames(tables, viewKey, views)
-        for name in names.dropLast(Rebuild.checkpointsPerKeyMax) {
-            try views.delete(tables.extra, name)
-        }
+        var diffs = DiffBatch()
+        for part in parts { diffs.add(contentsOf: part.diffs) }
+        try DiffRing(file).append(diffs, views)
     }
 }

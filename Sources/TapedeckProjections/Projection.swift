@@ -236,6 +236,35 @@ public struct RowSink: ~Copyable {
         }
     }
 
+    /// Puts the rows in the order of their tables and keys; of those that have one key the last is kept.
+    package mutating func sort() {
+        if isAscending { return }
+        bytes.withUnsafeBytes { bytes in
+            func key(_ entry: Entry) -> UnsafeRawBufferPointer {
+                let end = entry.keyStart + entry.keyCount
+                return UnsafeRawBufferPointer(rebasing: bytes[entry.keyStart..<end])
+            }
+            entries.sort { left, right in
+                if left.table != right.table { return left.table < right.table }
+                let (leftKey, rightKey) = (key(left), key(right))
+                if leftKey.precedes(rightKey) { return true }
+                // Rows lie in the order in which they were added.
+                return leftKey.holdsSame(as: rightKey) && left.keyStart < right.keyStart
+            }
+            var kept = 0
+            for entry in entries {
+                if kept > 0, entries[kept - 1].table == entry.table,
+                    key(entries[kept - 1]).holdsSame(as: key(entry))
+                {
+                    kept -= 1
+                }
+                entries[kept] = entry
+                kept += 1
+            }
+            entries.removeLast(entries.count - kept)
+        }
+    }
+
     /// Whether the rows come in the order of their tables and keys, none twice.
     private var isAscending: Bool {
         bytes.withUnsafeBytes { bytes in

@@ -209,6 +209,9 @@ package struct KeyOutput: ~Copyable {
     /// The row in the table of states; empty where the key has none.
     package var stored = StateWriter()
     package var rows = RowSink()
+    /// The index rows of what was folded on; where the state has not changed, neither these nor `rows` hold
+    /// what it yields.
+    package var rowsBefore = RowSink()
     /// In-key checkpoints: the count of events and the row as of then.
     package var checkpoints: [(order: FoldOrder, row: [UInt8])] = []
     /// The event that the fold refused and why; the key stays as it was before.
@@ -219,6 +222,7 @@ package struct KeyOutput: ~Copyable {
     package mutating func removeAll() {
         stored.bytes.removeAll(keepingCapacity: true)
         rows.removeAll()
+        rowsBefore.removeAll()
         checkpoints.removeAll(keepingCapacity: true)
         poison = nil
     }
@@ -271,8 +275,8 @@ package final class TypedDriver<P: Projection>: ProjectionDriver, @unchecked Sen
         items: any ItemStore, into output: inout KeyOutput
     ) throws -> Bool {
         if stored?.isFrozen == true { return false }
-        var keyed = KeyedState<P.State>(
-            key: key, state: try stored.map { try decode($0) } ?? P.State(), items: items)
+        let before = try stored.map { try decode($0) }
+        var keyed = KeyedState<P.State>(key: key, state: before ?? P.State(), items: items)
         var count = stored?.count ?? 0
         var last = stored?.lastOrder ?? .start
         var position: UInt64 = 0
@@ -295,7 +299,17 @@ package final class TypedDriver<P: Projection>: ProjectionDriver, @unchecked Sen
             checkpoint(keyed, count, last, into: &output)
         }
         guard position > 0 || stored != nil else { return true }
-        finish(keyed, count: count, order: last, isFrozen: false, into: &output)
+        let start = write(
+            keyed.state, count: count, order: last, isFrozen: false, into: &output.stored)
+        if tables.isEmpty { return true }
+        if let before, let stored {
+            let isSame = output.stored.bytes.withUnsafeBytes {
+                UnsafeRawBufferPointer(rebasing: $0[start...]).holdsSame(as: stored.state)
+            }
+            if isSame { return true }
+            projection.rows(of: before, key: key, into: &output.rowsBefore)
+        }
+        projection.rows(of: keyed.state, key: key, into: &output.rows)
         return true
     }
 
@@ -439,17 +453,21 @@ package final class TypedDriver<P: Projection>: ProjectionDriver, @unchecked Sen
         output.rows.keepLast()
     }
 
+    /// Writes a key's row; says where the state begins in it.
     @inline(__always)
+    @discardableResult
     private func write(
         _ state: P.State, count: UInt64, order: FoldOrder, isFrozen: Bool,
         into writer: inout StateWriter
-    ) {
+    ) -> Int {
         writer.bytes.append(isFrozen ? StoredKey.frozenFlag : 0)
         if law == .canonical {
             writer.add(projection.foldsCompacted ? min(count, 1) : count)
             writer.add(order)
         }
+        let start = writer.bytes.count
         state.encode(into: &writer)
+        return start
     }
 
     private func decode(_ stored: StoredKey) throws -> P.State {

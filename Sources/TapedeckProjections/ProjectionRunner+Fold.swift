@@ -94,25 +94,23 @@ extension ProjectionRunner {
         _ file: ViewsFile, _ drivers: [ProjectionDriver], from checkpoint: ProjectionCheckpoint,
         to due: ProjectionCheckpoint
     ) throws -> ProjectionCheckpoint {
+        let (commit, isCurrent) = try file.environment.read { views in
+            (views.number, try file.isAt(checkpoint, drivers, views))
+        }
+        guard isCurrent else { return checkpoint }
         // Asked after the checkpoint was read and for nothing behind `due`: it knows every type and
         // origin of the events that the batch may meet.
         let routing = try currentRouting(drivers)
-        return try file.environment.write { views in
-            for driver in drivers {
-                // Another process may have folded meanwhile, and not for the same projections.
-                let now = try file.checkpoint(driver.fingerprint, views) ?? .start
-                guard now == checkpoint else { return checkpoint }
-            }
-            try self.markUnsynced(file, views)
-            return try self.log.readNaming { records in
-                let catchUp = CatchUp(
-                    self.log, file, routing, try self.currentOverrides(records))
-                let result = try catchUp.run(
-                    from: checkpoint, through: due.position, records, views)
-                try DiffRing(file).append(result.diffs, views)
-                return result.reached
-            }
+        let batch = try log.readNaming { records in
+            let admission = EventAdmission(
+                try self.currentOverrides(records), origins: routing.origins)
+            return try FoldBatch(
+                self.log, file, from: checkpoint, through: due.position, routing, admission,
+                records)
         }
+        let isWritten = try CatchUp(log: log, file: file, routing: routing)
+            .run(batch, from: checkpoint, behind: commit) { try self.markUnsynced(file, $0) }
+        return isWritten ? batch.reached : checkpoint
     }
 
     /// Says in the log, before the first write to a file in a boot, that it is not on disk.

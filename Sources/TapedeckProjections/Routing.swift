@@ -42,6 +42,10 @@ package struct Routing {
         self.prefixRanges = prefixRanges
     }
 
+    /// Whether some driver folds events of a record's type.
+    @inline(__always)
+    func concerns(_ record: RecordView) -> Bool { driverBits[Int(record.type)] != 0 }
+
     /// Calls `body` with each tag of a record that is a key of some driver.
     @inline(__always)
     package func forEachKey(of record: RecordView, _ body: (UnsafeRawBufferPointer) -> Void) {

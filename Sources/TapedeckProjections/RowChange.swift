@@ -50,38 +50,70 @@ struct DiffBatch {
         entries.append(Entry(projection: projection.high, table: UInt8(table), change: change))
     }
 
-    /// Compares the rows of a key before and after a fold.
+    /// Compares the rows of a key before and after a fold, both in the order of tables and keys.
+    ///
+    /// - Parameter isFollowed: whether somebody is to be told.
     mutating func add(
         from old: borrowing RowSink, to new: borrowing RowSink, projection: Digest16,
-        _ put: (_ table: Int, Row) throws -> Void, _ delete: (_ table: Int, [UInt8]) throws -> Void
-    ) throws {
-        let before = old.rowsByTable()
-        let after = new.rowsByTable()
-        for table in Set(before.keys).union(after.keys).sorted() {
-            var removed = before[table] ?? [:]
-            var inserted: [Row] = []
-            for row in (after[table] ?? [:]).map({ Row(key: $0.key, value: $0.value) })
-                .sorted(by: { $0.key.lexicographicallyPrecedes($1.key) })
-            {
-                if let value = removed.removeValue(forKey: row.key) {
-                    if value == row.value { continue }
-                    try put(table, row)
-                    add(.updated(row), projection: projection, table: table)
-                } else {
-                    inserted.append(row)
+        isFollowed: Bool, _ changes: TableChanges
+    ) {
+        var (left, right) = (0, 0)
+        while left < old.entries.count || right < new.entries.count {
+            let table = min(
+                left < old.entries.count ? old.entries[left].table : .max,
+                right < new.entries.count ? new.entries[right].table : .max)
+            var difference = RowsOfTable()
+            while true {
+                let before = left < old.entries.count && old.entries[left].table == table
+                let after = right < new.entries.count && new.entries[right].table == table
+                guard before || after else { break }
+                let order =
+                    !after ? -1 : !before ? 1 : old.compare(left, with: new, right)
+                if order <= 0 { left += 1 }
+                if order >= 0 { right += 1 }
+                if order < 0 { difference.removed.append(left - 1) }
+                if order > 0 { difference.inserted.append(right - 1) }
+                if order == 0, !old.hasSameValue(left - 1, as: new, right - 1) {
+                    difference.updated.append(right - 1)
                 }
             }
-            for key in removed.keys { try delete(table, key) }
-            for row in inserted { try put(table, row) }
-            if let from = removed.keys.first, removed.count == 1, inserted.count == 1 {
-                add(.moved(from: from, to: inserted[0]), projection: projection, table: table)
+            withUnsafeBytes(of: UInt8(table)) { table in
+                for index in difference.removed {
+                    old.withRow(index) { key, _ in changes.remove(table, key) }
+                }
+                for index in difference.updated + difference.inserted {
+                    new.withRow(index) { changes.put(table, $0, $1) }
+                }
+            }
+            guard isFollowed, !isReset else { continue }
+            for index in difference.updated {
+                add(.updated(new.row(index)), projection: projection, table: table)
+            }
+            if difference.removed.count == 1, difference.inserted.count == 1 {
+                let (from, to) = (difference.removed[0], difference.inserted[0])
+                add(
+                    .moved(from: old.row(from).key, to: new.row(to)), projection: projection,
+                    table: table)
                 continue
             }
-            for key in removed.keys.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
-                add(.removed(key: key), projection: projection, table: table)
+            for index in difference.removed {
+                add(.removed(key: old.row(index).key), projection: projection, table: table)
             }
-            for row in inserted { add(.inserted(row), projection: projection, table: table) }
+            for index in difference.inserted {
+                add(.inserted(new.row(index)), projection: projection, table: table)
+            }
         }
+    }
+
+    /// Adds what happened to keys behind those that are here.
+    mutating func add(contentsOf other: DiffBatch) {
+        guard !isReset else { return }
+        guard !other.isReset, entries.count + other.entries.count <= DiffBatch.entriesMax else {
+            isReset = true
+            entries.removeAll()
+            return
+        }
+        entries += other.entries
     }
 
     /// Tells of an item that has changed.
@@ -157,14 +189,44 @@ struct DiffBatch {
     }
 }
 
+/// What is different in one table, as places in the sinks before and after.
+private struct RowsOfTable {
+    var removed: [Int] = []
+    var updated: [Int] = []
+    var inserted: [Int] = []
+}
+
 extension RowSink {
-    fileprivate borrowing func rowsByTable() -> [Int: [[UInt8]: [UInt8]]] {
-        var tables: [Int: [[UInt8]: [UInt8]]] = [:]
-        for entry in entries {
-            let end = entry.keyStart + entry.keyCount
-            tables[entry.table, default: [:]][Array(bytes[entry.keyStart..<end])] = Array(
-                bytes[end..<end + entry.valueCount])
+    fileprivate borrowing func withRow<R>(
+        _ index: Int, _ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> R
+    ) -> R {
+        let entry = entries[index]
+        let end = entry.keyStart + entry.keyCount
+        return bytes.withUnsafeBytes { bytes in
+            body(
+                UnsafeRawBufferPointer(rebasing: bytes[entry.keyStart..<end]),
+                UnsafeRawBufferPointer(rebasing: bytes[end..<end + entry.valueCount]))
         }
-        return tables
+    }
+
+    fileprivate borrowing func row(_ index: Int) -> Row {
+        withRow(index) { Row(key: Array($0), value: Array($1)) }
+    }
+
+    /// Less than 0 where the key of a row is before that of another sink's.
+    fileprivate borrowing func compare(
+        _ index: Int, with other: borrowing RowSink, _ place: Int
+    ) -> Int {
+        withRow(index) { left, _ in
+            other.withRow(place) { right, _ in
+                left.precedes(right) ? -1 : right.precedes(left) ? 1 : 0
+            }
+        }
+    }
+
+    fileprivate borrowing func hasSameValue(
+        _ index: Int, as other: borrowing RowSink, _ place: Int
+    ) -> Bool {
+        withRow(index) { _, left in other.withRow(place) { _, right in left.holdsSame(as: right) } }
     }
 }

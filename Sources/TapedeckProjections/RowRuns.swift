@@ -60,6 +60,15 @@ final class RowBatch: @unchecked Sendable {
         capacity = larger
     }
 
+    /// Adds all rows of another batch.
+    func add(contentsOf other: RowBatch) {
+        let needed = end + other.end
+        if needed > capacity { grow(to: needed) }
+        start.advanced(by: end).copyMemory(from: other.start, byteCount: other.end)
+        end = needed
+        count += other.count
+    }
+
     func removeAll() {
         end = 0
         count = 0

@@ -41,6 +41,23 @@ enum Threads {
     }
 }
 
+extension Threads {
+    /// Calls `body` with each number below `count`, on all processors at once; one call alone is made here.
+    ///
+    /// Unlike the threads of `run` these do not give way: somebody waits for what comes out.
+    static func perform<R: Sendable>(
+        _ count: Int, _ body: @Sendable (Int) throws -> R
+    ) throws -> [R] {
+        if count == 1 { return [try body(0)] }
+        let results = Mutex<[Result<R, any Error>?]>(.init(repeating: nil, count: count))
+        DispatchQueue.concurrentPerform(iterations: count) { index in
+            let result = Result { try body(index) }
+            results.withLock { $0[index] = result }
+        }
+        return try results.withLock { $0 }.compactMap { try $0?.get() }
+    }
+}
+
 /// Hands results of numbered pieces of work to one consumer in the order of their numbers.
 ///
 /// A worker takes a number only when it is less than a window ahead of the consumer, so what waits is

@@ -103,6 +103,16 @@ package final class ViewsFile: Sendable {
             decoding: try transaction.get(meta, ProjectionCheckpoint.key(projection)))
     }
 
+    /// Whether some projections have come just as far as a checkpoint.
+    func isAt(
+        _ checkpoint: ProjectionCheckpoint, _ drivers: [ProjectionDriver],
+        _ transaction: borrowing some Readable & ~Copyable
+    ) throws -> Bool {
+        try drivers.allSatisfy {
+            try self.checkpoint($0.fingerprint, transaction) ?? .start == checkpoint
+        }
+    }
+
     /// What the log held where the checkpoint of a projection stands.
     func history(
         _ projection: Digest16, _ transaction: borrowing some Readable & ~Copyable

@@ -38,7 +38,7 @@ import Testing
     @Test func veryManyReceiptsAtOnceAreTakenInBatchByBatch() throws {
         let store = try TestStore([BookHistory(), ShelfCounts()])
         let origin = OriginID(high: 1, low: 1)
-        let count = UInt64(CatchUp.overridesPerBatchMax + 300)
+        let count = UInt64(FoldBatch.overridesMax + 300)
         try store.log.record(
             try (1...count).map { number in
                 HistoryEvent(
@@ -61,6 +61,59 @@ import Testing
             try $0.state(of: ShelfCounts(), key: Tag("shelf", "a"))
         }
         #expect(moves?.moves == count - count / 10)
+    }
+
+    /// So many that processors share them, of a few keys with many events and many with a few.
+    @Test func aLargeBatchGivesWhatARebuildGives() throws {
+        let seed = Seed()
+        var random = seed.generator()
+        let store = try TestStore()
+        for (events, books) in [(3_000, 500), (3_000, 20), (200, 5)] {
+            let history = try HistoryGenerator(events: events, books: books).generate(&random)
+            try store.log.record(history.arrival(&random))
+            try store.checkVerifies("\(seed), \(events) events")
+            try store.log.recordReceipts(history.receipts)
+            try store.checkVerifies("\(seed), \(history.receipts.count) receipts")
+        }
+    }
+
+    /// Another process folds other projections of the file meanwhile, or has folded the same events.
+    @Test func aLargeBatchThatWasOvertakenIsFoldedOnceAllTheSame() throws {
+        let seed = Seed()
+        var random = seed.generator()
+        let store = try TestStore()
+        let drivers = store.runner.drivers
+        try store.log.record(
+            try HistoryGenerator(events: 2_000, books: 200).generate(&random).arrival(&random))
+        let file = try store.file()
+        let catchUp = CatchUp(
+            log: store.log, file: file, routing: try Routing(drivers, store.log))
+        let (from, commit) = try file.environment.read { views in
+            (try #require(try file.checkpoint(drivers[0].fingerprint, views)), views.number)
+        }
+        let overrides = try OverrideTable(store.log)
+        let batch = try store.log.readNaming { records in
+            try FoldBatch(
+                store.log, file, from: from, through: 2_000, catchUp.routing,
+                EventAdmission(overrides, origins: catchUp.routing.origins), records)
+        }
+        try file.environment.write { try DiffRing(file).appendReset($0) }
+        #expect(try catchUp.run(batch, from: from, behind: commit) { _ in }, "\(seed)")
+        try store.checkVerifies("\(seed)")
+        #expect(try !catchUp.run(batch, from: from, behind: commit) { _ in }, "\(seed)")
+        try store.checkVerifies("\(seed)")
+    }
+
+    /// More bytes than one batch copies out of the log.
+    @Test func largeEventsAreTakenInBatchByBatch() throws {
+        let store = try TestStore([BookHistory(), ReaderNotes()])
+        let text = String(repeating: "n", count: 200_000)
+        try store.log.appendBlocking(
+            try (0..<FoldBatch.bytesMax / 200_000 + 100).map {
+                try ProposedEvent(
+                    NoteAdded(isbn: "\($0 % 7)", reader: "r\($0 % 3)", text: text))
+            })
+        try store.checkVerifies()
     }
 
     /// More events of a key than its in-key checkpoints reach back, and late ones anywhere among them.
