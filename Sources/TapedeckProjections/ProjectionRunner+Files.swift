@@ -18,20 +18,37 @@ extension ProjectionRunner {
                 _ = try buildAndFlip(missing, rebuild(missing, .none, options))
             }
         }
+        while true {
+            let late = try farBehind(wanted)
+            guard !late.isEmpty else { return }
+            // What this process builds already is waited for: to follow beside that would only delay it.
+            let isUnderWay = isRebuilding(late)
+            do {
+                let lock = try StoreLock.rebuild(log.directory, waits: isUnderWay)
+                defer { withExtendedLifetime(lock) {} }
+                if isUnderWay { continue }
+                _ = try buildAndFlip(late, rebuild(late, .none, options))
+                return
+            } catch let error as ProjectionError where error.code == .busy {
+                // Somebody else rebuilds, perhaps other projections: these are followed.
+                return
+            }
+        }
+    }
+
+    /// The drivers for which a new file is faster than to follow.
+    private func farBehind(_ drivers: [ProjectionDriver]) throws -> [ProjectionDriver] {
         let head = try log.currentHead().rawValue
-        let late = try wanted.filter { driver in
+        return try drivers.filter { driver in
             let reached = try checkpoint(of: driver)?.position ?? 0
             let behind = head - min(head, reached)
-            return behind > ProjectionRunner.followedEventsMax && behind > head / 4
+            return behind > ProjectionRunner.followedEventsMax && behind > head / 2
         }
-        guard !late.isEmpty else { return }
-        do {
-            let lock = try StoreLock.rebuild(log.directory, waits: false)
-            defer { withExtendedLifetime(lock) {} }
-            _ = try buildAndFlip(late, rebuild(late, .none, options))
-        } catch let error as ProjectionError where error.code == .busy {
-            // Somebody else rebuilds, perhaps other projections: these are followed.
-        }
+    }
+
+    /// Whether this process builds all of the drivers' tables anew.
+    func isRebuilding(_ drivers: [ProjectionDriver]) -> Bool {
+        rebuilding.withLock { $0.isSuperset(of: drivers.lazy.map(\.fingerprint)) }
     }
 
     /// The drivers that no usable file serves; files that do are opened.
@@ -158,6 +175,8 @@ extension ProjectionRunner {
         _ drivers: [ProjectionDriver], _ rebuild: Rebuild
     ) throws -> Rebuild.Report {
         guard !drivers.isEmpty else { return Rebuild.Report() }
+        rebuilding.withLock { $0.formUnion(drivers.map(\.fingerprint)) }
+        defer { rebuilding.withLock { $0.subtract(drivers.map(\.fingerprint)) } }
         try removeUnusedFiles()
         let number = try log.newViewsNumber()
         let path = log.directory.views(number)

@@ -38,9 +38,9 @@ extension ProjectionRunner {
 
     /// Folds everything that is in the log now.
     func catchUp(_ wanted: [ProjectionDriver]) throws {
-        let due = try due()
+        var due = try due()
         var repairs = 0
-        while true {
+        again: while true {
             try openFiles(wanted)
             folding.lock()
             defer { folding.unlock() }
@@ -48,7 +48,13 @@ extension ProjectionRunner {
             guard let groups = try serving(wanted) else { continue }
             do {
                 for (file, drivers) in groups {
-                    try advanceFully(file, drivers, to: due)
+                    while try !advance(file, drivers, to: due) {
+                        // One that was flipped to meanwhile has come further, or will have.
+                        guard isServing(file, drivers), !isRebuilding(drivers) else {
+                            continue again
+                        }
+                        due = try stillDue(due)
+                    }
                 }
                 return
             } catch let replaced as ReplacedLog where repairs == 0 {
@@ -64,6 +70,10 @@ extension ProjectionRunner {
                     hint: "storectl replay makes projections anew", cause: damage.cause)
             }
         }
+    }
+
+    private func isServing(_ file: ViewsFile, _ drivers: [ProjectionDriver]) -> Bool {
+        files.withLock { files in drivers.allSatisfy { files[$0.fingerprint] === file } }
     }
 
     /// Folds one batch for each checkpoint among the drivers; true when all have reached `due`.

@@ -27,8 +27,8 @@ internal import TapedeckModel
 /// writer of a views file, the log. Who holds a transaction of the log takes nothing else: a log whose
 /// map has to grow waits for its readers, and these must not wait in turn.
 public final class ProjectionRunner: Sendable {
-    /// Behind by more than this and by more than a quarter of the log, a projection is rebuilt instead
-    /// of followed: below it, following is faster than a new file.
+    /// Behind by more than this and by more than half of the log, a projection is rebuilt instead of
+    /// followed: below it, following is faster than a new file.
     static let followedEventsMax: UInt64 = 100_000
 
     /// How often observers look for the commits of other processes.
@@ -48,6 +48,8 @@ public final class ProjectionRunner: Sendable {
     let deciding = DispatchQueue(
         label: "tapedeck.projections.decide", qos: .userInitiated, attributes: .concurrent)
     let lanes = DecisionLanes()
+    /// The projections that this process builds anew.
+    let rebuilding = Mutex<Set<Digest16>>([])
     let isFollowing = Mutex<(scheduled: Bool, observer: Int?)>((false, nil))
     private let wasClosed = Atomic(false)
 
