@@ -89,6 +89,19 @@ private struct ReplayedTable {
         #expect(kinds == ["inserted", "removed", "updated", "moved"])
     }
 
+    @Test func anEventThatAFoldRefusesTellsNothingOfTheRowsThatStay() throws {
+        let store = try TestStore([PoisonedNotes()])
+        try store.append(NoteAdded(isbn: "1", reader: "r", text: "note"))
+        try store.touch()
+        let file = try store.file()
+        let seen = try file.environment.read { try DiffRing(file).last($0) }
+        try store.append(NoteAdded(isbn: "1", reader: "r", text: PoisonedNotes.word))
+        try store.checkVerifies()
+        #expect(try store.runner.frozenKeys().count == 1)
+        let told = try file.environment.read { try DiffRing(file).batches(after: seen, $0) }
+        #expect(try #require(told).flatMap(\.batch.entries).map(\.change) == [])
+    }
+
     @Test(.timeLimit(.minutes(10))) func anObserverFollowsFromItsFirstLook() async throws {
         let store = try TestStore()
         try store.append(BookReceived(isbn: "0", title: "Emma", shelf: "a"))
