@@ -40,8 +40,11 @@ enum CompactionRow {
     static func advanceRound(
         _ transaction: borrowing WriteTransaction, _ tables: LogTables
     ) throws {
-        try set(key, try round(transaction, tables) + 1, transaction, tables)
+        try set(key, try round(transaction, tables) &+ 1, transaction, tables)
     }
+
+    /// What to throw where an origin's row says more than the origin has.
+    static func damaged(_ origin: UInt32) -> LogError { LogError.damagedRow(key(of: origin)) }
 
     /// Up to which sequence an origin's events have been looked at: a multiple of `RangeStub.countMax`.
     static func examined(

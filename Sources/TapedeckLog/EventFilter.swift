@@ -76,7 +76,9 @@ extension EventLog {
                 return !isOver
             }
             // What is left begins a range stub that ends behind it, or is missing.
-            if !isOver, reached < through, try record(standingFor: through, transaction) == nil {
+            if !isOver, reached < through,
+                try record(standingFor: reached + 1, transaction)?.position ?? 0 < through
+            {
                 throw LogError.damagedRecord(reached + 1, "it is missing")
             }
             return

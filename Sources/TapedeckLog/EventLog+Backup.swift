@@ -106,7 +106,9 @@ extension EventLog {
             return BackupSummary(events: log.head.rawValue, bytes: UInt64(log.usedBytes))
         } catch {
             for file in [place.restoring, place.log] { unlink(file + "-lock") }
-            for file in [place.restoring, place.log, place.marker, place.indexLock] {
+            for file in [
+                place.restoring, place.log, place.marker, place.indexLock, place.openingLock,
+            ] {
                 unlink(file)
             }
             if isNew { rmdir(directory) }

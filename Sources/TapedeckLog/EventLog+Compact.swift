@@ -58,6 +58,8 @@ public struct CompactionReport: Codable, Hashable, Sendable {
         case subscription
         /// It is recorded behind what projections have taken in.
         case projections
+        /// It is of a time that has not come yet: a server may put it right.
+        case clock
     }
 
     /// An origin of which not all whole blocks could be looked at.
@@ -120,6 +122,7 @@ extension EventLog {
         let delivered = try subscriptionsReach()
         var report = CompactionReport()
         var blocksLeft = blocksMax
+        var isDone = true
         for (ordinal, row) in state.origins.enumerated() {
             let ordinal = UInt32(ordinal)
             // Events that have lost their names, or are known under others, are left alone.
@@ -132,16 +135,20 @@ extension EventLog {
                 kept: [through.rawValue, delivered],
                 examined: try read { try CompactionRow.examined(of: ordinal, $0, self.tables) })
             let from = walk.examined
+            guard from <= row.lastSequence else { throw CompactionRow.damaged(ordinal) }
             var reason: CompactionReport.Reason?
             while walk.examined + blockCount <= row.lastSequence, reason == nil {
-                guard blocksLeft > 0 else { break }
-                blocksLeft -= 1
+                guard blocksLeft > 0 else {
+                    isDone = false
+                    break
+                }
                 let block = try readBlock(&walk, rule, state)
                 reason =
                     block.lastPosition > through.rawValue
                     ? .projections
                     : block.lastPosition > delivered ? .subscription : block.reason
                 guard reason == nil else { break }
+                blocksLeft -= 1
                 walk.examined += blockCount
                 report.examined += blockCount
                 if !block.runs.isEmpty { try replace(block, walk, state, &report) }
@@ -161,7 +168,7 @@ extension EventLog {
                         origin: row.id.description, sequence: walk.examined + 1, reason: reason))
             }
         }
-        return (report, blocksLeft > 0)
+        return (report, isDone)
     }
 
     /// Up to which sequence an origin's events may have been compacted in this store.
@@ -287,6 +294,11 @@ extension EventLog {
             block.reason = .notDelivered
             return block
         }
+        let now = options.now()
+        guard candidates.allSatisfy({ $0.event.stamp.milliseconds <= now }) else {
+            block.reason = .clock
+            return block
+        }
         let superseded = rule.superseded(candidates)
         precondition(superseded.count == candidates.count, "a rule says something of each event")
         var ranges: [ClosedRange<Int>] = []
@@ -373,7 +385,9 @@ extension EventLog {
             let catalogue = try IndexCatalogue(
                 decoding: try transaction.meta(self.tables, MetaKey.runs))
             // Whoever has given up a history meanwhile has done so with all that stands behind.
-            guard !writer.state.forks.contains(where: { $0.origin == walk.ordinal }) else {
+            guard !writer.state.forks.contains(where: { $0.origin == walk.ordinal }),
+                !writer.state.reissuedOrigins.contains(walk.origin)
+            else {
                 return ([], writer.state)
             }
             var done: [Run] = []

@@ -69,7 +69,8 @@ extension EventLog {
         let group = ImportGroup(log: self, blocks: [block], compared: [:])
         let outcome = try write { transaction in
             var outcome = try group.record(transaction)
-            outcome.receipts += try self.add(foreign.otherReceipts, transaction)
+            outcome.receipts += try self.add(
+                foreign.otherReceipts, in: outcome.state, transaction)
             for row in rows { try transaction.setRow(self.tables, row) }
             return outcome
         }

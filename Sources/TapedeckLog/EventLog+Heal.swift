@@ -45,13 +45,15 @@ extension EventLog {
             event.sequence <= before.origins[Int(ordinal)].lastSequence
         else { return (0, before) }
         let event = try beginning(of: event, before, transaction)
-        let losers = try envelopes(of: event, ordinal, before, transaction)
-        guard let first = losers.first, let last = losers.last else { return (0, before) }
+        let (losers, places) = try envelopes(of: event, ordinal, before, transaction)
+        guard let last = places.last else { return (0, before) }
 
         try removeReceipts(of: event.origin, ordinal, from: event.sequence, transaction)
         var voids = ReceiptWriter(tables)
+        for place in places {
+            try voids.void(at: place.position, stamp: place.stamp, transaction)
+        }
         for loser in losers {
-            try voids.void(at: loser.position.rawValue, stamp: loser.stamp, transaction)
             if let source = loser.reissuedFrom {
                 try Reissue.remove(
                     of: source, at: loser.position.rawValue, transaction, tables)
@@ -60,7 +62,7 @@ extension EventLog {
         try voids.finish(transaction)
         let fork = Fork(
             origin: ordinal, firstSequence: event.sequence,
-            lastPosition: last.position.rawValue)
+            lastPosition: last.position)
         try transaction.setMeta(tables, fork.key, fork.value)
         try cutOrigin(ordinal, before: event.sequence, before, transaction)
         if ordinal == before.own {
@@ -73,14 +75,16 @@ extension EventLog {
         draft.forgetChains()
         var writer = RecordWriter(tables, draft)
         let cursor = try transaction.cursor(tables.events)
-        let heir = try writer.ordinal(of: EventLog.heir(of: first), transaction)
-        // Whatever another store has written of them under the same names is here already.
-        let known = Int(clamping: writer.state.origins[Int(heir)].lastSequence)
-        for (index, loser) in losers.enumerated().dropFirst(known) {
-            try writer.add(
-                ProposedEvent(reissuing: loser), keyID: loser.keyID,
-                reissuedFrom: loser.reissuedFrom ?? loser.id, origin: heir, stamp: loser.stamp,
-                endsCommit: index == losers.count - 1, transaction, cursor)
+        if let first = losers.first {
+            let heir = try writer.ordinal(of: EventLog.heir(of: first), transaction)
+            // Whatever another store has written of them under the same names is here already.
+            let known = Int(clamping: writer.state.origins[Int(heir)].lastSequence)
+            for (index, loser) in losers.enumerated().dropFirst(known) {
+                try writer.add(
+                    ProposedEvent(reissuing: loser), keyID: loser.keyID,
+                    reissuedFrom: loser.reissuedFrom ?? loser.id, origin: heir, stamp: loser.stamp,
+                    endsCommit: index == losers.count - 1, transaction, cursor)
+            }
         }
         var clock = HybridClock(last: draft.ownRow.clock)
         let note = OriginForked(
@@ -122,11 +126,12 @@ extension EventLog {
         return EventID(origin: event.origin, sequence: min(first, event.sequence))
     }
 
-    /// The events of the history that is given up, in order; what was compacted says nothing any more.
+    /// The events of the history that is given up, in order, and where its records stand; what was compacted says
+    /// nothing any more, and stands there, too.
     private func envelopes(
         of event: EventID, _ ordinal: UInt32, _ state: LogState,
         _ transaction: borrowing WriteTransaction
-    ) throws -> [EventEnvelope] {
+    ) throws -> (events: [EventEnvelope], places: [(position: UInt64, stamp: Stamp)]) {
         let last = state.origins[Int(ordinal)].lastSequence
         guard last - event.sequence < UInt64(EventLog.reissuedEventsMax) else {
             throw LogError(
@@ -135,6 +140,7 @@ extension EventLog {
                     + " written anew", hint: "export this store and begin a new one")
         }
         var found: [EventEnvelope] = []
+        var places: [(position: UInt64, stamp: Stamp)] = []
         var next = event.sequence
         while next <= last {
             let id = EventID(origin: event.origin, sequence: next)
@@ -143,9 +149,10 @@ extension EventLog {
             }
             let record = try record(at: position, transaction)
             if !record.isStub { found.append(try envelope(record)) }
+            places.append((record.position, record.stamp))
             next = record.sequence + 1
         }
-        return found
+        return (found, places)
     }
 
     /// Makes an origin end before a sequence.

@@ -35,14 +35,20 @@ extension EventLog {
     }
 
     /// Records receipts inside a transaction; says how many changed anything.
+    ///
+    /// - Parameter state: as of the transaction; nil where that is the same as what is in memory.
     func add(
-        _ receipts: [Receipt], _ transaction: borrowing WriteTransaction
+        _ receipts: [Receipt], in state: LogState? = nil, _ transaction: borrowing WriteTransaction
     ) throws -> UInt64 {
         var writer = ReceiptWriter(tables)
         var reissued: Set<EventID> = []
         var changed: UInt64 = 0
         for receipt in receipts {
-            guard let position = try position(of: receipt.event, transaction) else {
+            guard
+                let position = try state.map({
+                    try position(of: receipt.event, in: $0, transaction)
+                }) ?? position(of: receipt.event, transaction)
+            else {
                 throw LogError(
                     .notFound,
                     "a receipt is of event \(receipt.event), which is not recorded here",
@@ -63,7 +69,7 @@ extension EventLog {
         }
         try writer.finish(transaction)
         if !reissued.isEmpty {
-            try settle(reissuesOf: reissued, state(in: transaction), transaction)
+            try settle(reissuesOf: reissued, state ?? self.state(in: transaction), transaction)
         }
         return changed
     }
@@ -104,6 +110,31 @@ extension EventLog {
         guard let ordinal = state.withLock({ $0.ordinals[event.origin] }) else { return [] }
         return try read { transaction in
             try ReceiptReader.receipts(of: event, ordinal: ordinal, transaction, self.tables)
+        }
+    }
+
+    /// Whether a lineage has given a later event of the origin, which a range stub may stand for together with this
+    /// one, the position.
+    @available(*, noasync)
+    package func isCovered(
+        _ event: EventID, _ lineage: LineageID, by position: UInt64
+    ) throws(LogError) -> Bool {
+        try refreshState()
+        guard let ordinal = state.withLock({ $0.ordinals[event.origin] }) else { return false }
+        return try read { transaction in
+            let cursor = try transaction.cursor(self.tables.receipts)
+            var entry = try cursor.seek(ReceiptRow.prefix(ordinal, event.sequence))
+            while let found = entry, let name = ReceiptRow.event(found.key), name.origin == ordinal,
+                name.sequence < event.sequence &+ RangeStub.countMax
+            {
+                if let receipt = ReceiptRow.read(found.key, found.value, origin: event.origin),
+                    receipt.lineage == lineage, receipt.serverPosition == position
+                {
+                    return true
+                }
+                entry = try cursor.next()
+            }
+            return false
         }
     }
 

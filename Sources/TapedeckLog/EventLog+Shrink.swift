@@ -29,18 +29,32 @@ extension EventLog {
         _ = try place.readMarker()
         try OpenStores.shared.enter(directory)
         defer { OpenStores.shared.leave(directory) }
+        let opening = try OpeningLock(place, alone: true)
+        defer { _ = opening }
         let alone = try SoleUse(of: place)
         defer { withExtendedLifetime(alone) {} }
+        try removeLeavings(place)
         let before = try size(of: place.log)
         let part = ReplacedFile.temporary(place.log)
         defer { unlink(part) }
         try LogError.wrapping {
             try writeAnew(place, part)
             try DurableFile.synchronize(part)
-            try alone.discardLockFile(of: place)
             try ReplacedFile.move(part, to: place.log)
+            // It says what was last written to the former file.
+            unlink(place.log + "-lock")
         }
         return ShrinkSummary(bytesBefore: before, bytes: try size(of: place.log))
+    }
+
+    /// Removes what was cut off before.
+    private static func removeLeavings(_ place: StoreDirectory) throws(LogError) {
+        try LogError.wrapping {
+            for name in try FileManager.default.contentsOfDirectory(atPath: place.path)
+            where name.hasPrefix("log.mdb.") && name.hasSuffix(ReplacedFile.temporarySuffix) {
+                unlink(place.path + "/" + name)
+            }
+        }
     }
 
     private static func writeAnew(_ place: StoreDirectory, _ part: String) throws {

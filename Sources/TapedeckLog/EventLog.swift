@@ -108,6 +108,8 @@ public final class EventLog: Sendable {
         if created == nil { _ = try place.readMarker() }
         try OpenStores.shared.enter(place.path)
         do {
+            let opening = try OpeningLock(place, alone: false)
+            defer { _ = opening }
             let environment = try Environment(
                 path: place.log,
                 options: .init(

@@ -101,6 +101,10 @@ struct ImportCheck {
                 if let ordinal, id.sequence <= held {
                     try found.known.check(event, ordinal: ordinal, state, transaction)
                 } else {
+                    if let ordinal, case .stub(let stub) = event {
+                        try found.known.checkBeginning(
+                            of: stub, ordinal: ordinal, state, transaction)
+                    }
                     found.fresh += 1
                 }
                 if !unmatched.isEmpty { unmatched.remove(id) }

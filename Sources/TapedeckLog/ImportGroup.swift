@@ -95,6 +95,10 @@ struct ImportGroup {
                     try writer.add(
                         event, origin: ordinal, endsCommit: id.sequence == end, transaction, cursor)
                 case .stub(let stub):
+                    if Int(ordinal) < started.origins.count {
+                        try known.checkBeginning(
+                            of: stub, ordinal: ordinal, started, transaction)
+                    }
                     try log.raiseFormat(transaction)
                     try writer.add(stub, origin: ordinal, transaction, cursor)
                 }

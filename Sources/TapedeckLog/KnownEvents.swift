@@ -34,9 +34,34 @@ struct KnownEvents {
                 .fork,
                 "what was compacted up to event \(stub.id) is recorded here with other content",
                 hint: "two histories of one origin met: a store was copied and both went on",
-                position: try log.position(of: stub.id, transaction)
-                    .map { LogPosition(rawValue: $0) })
+                position: try log.position(
+                    of: EventID(origin: stub.origin, sequence: stub.sequences.lowerBound),
+                    in: state,
+                    transaction
+                ).map { LogPosition(rawValue: $0) })
         }
+    }
+
+    /// Throws `.fork` where a range stub, of which the first events are recorded here, follows on another
+    /// history than they do.
+    func checkBeginning(
+        of stub: RangeStub, ordinal: UInt32, _ state: LogState,
+        _ transaction: borrowing some Readable & ~Copyable
+    ) throws {
+        let first = stub.sequences.lowerBound
+        guard first <= state.origins[Int(ordinal)].lastSequence,
+            let chain = try first == 1
+                ? HashChain() : log.chain(of: ordinal, at: first - 1, state, transaction),
+            chain != stub.before
+        else { return }
+        throw LogError(
+            .fork,
+            "what was compacted up to event \(stub.id) follows on another history than the one that is"
+                + " recorded here",
+            hint: "two histories of one origin met: a store was copied and both went on",
+            position: try log.position(
+                of: EventID(origin: stub.origin, sequence: first), in: state, transaction
+            ).map { LogPosition(rawValue: $0) })
     }
 
     private mutating func check(

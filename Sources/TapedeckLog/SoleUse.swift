@@ -33,15 +33,5 @@ final class SoleUse {
         file = opened
     }
 
-    /// Makes whoever waits to open the log find that its lock file is of another one; and who comes later makes
-    /// a new lock file.
-    func discardLockFile(of place: StoreDirectory) throws(LogError) {
-        let path = place.log + "-lock"
-        guard let file else { return }
-        guard ftruncate(file, 0) == 0, unlink(path) == 0 || errno == ENOENT else {
-            throw LogError.system(errno, path)
-        }
-    }
-
     deinit { if let file { _ = close(file) } }
 }

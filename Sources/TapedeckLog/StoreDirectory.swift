@@ -34,6 +34,8 @@ package struct StoreDirectory: Sendable {
     var held: String { path + "/held" }
     /// Held while the index is merged; see `IndexLock`.
     var indexLock: String { path + "/index.lock" }
+    /// Held while the log is opened; see `OpeningLock`.
+    var openingLock: String { path + "/open.lock" }
     /// A log that is being restored.
     var restoring: String { log + ReplacedFile.temporarySuffix }
     package func views(_ number: UInt64) -> String { path + "/views-\(number).mdb" }
@@ -95,7 +97,9 @@ package struct StoreDirectory: Sendable {
 
     /// Whether a file of this name is one that a store makes, other than the marker.
     static func isOwn(_ name: String) -> Bool {
-        let locks = ["log.mdb-lock", "index.lock", "rebuild.lock", "scratch.lock", "turn.lock"]
+        let locks = [
+            "log.mdb-lock", "index.lock", "open.lock", "rebuild.lock", "scratch.lock", "turn.lock",
+        ]
         if name == "log.mdb" || locks.contains(name) { return true }
         if name.hasPrefix("log.mdb"), name.contains(ReplacedFile.temporarySuffix) { return true }
         // Projections that serve or that are being built, their locks, and what was spilled.

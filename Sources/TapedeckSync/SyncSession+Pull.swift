@@ -104,10 +104,15 @@ extension SyncSession {
 
     /// Gives up the own version of an event of which the server has another.
     private mutating func mend(_ error: LogError) throws(LogError) -> SyncState.Input {
-        guard error.code == .fork, let position = error.position,
-            let event = try log.event(at: position)
-        else { throw error }
-        report.healed += try log.heal(from: event.id)
+        guard error.code == .fork, let position = error.position else { throw error }
+        if let event = try log.event(at: position) {
+            report.healed += try log.heal(from: event.id)
+        } else if let gone = try log.compacted(at: position) {
+            report.healed += try log.heal(
+                from: EventID(origin: gone.origin, sequence: gone.sequences.lowerBound))
+        } else {
+            throw error
+        }
         upstream = Upstream(name: upstream.name)
         return .mended
     }
@@ -153,11 +158,11 @@ extension SyncSession {
                         position: position, receivedAt: stamp, refusal: refusal?.rawValue,
                         kind: kind, body)
                 }
-                func compare(_ id: EventID?) {
+                func compare(_ holds: (EventID) -> Bool) {
                     guard let last = upstream.lastReceipt, last.serverPosition == position else {
                         return
                     }
-                    if id != last.event || stamp != last.receivedAt {
+                    if !holds(last.event) || stamp != last.receivedAt {
                         page.contradictsLastReceipt = true
                     }
                 }
@@ -165,14 +170,14 @@ extension SyncSession {
                 case .event:
                     guard let id = CanonicalView.id(of: entry.body) else { return nil }
                     digest(.event, entry.body)
-                    compare(id)
+                    compare { CanonicalEntry.isHeld($0, by: entry.body) }
                     page.foreign.add(entry.body, receipt(id))
                     page.reached[id.origin] = max(page.reached[id.origin] ?? 0, id.sequence)
                 case .receipt:
                     var body = ByteReader(entry.body)
                     guard let former = body.receipt(), body.isAtEnd else { return nil }
                     digest(.receipt, entry.body)
-                    compare(nil)
+                    compare { _ in false }
                     page.foreign.add(former)
                 case .reference:
                     var body = ByteReader(entry.body)
@@ -180,7 +185,7 @@ extension SyncSession {
                         let canonical = references[sequence]
                     else { return nil }
                     canonical.withUnsafeBytes { digest(.event, $0) }
-                    compare(EventID(origin: own, sequence: sequence))
+                    compare { $0 == EventID(origin: own, sequence: sequence) }
                     page.foreign.otherReceipts.append(
                         receipt(EventID(origin: own, sequence: sequence)))
                 }

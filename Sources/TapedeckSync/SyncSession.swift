@@ -330,12 +330,16 @@ extension SyncSession {
         var request = WirePushRequest()
         request.lineage = upstream.cursor?.lineage.data ?? .init()
         var entries: [UInt8] = []
+        // What was compacted cannot be compared, and a question must not bring anything there.
+        var asked: [EventID] = []
         try log.forEachCanonical(of: event.origin, after: event.sequence - 1) { _, canonical in
+            guard !RangeStub.isStub(canonical) else { return false }
             entries.appendEntry(.event, canonical)
+            asked = [event]
             return false
         }
         request.entries = .init(entries)
-        pushed = PushedBatch(events: [event])
+        pushed = PushedBatch(events: asked)
         return request
     }
 
@@ -427,7 +431,9 @@ extension SyncSession {
     private func holds(
         _ event: EventID, _ lineage: LineageID, _ position: UInt64
     ) throws(LogError) -> Bool {
-        try receipt(of: event, lineage)?.serverPosition == position
+        if let held = try receipt(of: event, lineage) { return held.serverPosition == position }
+        // What was compacted there stands in one place, which the last of it has a receipt of.
+        return try log.isCovered(event, lineage, by: position)
     }
 
     /// What a lineage said of an event.

@@ -231,6 +231,106 @@ struct CompactionTests {
         #expect(try again.verify().problems == [])
     }
 
+    // MARK: - What comes from elsewhere
+
+    private static let lineage = LineageID(high: 3, low: 3)
+
+    private func receipt(of event: EventID, _ position: UInt64) -> Receipt {
+        Receipt(
+            event: event, lineage: Self.lineage, serverPosition: position,
+            receivedAt: Stamp(milliseconds: 1 << 44 + position), outcome: .accepted)
+    }
+
+    private func stub(
+        of origin: OriginID, _ sequences: ClosedRange<UInt64>, before: HashChain = HashChain()
+    ) throws -> RangeStub {
+        var after = HashChain()
+        [UInt8(7)].withUnsafeBytes { after.add($0) }
+        return try RangeStub(
+            origin: origin, sequences: sequences, stamp: Stamp(milliseconds: 1_000),
+            before: before, after: after)
+    }
+
+    private func page(_ stub: RangeStub) -> ForeignEvents {
+        var page = ForeignEvents()
+        stub.canonical.withUnsafeBytes { page.add($0, receipt(of: stub.id, 1)) }
+        return page
+    }
+
+    /// What a lost server had said of events is seeded by devices of which some have compacted them.
+    @Test func receiptsOfWhatIsGoneMayComeWithIt() throws {
+        let directory = try TemporaryDirectory()
+        let log = try directory.store()
+        defer { log.close() }
+        let origin = OriginID(high: 9, low: 9)
+        var page = page(try stub(of: origin, 1...5))
+        var former = receipt(of: EventID(origin: origin, sequence: 2), 40)
+        former.lineage = LineageID(high: 1, low: 1)
+        page.add(former)
+        #expect(try log.record(page).recorded == 1)
+        #expect(try log.compacted(former.event) == 1...5)
+        #expect(try log.receipts(of: former.event).isEmpty)
+        #expect(try log.verify().problems == [])
+    }
+
+    /// A history that is given up may end in what was compacted, or be nothing else.
+    @Test(arguments: [0, 3])
+    func aHistoryOfStubsIsGivenUpWhole(_ events: Int) throws {
+        let directory = try TemporaryDirectory()
+        let log = try directory.store("one")
+        let source = try directory.store("source")
+        defer { for log in [log, source] { log.close() } }
+        if events > 0 {
+            try append(events, to: source)
+            try source.export(to: directory.file("source.tdx"))
+            try log.importEvents(from: directory.file("source.tdx"))
+        }
+        let count = UInt64(events)
+        let chain = try source.chain(of: source.origin, at: count)
+        let tail = try stub(
+            of: source.origin, count + 1...count + 9, before: try #require(chain))
+        #expect(try log.record(page(tail)).recorded == 1)
+        #expect(try log.verify().problems == [])
+        let healed = try log.heal(from: EventID(origin: source.origin, sequence: 1))
+        #expect(healed == count)
+        #expect(try log.verify().problems == [])
+        try log.export(to: directory.file("all.tdx"))
+        let other = try directory.store("other")
+        defer { other.close() }
+        try other.importEvents(from: directory.file("all.tdx"))
+        #expect(try other.verify().problems == [])
+    }
+
+    @Test func aStubOverAnotherHistoryIsAFork() throws {
+        let directory = try TemporaryDirectory()
+        let log = try directory.store()
+        defer { log.close() }
+        try append(10, to: log)
+        for first: UInt64 in [3, 11] {
+            let error = #expect(throws: LogError.self) {
+                try log.record(page(try stub(of: log.origin, first...30)))
+            }
+            #expect(error?.code == .fork)
+        }
+        #expect(log.head.rawValue == 10)
+    }
+
+    /// A server may still put its stamps right, and then those of what stays are other ones.
+    @Test func whatIsOfATimeToComeStays() throws {
+        let directory = try TemporaryDirectory()
+        let time = ManualTime()
+        var options = EventLog.Options()
+        options.now = { time.now }
+        let log = try directory.store("store", options)
+        defer { log.close() }
+        time.move(1_000_000)
+        try append(1_100, to: log)
+        time.move(-500_000)
+        #expect(try compact(log).waiting.map(\.reason) == [.clock])
+        time.move(600_000)
+        #expect(try compact(log).removed > 800)
+    }
+
     @Test func aStubThatMakesNoSenseIsDamage() throws {
         let directory = try TemporaryDirectory()
         let log = try directory.store()

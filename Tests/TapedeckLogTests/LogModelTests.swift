@@ -39,6 +39,8 @@ private struct World {
     init(seed: UInt64) throws {
         random = SeededRandom(seed)
         directory = try TemporaryDirectory("model")
+        // Behind every stamp that is given.
+        time.move(2_000_000)
         // A small map, so that it has to grow in the middle of all kinds of work.
         var options = EventLog.Options(mapSizeBytes: 1 << 20)
         options.now = { [time] in time.now }

@@ -8,7 +8,7 @@ struct CompactCommand: ParsableCommand {
         abstract:
             "Take away players' reports that say nothing new, and make the log's file shorter.",
         discussion: """
-            No list changes. What has not reached every server and subscription stays, and so do the last \
+            No list changes, but that watch later by --rule 2012 may meet a mark that was set again late. What has not reached every server and subscription stays, and so do the last \
             thousand events of each device. The store may be in use meanwhile; its file gets shorter only \
             while no other process has it open.
 
@@ -70,7 +70,8 @@ struct CompactCommand: ParsableCommand {
 
     private static func text(of reason: CompactionReport.Reason) -> String {
         switch reason {
-        case .notDelivered: "not delivered to every server; run storectl sync"
+        case .notDelivered: "not delivered to every server and read back from it; run storectl sync"
+        case .clock: "its clock is ahead; a server may put it right"
         case .subscription: "a subscription has not acknowledged it; storectl status lists them"
         case .projections: "projections have not taken it in"
         }

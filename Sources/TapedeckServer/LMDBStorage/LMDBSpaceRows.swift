@@ -146,7 +146,6 @@ struct LMDBSpaceRows: SpaceRows {
                 firstSequence: sequences.lowerBound, firstPosition: position, count: 1)
         }
         tails[origin] = tail
-        if sequences.count > 1 { try raiseFormat() }
     }
 
     /// Makes the file one that programs without range stubs refuse by name.
@@ -206,6 +205,7 @@ struct LMDBSpaceRows: SpaceRows {
         entry.encode(into: &value)
         SealedValue.seal(&value, key: key)
         try transaction.put(tables.entries, key, value)
+        if entry.kind == .event, RangeStub.isStub(entry.body) { try raiseFormat() }
     }
 
     func withEntry<R>(at position: UInt64, _ body: (StoredEntry) throws -> R) throws -> R {
