@@ -187,14 +187,14 @@ public final class TapedeckStore: Sendable {
     public func live<Query: LiveQuery>(
         _ list: Query, interval: Duration = .zero
     ) -> LiveUpdates<Query.Entry> {
-        projections.live(list, interval: interval)
+        projections.live(list, interval: interval, remotes: RemoteWaits(log))
     }
 
     /// An arranged list as it changes, such as `.onNow()`; see `LiveUpdates`.
     public func live<Arrangement: LiveArrangement>(
         _ list: Arrangement, interval: Duration = .zero
     ) -> LiveUpdates<Arrangement.Entry> {
-        projections.live(list, interval: interval)
+        projections.live(list, interval: interval, remotes: RemoteWaits(log))
     }
 
     /// The changed rows of one table, commit by commit, from this and every other process.

@@ -5,7 +5,7 @@ package import TapedeckVideo
 /// Every connector of this program, and the projections that they need.
 public enum Connectors {
     /// The systems that `storectl remote add` knows.
-    public static let systems: [String] = ["shelby", "whale"]
+    public static let systems: [String] = [Shelby.system, Whale.system]
 
     /// The connector of a system at an address; nil for a system that there is none for.
     ///
@@ -17,9 +17,9 @@ public enum Connectors {
         blobs: BlobStore? = nil
     ) -> (any Connector)? {
         switch system {
-        case "shelby" where url.hasSuffix("/v1"): ShelbyV1Connector(projections)
-        case "shelby": ShelbyConnector(projections, url: url)
-        case "whale": WhaleConnector(projections, blobs: blobs)
+        case Shelby.system where url.hasSuffix("/v1"): ShelbyV1Connector(projections)
+        case Shelby.system: ShelbyConnector(projections, url: url)
+        case Whale.system: WhaleConnector(projections, blobs: blobs)
         default: nil
         }
     }

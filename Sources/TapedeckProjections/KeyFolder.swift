@@ -186,7 +186,7 @@ final class FoldedKey {
 
 extension RowSink {
     /// The rows, each key with its table in front.
-    fileprivate var rows: [Row] {
+    var rows: [Row] {
         entries.map { entry in
             let middle = entry.keyStart + entry.keyCount
             return Row(

@@ -62,6 +62,7 @@ final class ArrangedRows<Arrangement: LiveArrangement>: LiveSource {
 
     var ranges: [RowRange] { rows.ranges }
     var projections: [any Projection] { rows.projections }
+    var systems: [String] { rows.systems }
     var hasMore: Bool { list.hasMore }
 
     var nextChangeAt: Int64? { [list.nextChangeAt, rows.nextChangeAt].compactMap { $0 }.min() }
@@ -90,6 +91,8 @@ final class ArrangedRows<Arrangement: LiveArrangement>: LiveSource {
         list = arranged
         isStale = false
     }
+
+    func shows(_ rows: KeyRows) -> Bool { self.rows.shows(rows) }
 
     func told() -> [LiveChange<Arrangement.Entry>] {
         defer { changes = [] }

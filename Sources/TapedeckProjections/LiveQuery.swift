@@ -31,6 +31,10 @@ public protocol LiveQuery<Entry>: Sendable {
     var others: [any Projection] { get }
     /// How many rows at the most, from the front.
     var limit: Int { get }
+    /// The systems of the remotes whose sightings it shows; none by default.
+    ///
+    /// While such a remote is waited for, `LiveState.failures` says why.
+    var systems: [String] { get }
 
     /// What a row of the `list`-th of the `lists` is about. No other row of the lists is about the same.
     func subject(ofListed key: [UInt8], in list: Int) -> [UInt8]
@@ -62,6 +66,8 @@ extension LiveQuery {
     public var details: [RowRange] { [] }
     /// None.
     public var others: [any Projection] { [] }
+    /// None.
+    public var systems: [String] { [] }
     /// Every entry.
     public func subject(ofDetail key: [UInt8], in index: Int) -> [UInt8]? { nil }
 
@@ -106,6 +112,8 @@ public struct LiveUpdate<Entry: Hashable & Sendable>: Hashable, Sendable {
     public var hasMore: Bool
     /// When an entry is another because of the time alone, in Unix milliseconds; it is told of then.
     public var nextChangeAt: Int64?
+    /// What is to be known of the list beside its entries, as of now.
+    public var state = LiveState()
 
     /// Makes the changes of `list`, in order.
     public func apply(to list: inout [Entry]) {

@@ -38,6 +38,7 @@ final class LiveRows<Query: LiveQuery>: LiveSource {
     var ranges: [RowRange] { query.lists + query.details }
 
     var projections: [any Projection] { query.projections }
+    var systems: [String] { query.systems }
 
     /// The list, as it is told.
     var list: [Query.Entry] { entries.map(\.made.entry) }
@@ -55,6 +56,45 @@ final class LiveRows<Query: LiveQuery>: LiveSource {
         let count = query.lists.count
         try take(
             lists: changes.prefix(count), details: changes.dropFirst(count), at: now, views)
+    }
+
+    func shows(_ rows: KeyRows) -> Bool {
+        query.lists.indices.contains { isShown(rows, inList: $0) }
+            || query.details.indices.contains { isShown(rows, inDetail: $0) }
+    }
+
+    private func isShown(_ rows: KeyRows, inList list: Int) -> Bool {
+        let range = query.lists[list]
+        return isOf(range, rows)
+            || keys(of: rows, in: range).contains { index(of: place($0, in: list)) != nil }
+    }
+
+    private func isShown(_ rows: KeyRows, inDetail index: Int) -> Bool {
+        let range = query.details[index]
+        if range.isOfKeys {
+            return isOf(range.projection, rows) && byKey[rows.key.bytes] != nil
+        }
+        return isOf(range, rows)
+            || keys(of: rows, in: range).contains { key in
+                // Where a row may be about every entry, it is.
+                query.subject(ofDetail: key, in: index).map { bySubject[$0] != nil }
+                    ?? !entries.isEmpty
+            }
+    }
+
+    private func isOf(_ projection: any Projection, _ rows: KeyRows) -> Bool {
+        ProjectionDriver.fingerprint(of: projection) == rows.projection
+    }
+
+    /// Whether all of a range is of a key.
+    private func isOf(_ range: RowRange, _ rows: KeyRows) -> Bool {
+        isOf(range.projection, rows) && range.isOf(rows.key)
+    }
+
+    /// The keys of those rows that are in a range.
+    private func keys(of rows: KeyRows, in range: RowRange) -> [[UInt8]] {
+        guard isOf(range.projection, rows) else { return [] }
+        return rows.keys(in: range.table).compactMap(range.key(ofChanged:))
     }
 
     /// Follows other ranges of the same tables from now on.

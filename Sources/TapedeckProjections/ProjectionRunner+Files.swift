@@ -11,6 +11,7 @@ extension ProjectionRunner {
         _ wanted: [ProjectionDriver], _ options: RebuildOptions = RebuildOptions()
     ) throws {
         while try !unserved(wanted).isEmpty {
+            options.progress(try beginning())
             let lock = try StoreLock.rebuild(log.directory, waits: true)
             defer { withExtendedLifetime(lock) {} }
             let missing = try unserved(wanted)
@@ -21,6 +22,7 @@ extension ProjectionRunner {
         while true {
             let late = try farBehind(wanted)
             guard !late.isEmpty else { return }
+            options.progress(try beginning())
             // What this process builds already is waited for: to follow beside that would only delay it.
             let isUnderWay = isRebuilding(late)
             do {
@@ -49,6 +51,11 @@ extension ProjectionRunner {
     /// Whether this process builds all of the drivers' tables anew.
     func isRebuilding(_ drivers: [ProjectionDriver]) -> Bool {
         rebuilding.withLock { $0.isSuperset(of: drivers.lazy.map(\.fingerprint)) }
+    }
+
+    /// What is told in front of a rebuild, which may have to wait for another one.
+    private func beginning() throws -> RebuildProgress {
+        RebuildProgress(phase: "scan", done: 0, total: try log.currentHead().rawValue)
     }
 
     /// The drivers that no usable file serves; files that do are opened.

@@ -37,11 +37,15 @@ extension ProjectionRunner {
     }
 
     /// Folds everything that is in the log now.
-    func catchUp(_ wanted: [ProjectionDriver]) throws {
+    ///
+    /// - Parameter options: of what has to be rebuilt for it.
+    func catchUp(
+        _ wanted: [ProjectionDriver], _ options: RebuildOptions = RebuildOptions()
+    ) throws {
         var due = try due()
         var repairs = 0
         again: while true {
-            try openFiles(wanted)
+            try openFiles(wanted, options)
             folding.lock()
             defer { folding.unlock() }
             // Nil where a file was let go of in between.

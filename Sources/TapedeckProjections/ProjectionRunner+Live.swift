@@ -1,6 +1,4 @@
 internal import Foundation
-internal import TapedeckLog
-internal import TapedeckModel
 
 extension ProjectionRunner {
     /// Follows a list; see `LiveUpdates`.
@@ -10,14 +8,28 @@ extension ProjectionRunner {
     public func live<Query: LiveQuery>(
         _ query: Query, interval: Duration = .zero
     ) -> LiveUpdates<Query.Entry> {
-        LiveUpdates(runner: self, interval: interval) { LiveRows(query) }
+        live(query, interval: interval, remotes: nil)
     }
 
     /// Follows a list that is arranged of rows; see `LiveUpdates`.
     public func live<Arrangement: LiveArrangement>(
         _ arrangement: Arrangement, interval: Duration = .zero
     ) -> LiveUpdates<Arrangement.Entry> {
-        LiveUpdates(runner: self, interval: interval) { ArrangedRows(arrangement) }
+        live(arrangement, interval: interval, remotes: nil)
+    }
+
+    /// - Parameter remotes: tells what waits at the remotes whose sightings the list shows.
+    package func live<Query: LiveQuery>(
+        _ query: Query, interval: Duration, remotes: (any LiveRemotes)?
+    ) -> LiveUpdates<Query.Entry> {
+        LiveUpdates(runner: self, interval: interval) { LiveLoop(self, query, remotes) }
+    }
+
+    /// - Parameter remotes: tells what waits at the remotes whose sightings the list shows.
+    package func live<Arrangement: LiveArrangement>(
+        _ arrangement: Arrangement, interval: Duration, remotes: (any LiveRemotes)?
+    ) -> LiveUpdates<Arrangement.Entry> {
+        LiveUpdates(runner: self, interval: interval) { LiveLoop(self, arrangement, remotes) }
     }
 }
 
@@ -29,15 +41,19 @@ extension ProjectionRunner {
 /// compared with what was told, so that updates always lead from one list to the next. A loop that asks late
 /// finds one update with all that has happened; nothing piles up for it.
 ///
+/// What else is to be known comes in the same order (`LiveUpdate.state`): that tables are made first, and how
+/// far they are; that a key which the list shows is frozen; that the list cannot be read, or that a remote
+/// whose sightings it shows is waited for, and when that is tried again. The list stays what it is meanwhile.
+///
 /// A loop ends when its task is cancelled or the store is closed. It throws `ProjectionError` and `LogError`
-/// as a read does; asking once more goes on where it was.
+/// where trying again is no use; asking once more goes on where it was.
 public struct LiveUpdates<Entry: Hashable & Sendable>: AsyncSequence, Sendable {
     /// What has changed.
     public typealias Element = LiveUpdate<Entry>
 
     let runner: ProjectionRunner
     let interval: Duration
-    let source: @Sendable () -> any LiveSource<Entry>
+    let loop: @Sendable () -> LiveLoop<Entry>
 
     /// Begins with the list as it is.
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }
@@ -48,9 +64,11 @@ public struct LiveUpdates<Entry: Hashable & Sendable>: AsyncSequence, Sendable {
         private let interval: Duration
         private let waker: CommitWaker
         private var last: ContinuousClock.Instant?
+        /// The look that is under way.
+        private var looking: AsyncThrowingStream<LiveLook<Entry>, any Error>.AsyncIterator?
 
         init(_ updates: LiveUpdates) {
-            loop = LiveLoop(updates.runner, updates.source())
+            loop = updates.loop()
             interval = updates.interval
             waker = CommitWaker(updates.runner.log)
         }
@@ -60,8 +78,7 @@ public struct LiveUpdates<Entry: Hashable & Sendable>: AsyncSequence, Sendable {
             do {
                 if let last { try await Task.sleep(until: last + interval) }
                 while true {
-                    try Task.checkCancellation()
-                    if let update = try await loop.next() {
+                    if let update = try await look() {
                         last = .now
                         return update
                     }
@@ -73,83 +90,23 @@ public struct LiveUpdates<Entry: Hashable & Sendable>: AsyncSequence, Sendable {
                 return nil
             }
         }
-    }
-}
 
-/// What a loop looks at: a list that knows what it was, and takes in what happens.
-protocol LiveSource<Entry>: AnyObject {
-    /// What it is a list of.
-    associatedtype Entry: Hashable & Sendable
-
-    /// Of which rows it has to be told; the same tables at every time.
-    var ranges: [RowRange] { get }
-    /// What has to be up to date for it.
-    var projections: [any Projection] { get }
-    /// Whether there are entries behind its end.
-    var hasMore: Bool { get }
-    /// When it is another because of the time alone, in Unix milliseconds.
-    var nextChangeAt: Int64? { get }
-
-    /// Takes in what commits have changed, and that it is a later time; where it throws, taking the same once
-    /// more does the rest.
-    ///
-    /// - Parameter changes: those of each of the ranges' tables; nil where not all of them are known.
-    func take(_ changes: [[RowChange]]?, at now: Int64, _ views: Views) throws
-    /// What has changed since it was told last.
-    func told() -> [LiveChange<Entry>]
-}
-
-/// How far somebody has come who follows a list; one looks at a time.
-package final class LiveLoop<Entry: Hashable & Sendable>: @unchecked Sendable {
-    /// How long one waits before the next look.
-    package static var interval: Duration { ProjectionRunner.pollInterval }
-
-    private let runner: ProjectionRunner
-    private let follower: DiffFollower
-    private let list: any LiveSource<Entry>
-    private let names: [String]
-    private var isFirst = true
-
-    init(_ runner: ProjectionRunner, _ list: any LiveSource<Entry>) {
-        (self.runner, self.list) = (runner, list)
-        follower = DiffFollower(list.ranges)
-        names = list.projections.map(\.name)
-    }
-
-    /// Has not looked yet.
-    package convenience init<Query: LiveQuery>(
-        _ runner: ProjectionRunner, _ query: Query
-    ) where Query.Entry == Entry {
-        self.init(runner, LiveRows(query))
-    }
-
-    /// Has not looked yet.
-    package convenience init<Arrangement: LiveArrangement>(
-        _ runner: ProjectionRunner, _ arrangement: Arrangement
-    ) where Arrangement.Entry == Entry {
-        self.init(runner, ArrangedRows(arrangement))
-    }
-
-    fileprivate func next() async throws -> LiveUpdate<Entry>? {
-        try await withCheckedThrowingContinuation { waiting in
-            runner.following.async { waiting.resume(with: Result { try self.look() }) }
-        }
-    }
-
-    /// What has changed since the last look; nil for nothing.
-    @available(*, noasync)
-    package func look() throws -> LiveUpdate<Entry>? {
-        try runner.read(names, follower: follower) { views in
-            let now = Int64(clamping: self.runner.log.now())
-            let hadMore = self.list.hasMore
-            try self.list.take(self.follower.changes, at: now, views)
-            let changes = self.list.told()
-            let isNews = self.isFirst || !changes.isEmpty || self.list.hasMore != hadMore
-            self.isFirst = false
-            self.follower.advance()
-            guard isNews else { return nil }
-            return LiveUpdate(
-                changes: changes, hasMore: self.list.hasMore, nextChangeAt: self.list.nextChangeAt)
+        /// What the look that is under way, or else the next one, tells; nil for nothing.
+        private mutating func look() async throws -> LiveUpdate<Entry>? {
+            try Task.checkCancellation()
+            if looking == nil { looking = loop.begin().makeAsyncIterator() }
+            do {
+                switch try await looking?.next() {
+                case .loading(let update)?: return update
+                case .done(let update)?:
+                    looking = nil
+                    return update
+                case nil: throw CancellationError()
+                }
+            } catch {
+                looking = nil
+                throw error
+            }
         }
     }
 }

@@ -32,9 +32,10 @@ extension ProjectionRunner {
     /// - Parameters:
     ///   - recorder: notes what `body` asks, and as of when it is answered.
     ///   - follower: is told which rows have changed.
+    ///   - options: of what has to be rebuilt first.
     func read<R>(
         _ projections: [String]?, recorder: ReadRecorder? = nil, follower: DiffFollower? = nil,
-        _ body: (Views) throws -> R
+        options: RebuildOptions = RebuildOptions(), _ body: (Views) throws -> R
     ) throws -> R {
         let wanted = try drivers(named: projections)
         return try ProjectionError.naming {
@@ -49,7 +50,7 @@ extension ProjectionRunner {
                 {
                     return read
                 }
-                try catchUp(wanted)
+                try catchUp(wanted, options)
                 due = try stillDue(due)
             }
         }
@@ -68,16 +69,17 @@ extension ProjectionRunner {
             return try body(Views(sources, scope))
         }
         return try file.environment.read { transaction in
-            var sources = sources
+            var (sources, reached) = (sources, [Digest16: ProjectionCheckpoint]())
             for driver in drivers {
                 let checkpoint = try file.checkpoint(driver.fingerprint, transaction)
                 guard let checkpoint, try self.serves(checkpoint, due),
                     let tables = file.tables[driver.fingerprint]
                 else { return nil }
                 scope.recorder?.reach(checkpoint)
+                reached[driver.fingerprint] = checkpoint
                 sources[driver.fingerprint] = (tables, transaction.alias)
             }
-            try follower?.take(file, drivers.map(\.fingerprint), transaction)
+            try follower?.take(file, reached, transaction)
             return try self.read(groups.dropFirst(), as: due, sources, scope, follower, body)
         }
     }

@@ -40,7 +40,7 @@ public struct RebuildOptions: Sendable {
 }
 
 /// Where a rebuild is: `done` of `total` in a phase (`scan`, `fold`, `load`).
-public struct RebuildProgress: Sendable {
+public struct RebuildProgress: Hashable, Sendable {
     /// The phase's name.
     public var phase: String
     /// How much of it is done, in the phase's own unit.

@@ -36,16 +36,23 @@ extension ProjectionRunner {
         guard let file = files.withLock({ $0[driver.fingerprint] }),
             let tables = file.tables[driver.fingerprint]
         else { return [] }
-        return try file.environment.read { transaction in
-            let cursor = try transaction.cursor(tables.extra)
-            var found: [FrozenKey] = []
-            var entry = try cursor.seek(Array("z".utf8))
-            while let row = entry {
-                if let frozen = FrozenKey(decoding: row.value) { found.append(frozen) }
-                entry = try cursor.next()
-            }
-            return found
+        return try file.environment.read { try tables.frozenKeys($0) }
+    }
+}
+
+extension ViewsFile.Tables {
+    /// The keys that are frozen, the first `limit` of them.
+    func frozenKeys(
+        limit: Int = .max, _ views: borrowing ReadTransaction
+    ) throws -> [FrozenKey] {
+        let cursor = try views.cursor(extra)
+        var found: [FrozenKey] = []
+        var entry = try cursor.seek(ExtraKey.allFrozen)
+        while found.count < limit, let row = entry {
+            if let frozen = FrozenKey(decoding: row.value) { found.append(frozen) }
+            entry = try cursor.next()
         }
+        return found
     }
 }
 

@@ -44,6 +44,8 @@ public final class ProjectionRunner: Sendable {
     let folding = NSLock()
     /// Held while files are opened, flipped or let go of.
     let opening = NSLock()
+    /// The looks of those who follow lists.
+    let looks = DispatchGroup()
     let following = DispatchQueue(label: "tapedeck.projections.follow", qos: .userInitiated)
     let deciding = DispatchQueue(
         label: "tapedeck.projections.decide", qos: .userInitiated, attributes: .concurrent)
@@ -75,6 +77,7 @@ public final class ProjectionRunner: Sendable {
         wasClosed.store(true, ordering: .sequentiallyConsistent)
         stopFollowing()
         following.sync {}
+        looks.wait()
         folding.lock()
         defer { folding.unlock() }
         opening.lock()
@@ -91,8 +94,10 @@ public final class ProjectionRunner: Sendable {
         }
     }
 
+    var isClosed: Bool { wasClosed.load(ordering: .sequentiallyConsistent) }
+
     func checkOpen() throws(ProjectionError) {
-        guard !wasClosed.load(ordering: .sequentiallyConsistent) else {
+        guard !isClosed else {
             throw ProjectionError(
                 .closed, "the projections are closed", hint: "open the store again")
         }

@@ -70,6 +70,15 @@ public struct RowRange: Sendable {
     /// Whether what changes are keys that entries may be made of.
     var isOfKeys: Bool { if case .keys = kind { true } else { false } }
 
+    /// Whether all of it is one key's, and that is the one.
+    func isOf(_ key: ViewKey) -> Bool {
+        switch kind {
+        case .items(let owner?): owner.key == key
+        case .state(_, let owner): owner == key
+        case .items(nil), .rows, .keys: false
+        }
+    }
+
     /// The key of a row that a commit has changed; nil where it is not one of these.
     func key(ofChanged key: [UInt8]) -> [UInt8]? {
         if case .rows = kind { return contains(key) ? key : nil }

@@ -196,7 +196,13 @@ public struct Views: ViewReader {
         return found
     }
 
-    private func scan(
+    /// Where a projection's tables are read; nil where there are none of it.
+    func tables(
+        of projection: Digest16
+    ) -> (tables: ViewsFile.Tables, transaction: TransactionAlias)? { sources[projection] }
+
+    /// The entries of a table from a key on, or behind another, and below a third.
+    func scan(
         _ transaction: TransactionAlias, _ table: Table, from: [UInt8], after: [UInt8]?,
         upTo: [UInt8]?, dropping: Int, limit: Int
     ) throws -> [Row] {

@@ -240,7 +240,10 @@ package enum ExtraKey {
 
     package static func checkpoints(_ key: ViewKey) -> [UInt8] { Array("c".utf8) + key.bytes }
 
-    package static func frozen(_ key: ViewKey) -> [UInt8] { Array("z".utf8) + key.bytes }
+    package static func frozen(_ key: ViewKey) -> [UInt8] { allFrozen + key.bytes }
+
+    /// What the names of all frozen keys begin with; nothing stands behind them.
+    static let allFrozen = Array("z".utf8)
 }
 
 /// Why a key is frozen.

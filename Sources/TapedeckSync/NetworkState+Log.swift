@@ -38,6 +38,9 @@ extension NetworkState {
             hint: "storectl network online says that it has one")
     }
 
+    /// Whether a lane goes on waiting for what it waited for when it was tried last.
+    func upholds(_ wait: SyncWait) -> Bool { wait.reason != .metered || self == .metered }
+
     /// What everything waits for that needs a network; nil where nothing does.
     ///
     /// - Parameter until: when it is looked at again, in Unix milliseconds; 0 where nobody waits.

@@ -42,6 +42,53 @@ struct WatchTests {
         #expect(try watcher.wait().exit == 0)
     }
 
+    @Test func aRemoteThatIsWaitedForIsTold() throws {
+        let storectl = try Storectl.demo()
+        try storectl.succeed("remote", "add", "home", "shelby", "http://127.0.0.1:1")
+        try storectl.succeed("network", "offline")
+        let watcher = try storectl.start(["watch", "list", "timeline", "--json"])
+        #expect(try watcher.waitForOutput("\"remote\":\"home\""))
+        try storectl.succeed("network", "online")
+        #expect(try watcher.waitForOutput("\"failures\":[]"))
+        watcher.send(SIGINT)
+        let lines = try watcher.wait().stdout.split(separator: "\n").map {
+            try OrderedJSON(parsing: String($0))
+        }
+        #expect(lines.count == 2 && lines[0]["changes"]?.list?.count == 3)
+        let state = try #require(lines[0]["state"])
+        let shape = try Contract.read().liveState
+        #expect(shape.differences(from: state) == [] && shape.emptyLists(in: state) == [])
+        #expect(state["failures"]?[0]?["code"]?.text == "offline")
+        #expect(lines[1]["changes"]?.list == [])
+
+        try storectl.succeed("network", "offline")
+        let text = try storectl.succeed("watch", "list", "timeline", "--updates", "1").stdout
+        #expect(text.hasPrefix("~\tfailed\toffline\thome\t") && text.contains("\n+\t0\t"))
+        // Nobody's remote shows what is played next.
+        let queue = try storectl.succeed("watch", "queue", "--updates", "1", "--json").document
+        #expect(queue["state"]?["failures"]?.list == [])
+    }
+
+    @Test func thatTablesAreMadeIsToldInFrontOfTheList() throws {
+        let storectl = try Storectl.empty()
+        let later = Samples.line("WatchLaterToggled", Samples.later)
+        try storectl.succeed(
+            "append", "--file", "-", input: String(repeating: later, count: 10_000))
+        let arguments = ["watch", "list", "watch-later", "--updates", "1"]
+        let run = try storectl.run(arguments + ["--json"])
+        let lines = try run.stdout.split(separator: "\n").map {
+            try OrderedJSON(parsing: String($0))
+        }
+        let loading = try #require(lines.first?["state"]?["loading"])
+        #expect(loading["phase"]?.text == "scan" && loading["done"]?.number == 0)
+        #expect(loading["total"]?.number == 10_000)
+        #expect(lines.dropLast().allSatisfy { $0["changes"]?.list == [] })
+        #expect(lines.last?["changes"]?.list?.count == 1)
+        #expect(lines.last?["state"]?["loading"] == .null)
+        // They are there now.
+        #expect(try storectl.run(arguments).stdout.hasPrefix("+\t0\t"))
+    }
+
     @Test func aGroupThatIsNoneIsUsage() throws {
         let run = try Storectl.demo().run(["watch", "list", "nonsense"])
         #expect(run.exit == 64)

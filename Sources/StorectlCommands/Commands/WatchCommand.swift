@@ -12,6 +12,11 @@ struct WatchCommand: ParsableCommand {
             entry that comes to stand at an index, - one that leaves it, > one that moves, and = one that is \
             another at its place. Each index is the one at its turn. It ends with Ctrl-C.
 
+            Lines with ~ tell what else is to be known: loading, that tables are made first; failed, that \
+            the list cannot be read, that it shows a key whose fold refused an event, or that a remote whose \
+            facts it shows is waited for, and when that is tried again; current, that it is over. The list \
+            stays what it is meanwhile.
+
             EXAMPLE:
               storectl watch list timeline
               storectl watch queue --json
@@ -138,23 +143,26 @@ struct WatchOptions: ParsableArguments {
     /// See `FollowingOptions.run`.
     func run<Entry: Encodable & Hashable & Sendable>(
         _ list: LiveList<Entry>, _ projections: VideoProjections, _ options: StoreOptions,
-        _ cells: (Entry) -> [String?]
+        _ cells: @escaping @Sendable (Entry) -> [String?]
     ) throws {
-        try following.run(projections, options, cells) { LiveLoop($0, list) }
+        try following.run(projections, options, cells) { LiveLoop($0, list, $1) }
     }
 
     /// The same of an arranged list.
     func run<Row, Entry: Encodable & Hashable & Sendable>(
         _ list: ArrangedList<Row, Entry>, _ projections: VideoProjections,
-        _ options: StoreOptions, _ cells: (Entry) -> [String?]
+        _ options: StoreOptions, _ cells: @escaping @Sendable (Entry) -> [String?]
     ) throws {
-        try following.run(projections, options, cells) { LiveLoop($0, list) }
+        try following.run(projections, options, cells) { LiveLoop($0, list, $1) }
     }
 }
 
 /// How a list is followed.
 struct FollowingOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("End after so many updates; the first is the list.", valueName: "n"))
+    @Option(
+        help: ArgumentHelp(
+            "End after so many updates, of which the list is the first; loading is none.",
+            valueName: "n"))
     var updates: Int?
 
     func validate() throws {
@@ -167,65 +175,35 @@ struct FollowingOptions: ParsableArguments {
     ///   - cells: what is told of an entry in text.
     ///   - begin: begins to follow the list.
     func run<Entry: Encodable & Hashable & Sendable>(
-        _ projections: VideoProjections, _ options: StoreOptions, _ cells: (Entry) -> [String?],
-        _ begin: (ProjectionRunner) -> LiveLoop<Entry>
+        _ projections: VideoProjections, _ options: StoreOptions,
+        _ cells: @escaping @Sendable (Entry) -> [String?],
+        _ begin: (ProjectionRunner, RemoteWaits) -> LiveLoop<Entry>
     ) throws {
         Interruption.remember()
         try options.withStore(projections) { store in
-            let loop = begin(store.projections)
+            let loop = begin(store.projections, RemoteWaits(store.log))
+            let lines = WatchLines(isJSON: options.json, cells)
             var left = updates ?? .max
             while left > 0, !Interruption.isRequested, !StandardOutput.isClosed {
-                if let update = try loop.look() {
-                    left -= 1
-                    try StandardOutput.write(
-                        options.json
-                            ? document(update).line + "\n"
-                            : update.changes.map { line($0, cells) }.joined())
+                do {
+                    let update = try loop.look {
+                        Interruption.isRequested || StandardOutput.isClosed
+                    } loading: {
+                        // A reader that has gone away is noticed by the look.
+                        try? lines.say($0)
+                    }
+                    if let update {
+                        left -= 1
+                        try lines.say(update)
+                    }
+                } catch is CancellationError {
+                    break
                 }
                 if left > 0 {
                     usleep(UInt32(LiveLoop<Entry>.interval / .microseconds(1)))
                 }
             }
         }
-    }
-
-    private func document<Entry: Encodable>(_ update: LiveUpdate<Entry>) throws -> JSON {
-        let changes = try update.changes.map { change -> JSON in
-            switch change {
-            case .removed(let at): ["change": "removed", "at": .integer(Int64(at))]
-            case .inserted(let entry, let at):
-                [
-                    "change": "inserted", "at": .integer(Int64(at)),
-                    "entry": try JSON(encoding: entry),
-                ]
-            case .moved(let from, let to, let entry):
-                [
-                    "change": "moved", "from": .integer(Int64(from)), "to": .integer(Int64(to)),
-                    "entry": try JSON(encoding: entry),
-                ]
-            case .updated(let entry, let at):
-                [
-                    "change": "updated", "at": .integer(Int64(at)),
-                    "entry": try JSON(encoding: entry),
-                ]
-            }
-        }
-        return [
-            "changes": .list(changes), "hasMore": .bool(update.hasMore),
-            "nextChangeAt": .init(update.nextChangeAt.map(TimeArgument.text)),
-        ]
-    }
-
-    private func line<Entry>(_ change: LiveChange<Entry>, _ cells: (Entry) -> [String?]) -> String {
-        let (sign, place, entry): (String, String, Entry?) =
-            switch change {
-            case .removed(let at): ("-", "\(at)", nil)
-            case .inserted(let entry, let at): ("+", "\(at)", entry)
-            case .moved(let from, let to, let entry): (">", "\(from) \(to)", entry)
-            case .updated(let entry, let at): ("=", "\(at)", entry)
-            }
-        let told = entry.map(cells)?.map { $0 ?? "–" } ?? []
-        return ([sign, place] + told).map(TextTable.printable).joined(separator: "\t") + "\n"
     }
 }
 

@@ -35,7 +35,7 @@ struct WatchScheduleCommand: ParsableCommand {
                 ]
                     + $0.episode.names
             }
-        ) { LiveLoop($0, list) }
+        ) { LiveLoop($0, list, $1) }
     }
 }
 
@@ -57,7 +57,7 @@ struct WatchOnNowCommand: ParsableCommand {
     func run() throws {
         let list: ArrangedList<ScheduleRow, ScheduleWeek.Episode> =
             .onNow(scope: try channels.scope())
-        try following.run(.standard, options, \.cells) { LiveLoop($0, list) }
+        try following.run(.standard, options, \.cells) { LiveLoop($0, list, $1) }
     }
 }
 
@@ -82,7 +82,7 @@ struct WatchEndingSoonCommand: ParsableCommand {
     func run() throws {
         let list: ArrangedList<ScheduleRow, ScheduleWeek.Episode> =
             try .endingSoon(scope: channels.scope(), windowSeconds: window)
-        try following.run(.standard, options, \.cells) { LiveLoop($0, list) }
+        try following.run(.standard, options, \.cells) { LiveLoop($0, list, $1) }
     }
 }
 

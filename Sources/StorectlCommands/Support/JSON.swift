@@ -4,7 +4,7 @@ internal import Foundation
 ///
 /// Reports are contracts of names and order, and Foundation's encoder keeps no order but the sorted
 /// one.
-indirect enum JSON {
+indirect enum JSON: Sendable {
     case null
     case bool(Bool)
     case integer(Int64)

@@ -34,7 +34,7 @@ package struct ShelbyConnector: Connector {
 
     package var manifest: ConnectorManifest {
         ConnectorManifest(
-            system: "shelby", rateCount: 20, rateWindow: 10_000, settling: 5_000,
+            system: Shelby.system, rateCount: 20, rateWindow: 10_000, settling: 5_000,
             // As the app of 2012 polled.
             freshness: [10_000, 20_000, 40_000, 80_000, 120_000], intentKinds: ["video"])
     }

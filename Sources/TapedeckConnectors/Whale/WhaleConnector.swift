@@ -47,7 +47,7 @@ package struct WhaleConnector: Connector {
 
     package var manifest: ConnectorManifest {
         ConnectorManifest(
-            system: "whale", rateCount: 40, rateWindow: 10_000, settling: 5_000,
+            system: Whale.system, rateCount: 40, rateWindow: 10_000, settling: 5_000,
             freshness: [10_000, 20_000, 40_000, 80_000, 120_000],
             intentKinds: ["answer", "question", "user"])
     }

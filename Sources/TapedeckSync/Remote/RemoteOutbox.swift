@@ -151,7 +151,7 @@ package struct RemoteOutbox {
             return .waiting(reason: code, message: message, until: nil)
         }
         if let wait = try RemoteRow.lane(remote.name, intent.key.text, in: log)?.wait,
-            wait.reason != .metered || network == .metered
+            network.upholds(wait)
         {
             return .waiting(
                 reason: wait.reason, message: wait.message,

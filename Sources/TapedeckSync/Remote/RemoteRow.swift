@@ -103,6 +103,7 @@ package struct RemoteRow: Hashable, Sendable {
         var bytes: [UInt8] = []
         bytes.appendLittleEndian(wait.failures)
         append(wait.wait, to: &bytes)
+        bytes.appendPrefixed(lane)
         return SyncRow(name, bytes)
     }
 
@@ -119,6 +120,22 @@ package struct RemoteRow: Hashable, Sendable {
                 let wait
             else { return nil }
             return LaneWait(failures: failures, wait: wait)
+        }
+    }
+
+    /// The lanes of a remote that wait, by their names, as far as their rows tell these.
+    @available(*, noasync)
+    static func lanes(
+        _ remote: String, in log: EventLog
+    ) throws(LogError) -> [(name: String, wait: SyncWait)] {
+        try log.syncRows(prefix: "\(key(remote))/lane/").compactMap { row in
+            row.value?.withUnsafeBytes { bytes in
+                var reader = ByteReader(bytes)
+                guard reader.littleEndian(UInt32.self) != nil, let wait = read(&reader), let wait,
+                    let name = reader.prefixedString()
+                else { return nil }
+                return (name, wait)
+            }
         }
     }
 

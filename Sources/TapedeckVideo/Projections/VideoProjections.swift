@@ -102,6 +102,16 @@ public struct VideoProjections: Sendable {
     /// The defaults.
     public static let standard = VideoProjections()
 
+    /// The system whose remotes tell of what a projection shows; nil where none does.
+    static func system(of projection: any Projection) -> String? {
+        switch projection {
+        case is VideoList, is WatchLater, is VideoLists, is ShareList: Shelby.system
+        case is AnswerList, is QuestionList, is UserList, is FollowList: Whale.system
+        case is SubmissionList, is VideoChat: BirdTube.system
+        default: nil
+        }
+    }
+
     /// Every projection, in the order in which reports list them.
     public var all: [any Projection] {
         [

@@ -54,6 +54,11 @@ public struct LiveList<Entry: Hashable & Sendable>: LiveQuery {
         prefixCounts = details.map(\.prefix)
     }
 
+    /// The systems whose remotes tell of what it lists.
+    public var systems: [String] {
+        Set(lists.compactMap { VideoProjections.system(of: $0.projection) }).sorted()
+    }
+
     /// What a row is about, such as its video.
     public func subject(ofListed key: [UInt8], in list: Int) -> [UInt8] {
         let subject = Array(key.dropFirst(parts[list].prefix))

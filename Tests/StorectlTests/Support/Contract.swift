@@ -15,6 +15,8 @@ struct Contract {
     let failure: Shape
     /// What `explain` prints of a key.
     let explainedKey: Shape
+    /// What `watch` prints of a list beside its entries.
+    let liveState: Shape
 
     static func read() throws -> Contract {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
@@ -28,12 +30,16 @@ struct Contract {
         var commands: [Command] = []
         var failure: Shape?
         var explainedKey: Shape?
+        var liveState: Shape?
         for section in page.components(separatedBy: "\n## ") {
             if let text = Contract.blocks(section, "shape failure").first {
                 failure = try Shape(parsing: text)
             }
             if let text = Contract.blocks(section, "shape key").first {
                 explainedKey = try Shape(parsing: text)
+            }
+            if let text = Contract.blocks(section, "shape state").first {
+                liveState = try Shape(parsing: text)
             }
             guard section.hasPrefix("storectl ") else { continue }
             let name = section.prefix { $0 != "\n" }.dropFirst("storectl ".count)
@@ -50,6 +56,7 @@ struct Contract {
         self.commands = commands
         self.failure = try #require(failure)
         self.explainedKey = try #require(explainedKey)
+        self.liveState = try #require(liveState)
     }
 
     private static func blocks(_ section: String, _ kind: String) -> [String] {
