@@ -4,7 +4,7 @@ public import TapedeckLog
 public import TapedeckModel
 public import TapedeckProjections
 public import TapedeckSync
-internal import TapedeckVideo
+public import TapedeckVideo
 
 /// A store: an append-only log of events and the projections that are read from it.
 ///
@@ -195,6 +195,15 @@ public final class TapedeckStore: Sendable {
         _ list: Arrangement, interval: Duration = .zero
     ) -> LiveUpdates<Arrangement.Entry> {
         projections.live(list, interval: interval, remotes: RemoteWaits(log))
+    }
+
+    /// What is found by words, as it changes; see `LiveUpdates`.
+    ///
+    /// The first search builds the index, which is kept from then on.
+    public func live(
+        _ search: LiveSearch, interval: Duration = .zero
+    ) -> LiveUpdates<SearchHit> {
+        projections.live(search, interval: interval, remotes: RemoteWaits(log))
     }
 
     /// The changed rows of one table, commit by commit, from this and every other process.

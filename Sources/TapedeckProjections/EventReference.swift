@@ -70,5 +70,11 @@ package struct ViewKey: Hashable {
         return 9 + Int(bytes[8])
     }
 
+    /// The tag whose key a longer key begins with; nil where only its beginning stands there.
+    static func tag(in bytes: [UInt8]) -> Tag? {
+        guard let count = count(in: bytes), count < 9 + tagCountMax else { return nil }
+        return Tag(unchecked: String(decoding: bytes[9..<count], as: UTF8.self))
+    }
+
     package static func hash(of tag: UnsafeRawBufferPointer) -> UInt64 { stableHash(tag, seed: 3) }
 }

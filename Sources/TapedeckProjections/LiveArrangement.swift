@@ -1,3 +1,5 @@
+internal import TapedeckModel
+
 /// A list that is arranged of the rows of another: in an order of its own, summed up, or as the time is.
 ///
 /// The rows are followed as any list's. When some of them have changed, or the time has come that the
@@ -18,6 +20,13 @@ public protocol LiveArrangement<Entry>: Sendable {
     ///
     /// - Parameter now: Unix milliseconds.
     func rows(at now: Int64) -> Rows
+    /// Rows elsewhere that decide of which rows it is made. None by default.
+    var basis: [RowRange] { get }
+    /// The same where views decide it: asked when `rows(at:)` is, and whenever something in `basis` has changed.
+    ///
+    /// Rows that were there before keep their entries. Where it throws `.signInRequired` the list is empty,
+    /// and `LiveState.failures` says why. By default `rows(at:)`.
+    func rows(at now: Int64, from views: Views) throws -> Rows
     /// Arranges rows.
     ///
     /// - Parameters:
@@ -27,6 +36,13 @@ public protocol LiveArrangement<Entry>: Sendable {
     func arranged(_ rows: [Rows.Entry], hasMore: Bool, at now: Int64) -> LiveArranged<Entry>
     /// What an entry is about; no other entry of the list is about the same.
     func subject(of entry: Entry) -> Subject
+}
+
+extension LiveArrangement {
+    /// None.
+    public var basis: [RowRange] { [] }
+    /// Those of the time.
+    public func rows(at now: Int64, from views: Views) throws -> Rows { rows(at: now) }
 }
 
 /// A list as an arrangement makes it.
@@ -54,14 +70,17 @@ final class ArrangedRows<Arrangement: LiveArrangement>: LiveSource {
     private var seenAt: Int64?
     /// Whether rows have changed since the list was arranged.
     private var isStale = true
+    private(set) var failures: [LiveFailure] = []
 
     init(_ arrangement: Arrangement) {
         self.arrangement = arrangement
         rows = LiveRows(arrangement.rows(at: 0))
     }
 
-    var ranges: [RowRange] { rows.ranges }
-    var projections: [any Projection] { rows.projections }
+    var ranges: [RowRange] { rows.ranges + arrangement.basis }
+    var projections: [any Projection] {
+        rows.projections + arrangement.basis.map(\.projection)
+    }
     var systems: [String] { rows.systems }
     var hasMore: Bool { list.hasMore }
 
@@ -69,27 +88,59 @@ final class ArrangedRows<Arrangement: LiveArrangement>: LiveSource {
 
     func take(_ changes: [[RowChange]]?, at now: Int64, _ views: Views) throws {
         let hadMore = rows.hasMore
-        // Also where a clock was put back.
-        if seenAt.map({ now < $0 }) ?? true || list.nextChangeAt.map({ $0 <= now }) ?? false {
+        let count = rows.ranges.count
+        let ofRows = changes.map { Array($0.prefix(count)) }
+        if seenAt.map({ now < $0 }) ?? true {
+            // Where a clock was put back, entries may be too old.
             isStale = true
-            try rows.turn(to: arrangement.rows(at: now), at: now, views)
+            try turn(nil, at: now, views)
+        } else if list.nextChangeAt.map({ $0 <= now }) ?? false
+            || isOfBasis(changes?.dropFirst(count))
+        {
+            isStale = true
+            try turn(ofRows, at: now, views)
         } else {
-            try rows.take(changes, at: now, views)
+            try rows.take(ofRows, at: now, views)
         }
         seenAt = now
         if !rows.told().isEmpty || rows.hasMore != hadMore { isStale = true }
         guard isStale else { return }
-        var arranged = arrangement.arranged(rows.list, hasMore: rows.hasMore, at: now)
+        var arranged = arranged(at: now)
         if let time = arranged.nextChangeAt, time <= now {
             // What has just come is one of yesterday's.
-            try rows.turn(to: arrangement.rows(at: now), at: now, views)
+            try turn([], at: now, views)
             _ = rows.told()
-            arranged = arrangement.arranged(rows.list, hasMore: rows.hasMore, at: now)
+            arranged = self.arranged(at: now)
         }
         self.changes += LiveChange.changes(
             from: list.entries, to: arranged.entries, by: arrangement.subject(of:))
         list = arranged
         isStale = false
+    }
+
+    private func arranged(at now: Int64) -> LiveArranged<Arrangement.Entry> {
+        failures.isEmpty
+            ? arrangement.arranged(rows.list, hasMore: rows.hasMore, at: now) : LiveArranged([])
+    }
+
+    /// - Parameter changes: of the rows as they were; nil where not all of them are known.
+    private func turn(_ changes: [[RowChange]]?, at now: Int64, _ views: Views) throws {
+        do {
+            let query = try arrangement.rows(at: now, from: views)
+            try rows.turn(to: query, changes, at: now, views)
+            failures = []
+        } catch let error as any CodedError where error.code == .signInRequired {
+            try rows.take(changes, at: now, views)
+            failures = [LiveFailure(error, retryAt: nil)]
+        }
+    }
+
+    private func isOfBasis(_ changes: ArraySlice<[RowChange]>?) -> Bool {
+        // Where changes are not known, anything may have changed.
+        guard let changes else { return !arrangement.basis.isEmpty }
+        return zip(arrangement.basis, changes).contains { range, changes in
+            changes.contains { $0.keys.contains { range.key(ofChanged: $0) != nil } }
+        }
     }
 
     func shows(_ rows: KeyRows) -> Bool { self.rows.shows(rows) }

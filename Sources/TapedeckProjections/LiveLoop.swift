@@ -16,6 +16,8 @@ protocol LiveSource<Entry>: AnyObject {
     var systems: [String] { get }
     /// Whether there are entries behind its end.
     var hasMore: Bool { get }
+    /// What keeps it from being what it should be.
+    var failures: [LiveFailure] { get }
     /// When it is another because of the time alone, in Unix milliseconds.
     var nextChangeAt: Int64? { get }
 
@@ -28,6 +30,10 @@ protocol LiveSource<Entry>: AnyObject {
     func told() -> [LiveChange<Entry>]
     /// Whether it shows something of a key.
     func shows(_ rows: KeyRows) -> Bool
+}
+
+extension LiveSource {
+    var failures: [LiveFailure] { [] }
 }
 
 /// What a look tells.
@@ -82,6 +88,13 @@ package final class LiveLoop<Entry: Hashable & Sendable>: @unchecked Sendable {
         _ remotes: (any LiveRemotes)? = nil
     ) where Arrangement.Entry == Entry {
         self.init(runner, ArrangedRows(arrangement), remotes)
+    }
+
+    /// Has not looked yet.
+    package convenience init<Ranking: LiveRanking>(
+        _ runner: ProjectionRunner, _ ranking: Ranking, _ remotes: (any LiveRemotes)? = nil
+    ) where Ranking.Entry == Entry {
+        self.init(runner, RankedRows(ranking), remotes)
     }
 
     /// Looks, on a thread of its own.
@@ -173,7 +186,8 @@ package final class LiveLoop<Entry: Hashable & Sendable>: @unchecked Sendable {
         if isOther || all != troubles.all {
             troubles = (all, try all.filter { try shows($0, views) })
         }
-        return troubles.shown.prefix(LiveState.failuresMax).map { $0.failure(at: now) }
+        let failures = list.failures + troubles.shown.map { $0.failure(at: now) }
+        return Array(failures.prefix(LiveState.failuresMax))
     }
 
     private func shows(_ trouble: LiveTrouble, _ views: Views) throws -> Bool {

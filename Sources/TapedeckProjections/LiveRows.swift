@@ -97,20 +97,33 @@ final class LiveRows<Query: LiveQuery>: LiveSource {
         return rows.keys(in: range.table).compactMap(range.key(ofChanged:))
     }
 
-    /// Follows other ranges of the same tables from now on.
-    func turn(to query: Query, at now: Int64, _ views: Views) throws {
+    /// Follows other ranges of the same tables from now on; what is in both keeps its entries.
+    ///
+    /// - Parameter changes: those of the ranges as they were; nil where not all of them are known.
+    func turn(
+        to query: Query, _ changes: [[RowChange]]?, at now: Int64, _ views: Views
+    ) throws {
+        if let changes, !changes.isEmpty { try take(changes, at: now, views) }
         self.query = query
-        try reread(at: now, views)
+        try reread(keeping: changes != nil, at: now, views)
     }
 
-    /// Reads the list anew: at first, and where changes are no longer known.
-    private func reread(at now: Int64, _ views: Views) throws {
+    /// Reads the list anew: at first, where changes are no longer known, and where it is another.
+    ///
+    /// - Parameter keeping: whether entries are right that were there before.
+    private func reread(keeping: Bool = false, at now: Int64, _ views: Views) throws {
         var rows = try self.rows(after: nil, limit: query.limit + 1, views)
         hasMore = rows.count > query.limit
         if hasMore { rows.removeLast() }
         var touched: [[UInt8]: [UInt8]?] = [:]
         for entry in entries { touched[entry.place] = .some(nil) }
-        for row in rows { touched[row.key] = row.value }
+        for row in rows {
+            if keeping, index(of: row.key) != nil {
+                touched[row.key] = nil
+            } else {
+                touched[row.key] = row.value
+            }
+        }
         let held = hasMore
         // Whatever was read belongs to the list, also what stands behind the last that was known.
         hasMore = false
@@ -141,8 +154,7 @@ final class LiveRows<Query: LiveQuery>: LiveSource {
         var stale: [[UInt8]: Placed] = timed.filter { $0.value.made.nextChangeAt ?? .max <= now }
         for (index, (range, changes)) in zip(query.details, details).enumerated() {
             for change in changes {
-                let keys = change.removedKeys + (change.row.map { [$0.key] } ?? [])
-                for key in keys.compactMap(range.key(ofChanged:)) {
+                for key in change.keys.compactMap(range.key(ofChanged:)) {
                     if range.isOfKeys {
                         for subject in byKey[key] ?? [] { stale[subject] = bySubject[subject] }
                         continue
@@ -368,6 +380,9 @@ final class LiveRows<Query: LiveQuery>: LiveSource {
 }
 
 extension RowChange {
+    /// The keys at which something has changed.
+    var keys: [[UInt8]] { removedKeys + (row.map { [$0.key] } ?? []) }
+
     /// The key that no longer stands where it stood.
     fileprivate var removedKeys: [[UInt8]] {
         switch self {

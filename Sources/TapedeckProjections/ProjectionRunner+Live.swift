@@ -31,6 +31,13 @@ extension ProjectionRunner {
     ) -> LiveUpdates<Arrangement.Entry> {
         LiveUpdates(runner: self, interval: interval) { LiveLoop(self, arrangement, remotes) }
     }
+
+    /// - Parameter remotes: tells what waits at the remotes whose sightings the list shows.
+    package func live<Ranking: LiveRanking>(
+        _ ranking: Ranking, interval: Duration, remotes: (any LiveRemotes)?
+    ) -> LiveUpdates<Ranking.Entry> {
+        LiveUpdates(runner: self, interval: interval) { LiveLoop(self, ranking, remotes) }
+    }
 }
 
 /// A list as it changes: the first update inserts what is there, later ones tell what commits of this and

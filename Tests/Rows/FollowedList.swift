@@ -52,15 +52,27 @@ enum LiveLists: String, CaseIterable {
     case queue
     case recipients
     case schedule
+    case search
     case shares
     case submissions
     case users
     case videos
     case watchLater = "watch-later"
 
-    /// Queries that are no lists of what stands somewhere: they tell of one thing, sum up, compare, or search.
+    /// Queries that are no lists of what stands somewhere: they tell of one thing, sum up, or compare.
     static let others: Set<String> = [
-        "extraction-plan", "news", "schedule-changes", "search", "show", "statistics", "user",
+        "extraction-plan", "news", "schedule-changes", "show", "statistics", "user",
+    ]
+
+    /// What choose a page or a time in any query, and is asked for and not followed.
+    static let pageOptions: Set<String> = ["--cursor", "--now", "--as-of"]
+
+    /// What else a query takes and is not followed: videos that are named, a page behind the first, what a chat
+    /// hides, and budgets.
+    static let otherOptions: [LiveLists: Set<String>] = [
+        .chat: ["--before", "--blocked", "--guest"],
+        .downloads: ["VIDEO...", "--budget", "--current"], .extractions: ["VIDEO..."],
+        .playability: ["VIDEO..."], .playback: ["VIDEO..."], .queue: ["VIDEO..."],
     ]
 
     /// Begins to follow every list; each has its first entries up to a limit, where a page has one.
@@ -148,12 +160,13 @@ enum LiveLists: String, CaseIterable {
                 }
             }
         case .list:
-            return VideoGroup.named.map { group in
+            let whole = VideoGroup.named.map { group in
                 rows("\(group)", store, .group(group, limit: limit)) {
                     let page = try $0.videos(in: group, at: $1, limit: limit)
                     return (page.videos, page.next != nil)
                 }
             }
+            return try whole + VideoGroup.named.flatMap { try parts(of: $0, store, limit) }
         case .nowPlaying:
             // Where a device is by now follows from what it has said, and is no news.
             func said(_ page: NowPlayingPage) -> ([NowPlayingEntry], Bool) {
@@ -204,6 +217,14 @@ enum LiveLists: String, CaseIterable {
                     return front(found.questions.filter { $0.state != .asking }, limit)
                 },
             ]
+                + [true, false].map { isPending in
+                    arranged("own", store, .ownQuestions(isPending: isPending, limit: limit)) {
+                        queries, _ in
+                        guard try queries.ownUser() != nil else { return ([], false) }
+                        let found = try queries.ownQuestions(isPending: isPending, limit: most)
+                        return front(found.questions.filter { $0.state != .asking }, limit)
+                    }
+                }
         case .queue:
             return [
                 rows("queue", store, try .queue(limit: limit)) { queries, _ in
@@ -240,6 +261,19 @@ enum LiveLists: String, CaseIterable {
                     },
                 ]
             }
+        case .search:
+            // Words of everything that is made up, and beginnings that very much has.
+            return try [("t", nil), ("s t", .videos), ("u", .users), ("1", nil)].map {
+                (words: String, scope: SearchScope?) in
+                FollowedList(
+                    "search \(words)",
+                    LiveLoop(
+                        store.projections, try LiveSearch(words, in: scope, limit: limit))
+                ) { queries, _ in
+                    let page = try queries.search(words, in: scope, limit: limit)
+                    return (page.hits, page.next != nil)
+                }
+            }
         case .shares:
             return [
                 rows("shares", store, .shares(limit: limit)) { queries, _ in
@@ -274,6 +308,26 @@ enum LiveLists: String, CaseIterable {
                     return (page.videos, page.next != nil)
                 }
             ]
+        }
+    }
+
+    /// Parts of a group, from somewhere on, cut, and of what can be played.
+    private func parts(
+        of group: VideoGroup, _ store: TapedeckStore, _ limit: Int
+    ) throws -> [FollowedList] {
+        let choices: [(from: Int, newest: Int?, playableOnly: Bool)] = [
+            (2, 5, false), (1, nil, true),
+        ]
+        return try choices.map { choice in
+            let list: ArrangedList<GroupEntry, GroupEntry> = try .part(
+                of: group, from: choice.from, newest: choice.newest,
+                playableOnly: choice.playableOnly, limit: limit)
+            return arranged("\(group) \(choice)", store, list) {
+                let page = try $0.videos(
+                    in: group, at: $1, from: choice.from, newest: choice.newest,
+                    playableOnly: choice.playableOnly, limit: limit)
+                return (page.videos, page.next != nil)
+            }
         }
     }
 

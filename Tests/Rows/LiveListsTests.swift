@@ -23,6 +23,31 @@ import Testing
         #expect(LiveLists.others.isSubset(of: queries))
     }
 
+    /// Whatever chooses what a query lists chooses what is followed.
+    @Test(arguments: LiveLists.allCases) func whatChoosesIsFollowed(_ list: LiveLists) throws {
+        let page = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .appending(path: "../../schema/cli.md")
+        let lines = try String(contentsOf: page, encoding: .utf8).split(separator: "\n")
+        /// Options, and arguments that may be several; whether one argument has to be there is not compared.
+        func words(of command: String) throws -> Set<String> {
+            let synopses = lines.filter {
+                $0.hasPrefix("storectl \(command) \(list.rawValue) ")
+                    || $0 == "storectl \(command) \(list.rawValue)"
+            }
+            try #require(!synopses.isEmpty)
+            let words = synopses.flatMap { $0.split(separator: " ").dropFirst(3) }
+            return Set(words.map { $0.filter { !"[]".contains($0) } }).filter {
+                $0.hasPrefix("--") || $0.hasSuffix("...")
+            }
+        }
+        let others = (LiveLists.otherOptions[list] ?? []).union(LiveLists.pageOptions)
+        let (asked, followed) = (try words(of: "query"), try words(of: "watch"))
+        #expect(asked.subtracting(others).subtracting(followed) == [])
+        // What is named as an exception is one.
+        let named = LiveLists.otherOptions[list] ?? []
+        #expect(named.isSubset(of: asked) && named.isDisjoint(with: followed))
+    }
+
     @Test(arguments: [3, 100]) func everyListIsWhatAQueryGives(_ limit: Int) throws {
         var activity = try LiveActivity("live", start: LiveListsTests.november)
         let lists = try LiveLists.follow(activity.store, limit: limit)

@@ -83,6 +83,7 @@ struct ContractTests {
         Case(
             command: "watch schedule",
             arguments: ["watch", "schedule", "--week", "2019-07-09", "--updates", "1"]),
+        Case(command: "watch search", arguments: ["watch", "search", "bunny", "--updates", "1"]),
         // Nothing of the samples is on today.
         Case(
             command: "watch on-now", arguments: ["watch", "on-now", "--updates", "1"],

@@ -21,18 +21,7 @@ struct QueryListCommand: ParsableCommand {
         transform: VideoGroup.init(argument:))
     var group: VideoGroup
 
-    @Option(help: ArgumentHelp("How many are left out in front.", valueName: "index"))
-    var from = 0
-
-    @Option(
-        help: ArgumentHelp(
-            "Only what the N broadcasts that were shared last show, or the first N entries.",
-            valueName: "n"))
-    var newest: Int?
-
-    @Flag(help: "Only what is known to be playable.")
-    var playable = false
-
+    @OptionGroup var part: PartOptions
     @OptionGroup var now: NowOptions
     @OptionGroup var page: PageOptions
     @OptionGroup var parameters: ParameterOptions
@@ -52,8 +41,8 @@ struct QueryListCommand: ParsableCommand {
         }
         let found = try options.query(projections, kept) {
             try $0.videos(
-                in: group, at: time, from: from, newest: newest, playableOnly: playable,
-                limit: page.limit, cursor: page.cursor)
+                in: group, at: time, from: part.from, newest: part.newest,
+                playableOnly: part.playable, limit: page.limit, cursor: page.cursor)
         }
         try options.print(JSON(encoding: found)) { text in
             var table = TextTable([
@@ -74,4 +63,19 @@ struct QueryListCommand: ParsableCommand {
             page.remark(next: found.next, &text)
         }
     }
+}
+
+/// Which part of a group is listed.
+struct PartOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("How many are left out in front.", valueName: "index"))
+    var from = 0
+
+    @Option(
+        help: ArgumentHelp(
+            "Only what the N broadcasts that were shared last show, or the first N entries.",
+            valueName: "n"))
+    var newest: Int?
+
+    @Flag(help: "Only what is known to be playable.")
+    var playable = false
 }

@@ -14,36 +14,22 @@ struct QueryQuestionsCommand: ParsableCommand {
               storectl query questions --to 7 --all --json
             """)
 
-    @Flag(help: "Only those that you are asked.")
-    var mine = false
-
-    @Option(help: ArgumentHelp("Only those that this user is asked.", valueName: "user"))
-    var to: String?
-
-    @Flag(help: "Those that have an answer, too.")
-    var all = false
-
+    @OptionGroup var asked: QuestionOptions
     @OptionGroup var page: PageOptions
     @OptionGroup var options: QueryOptions
 
-    func validate() throws {
-        guard !mine || to == nil else {
-            throw ValidationError("give --mine or --to USER, one of the two")
-        }
-    }
-
     func run() throws {
-        if let to { _ = try Tag("user", to) }
+        if let to = asked.to { _ = try Tag("user", to) }
         let projections = VideoProjections.standard
         let wanted: [any Projection] = [
             projections.questions, projections.users, projections.accounts,
         ]
         let found = try options.query(projections, wanted) { queries in
-            mine
+            asked.mine
                 ? try queries.ownQuestions(
-                    isPending: !all, limit: page.limit, cursor: page.cursor)
+                    isPending: !asked.all, limit: page.limit, cursor: page.cursor)
                 : try queries.questions(
-                    to: to, isPending: !all, limit: page.limit, cursor: page.cursor)
+                    to: asked.to, isPending: !asked.all, limit: page.limit, cursor: page.cursor)
         }
         try options.print(JSON(encoding: found)) { text in
             var table = TextTable([
@@ -57,6 +43,24 @@ struct QueryQuestionsCommand: ParsableCommand {
             }
             text.table(table)
             page.remark(next: found.next, &text)
+        }
+    }
+}
+
+/// Which questions are listed.
+struct QuestionOptions: ParsableArguments {
+    @Flag(help: "Only those that you are asked.")
+    var mine = false
+
+    @Option(help: ArgumentHelp("Only those that this user is asked.", valueName: "user"))
+    var to: String?
+
+    @Flag(help: "Those that have an answer, too.")
+    var all = false
+
+    func validate() throws {
+        guard !mine || to == nil else {
+            throw ValidationError("give --mine or --to USER, one of the two")
         }
     }
 }

@@ -17,21 +17,16 @@ struct QuerySearchCommand: ParsableCommand {
               storectl query search zoe --in users --json
             """)
 
-    @Argument(help: ArgumentHelp("The words.", valueName: "text"))
-    var text: [String]
-
-    @Option(name: .customLong("in"), help: "Where to search; everywhere where nothing is said.")
-    var scope: ScopeArgument?
-
+    @OptionGroup var searched: SearchOptions
     @OptionGroup var page: PageOptions
     @OptionGroup var options: QueryOptions
 
     func run() throws {
-        let text = text.joined(separator: " ")
+        let text = searched.joined
         // Says what is wrong with the words before an index is built.
         try SearchLimits.check(text)
         let projections = VideoProjections.standard
-        let scope = scope?.scope
+        let scope = searched.scope?.scope
         let found = try options.query(projections, projections.searched(in: scope)) {
             try $0.search(text, in: scope, limit: page.limit, cursor: page.cursor)
         }
@@ -44,6 +39,18 @@ struct QuerySearchCommand: ParsableCommand {
             page.remark(next: found.next, &text)
         }
     }
+}
+
+/// What is searched, and where.
+struct SearchOptions: ParsableArguments {
+    @Argument(help: ArgumentHelp("The words.", valueName: "text"))
+    var text: [String]
+
+    @Option(name: .customLong("in"), help: "Where to search; everywhere where nothing is said.")
+    var scope: ScopeArgument?
+
+    /// The words as one text.
+    var joined: String { text.joined(separator: " ") }
 }
 
 /// `videos`, `shows`, `users` or `questions`.

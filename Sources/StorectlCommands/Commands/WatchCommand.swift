@@ -12,6 +12,12 @@ struct WatchCommand: ParsableCommand {
             entry that comes to stand at an index, - one that leaves it, > one that moves, and = one that is \
             another at its place. Each index is the one at its turn. It ends with Ctrl-C.
 
+            What is no list of something that stands somewhere has no watch: show, user and extraction-plan \
+            tell of what is named, as playability, playback, queue, extractions and downloads do of videos \
+            that are; statistics sum up; news and schedule-changes compare with a position. A page behind \
+            the first (--cursor, chat --before), a time of one's own (--now, --as-of) and the messages that \
+            chat hides are asked for and not followed; users are followed by name as search --in users.
+
             Lines with ~ tell what else is to be known: loading, that tables are made first; failed, that \
             the list cannot be read, that it shows a key whose fold refused an event, or that a remote whose \
             facts it shows is waited for, and when that is tried again; current, that it is over. The list \
@@ -31,6 +37,7 @@ struct WatchCommand: ParsableCommand {
             WatchPlayabilityCommand.self, WatchExtractionsCommand.self,
             WatchNowPlayingCommand.self, WatchDownloadsCommand.self,
             WatchScheduleCommand.self, WatchOnNowCommand.self, WatchEndingSoonCommand.self,
+            WatchSearchCommand.self,
         ])
 }
 
@@ -38,11 +45,12 @@ struct WatchCommand: ParsableCommand {
 struct WatchListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "The first videos of a group, as in query list.",
+        abstract: "A part of a group of videos, as in query list.",
         discussion: """
             EXAMPLE:
               storectl watch list watch-later
-              storectl watch list stream --limit 20 --json
+              storectl watch list timeline --playable --newest 300
+              storectl watch list stream --from 40 --limit 20 --json
             """)
 
     @Argument(
@@ -50,15 +58,16 @@ struct WatchListCommand: ParsableCommand {
         transform: VideoGroup.init(argument:))
     var group: VideoGroup
 
+    @OptionGroup var part: PartOptions
     @OptionGroup var parameters: ParameterOptions
     @OptionGroup var watching: WatchOptions
     @OptionGroup var options: StoreOptions
 
     func run() throws {
-        try watching.run(
-            .group(group, limit: watching.limit, projections: parameters.projections),
-            parameters.projections, options
-        ) { [$0.key, $0.sharer, $0.title] }
+        let list: ArrangedList<GroupEntry, GroupEntry> = try .part(
+            of: group, from: part.from, newest: part.newest, playableOnly: part.playable,
+            limit: watching.limit, projections: parameters.projections)
+        try watching.run(list, parameters.projections, options) { [$0.key, $0.sharer, $0.title] }
     }
 }
 
@@ -146,6 +155,14 @@ struct WatchOptions: ParsableArguments {
         _ cells: @escaping @Sendable (Entry) -> [String?]
     ) throws {
         try following.run(projections, options, cells) { LiveLoop($0, list, $1) }
+    }
+
+    /// The same of what is found by words.
+    func run(
+        _ search: LiveSearch, _ projections: VideoProjections, _ options: StoreOptions,
+        _ cells: @escaping @Sendable (SearchHit) -> [String?]
+    ) throws {
+        try following.run(projections, options, cells) { LiveLoop($0, search, $1) }
     }
 
     /// The same of an arranged list.

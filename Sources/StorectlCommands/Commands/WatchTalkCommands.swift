@@ -13,17 +13,19 @@ struct WatchCommentsCommand: ParsableCommand {
             """)
 
     @OptionGroup var subject: CommentedOptions
+    @OptionGroup var parameters: ParameterOptions
     @OptionGroup var watching: WatchOptions
     @OptionGroup var options: StoreOptions
 
     func run() throws {
+        let (limit, projections) = (watching.limit, parameters.projections)
         let list: LiveList<CommentEntry> =
             if let answer = subject.answer {
-                try .comments(answer: answer, limit: watching.limit)
+                try .comments(answer: answer, limit: limit, projections: projections)
             } else {
-                try .comments(video: subject.video ?? "", limit: watching.limit)
+                try .comments(video: subject.video ?? "", limit: limit, projections: projections)
             }
-        try watching.run(list, .standard, options) { [$0.at?.description, $0.author, $0.text] }
+        try watching.run(list, projections, options) { [$0.at?.description, $0.author, $0.text] }
     }
 }
 
@@ -60,11 +62,15 @@ struct WatchAnswersCommand: ParsableCommand {
               storectl watch answers
             """)
 
+    @OptionGroup var parameters: ParameterOptions
     @OptionGroup var watching: WatchOptions
     @OptionGroup var options: StoreOptions
 
     func run() throws {
-        try watching.run(.answers(limit: watching.limit), .standard, options) {
+        let projections = parameters.projections
+        try watching.run(
+            .answers(limit: watching.limit, projections: projections), projections, options
+        ) {
             [$0.id, $0.state.rawValue, $0.questionText]
         }
     }
@@ -76,25 +82,30 @@ struct WatchQuestionsCommand: ParsableCommand {
         commandName: "questions",
         abstract: "Questions, as in query questions.",
         discussion: """
+            Of those to somebody only what a remote shows is told. While nobody is signed in, those that you \
+            are asked are none, and a line with ~ says so.
+
             EXAMPLE:
-              storectl watch questions --to 7
+              storectl watch questions --mine
+              storectl watch questions --to 7 --all
             """)
 
-    @Option(
-        help: ArgumentHelp(
-            "Only those that this user is asked and a remote shows.", valueName: "user"))
-    var to: String?
-
-    @Flag(help: "Those that have an answer, too.")
-    var all = false
-
+    @OptionGroup var asked: QuestionOptions
     @OptionGroup var watching: WatchOptions
     @OptionGroup var options: StoreOptions
 
     func run() throws {
+        let cells: @Sendable (QuestionEntry) -> [String?] = {
+            [$0.id, $0.state.rawValue, $0.senderName, $0.text]
+        }
+        if asked.mine {
+            let own: ArrangedList<QuestionEntry, QuestionEntry> = .ownQuestions(
+                isPending: !asked.all, limit: watching.limit)
+            return try watching.run(own, .standard, options, cells)
+        }
         try watching.run(
-            .questions(to: to, isPending: !all, limit: watching.limit), .standard, options
-        ) { [$0.id, $0.state.rawValue, $0.senderName, $0.text] }
+            .questions(to: asked.to, isPending: !asked.all, limit: watching.limit), .standard,
+            options, cells)
     }
 }
 

@@ -11,24 +11,36 @@ internal import TapedeckModel
 /// }
 /// ```
 public struct ArrangedList<Row: Hashable & Sendable, Entry: Hashable & Sendable>: LiveArrangement {
+    /// Rows elsewhere that decide of which rows it is made.
+    public let basis: [RowRange]
     private let choose: @Sendable (Int64) -> LiveList<Row>
+    private let read: (@Sendable (Views) throws -> LiveList<Row>)?
     private let arrange: @Sendable ([Row], Bool, UTCTime) -> LiveArranged<Entry>
     private let name: @Sendable (Entry) -> String
 
     /// - Parameters:
     ///   - choose: the rows at a time, in Unix milliseconds.
+    ///   - basis: what decides of which rows it is made, as `read` finds out.
+    ///   - read: the rows, of the same tables as those of `choose`; nil where the time alone decides.
     ///   - name: what an entry is about.
     ///   - arrange: the list of the rows, whether there are more of these, and the time.
     init(
-        of choose: @escaping @Sendable (Int64) -> LiveList<Row>,
+        of choose: @escaping @Sendable (Int64) -> LiveList<Row>, basis: [RowRange] = [],
+        read: (@Sendable (Views) throws -> LiveList<Row>)? = nil,
         by name: @escaping @Sendable (Entry) -> String,
         _ arrange: @escaping @Sendable ([Row], Bool, UTCTime) -> LiveArranged<Entry>
     ) {
         (self.choose, self.arrange, self.name) = (choose, arrange, name)
+        (self.basis, self.read) = (basis, read)
     }
 
     /// The rows that it is made of at a time.
     public func rows(at now: Int64) -> LiveList<Row> { choose(now) }
+
+    /// The same where views decide it.
+    public func rows(at now: Int64, from views: Views) throws -> LiveList<Row> {
+        try read?(views) ?? choose(now)
+    }
 
     /// The list.
     public func arranged(_ rows: [Row], hasMore: Bool, at now: Int64) -> LiveArranged<Entry> {

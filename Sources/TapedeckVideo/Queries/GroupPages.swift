@@ -41,6 +41,11 @@ extension QueryLimits {
     /// The most videos that a page of playable ones looks at.
     public static let groupScanMax = 5_000
 
+    static func check(newest: Int?) throws(ModelError) {
+        guard let newest, !(1...groupCountMax).contains(newest) else { return }
+        throw ModelError(.usage, "\(newest) is not between 1 and \(groupCountMax) entries")
+    }
+
     /// How many broadcasts the app of 2012 kept on a device of so much memory.
     ///
     /// - Parameter memoryBytes: what the device has.
@@ -81,10 +86,7 @@ extension VideoQueries {
         guard index >= 0, index == 0 || cursor == nil else {
             throw ModelError(.usage, "a list begins at an index of 0 or more, or at a cursor")
         }
-        if let newest, !(1...QueryLimits.groupCountMax).contains(newest) {
-            throw ModelError(
-                .usage, "\(newest) is not between 1 and \(QueryLimits.groupCountMax) entries")
-        }
+        try QueryLimits.check(newest: newest)
         var rows = GroupRows(GroupTable(group, projections), reader)
         if let newest { try rows.cut(to: newest, share: cutTime(newest)) }
         let name = Array(group.name.utf8) + [0]
@@ -181,7 +183,7 @@ extension VideoQueries {
 
     /// The time of the broadcast that is the last of the `count` that were shared last; nil where there are
     /// fewer.
-    private func cutTime(_ count: Int) throws -> Int64? {
+    func cutTime(_ count: Int) throws -> Int64? {
         let rows = try sharedLast(count)
         let least = rows.count < count ? nil : rows.last.map { Int64(descending: $0.key) }
         let newest = try broadcasts(from: BroadcastPlace(time: least ?? .min, id: []), of: rows)
@@ -227,7 +229,7 @@ private struct GroupScan {
 
 /// Where the rows of a group stand.
 struct GroupTable {
-    let rows: RowRange
+    private(set) var rows: RowRange
     let group: VideoGroup
     /// How many bytes stand in front of the video's key.
     let prefixCount: Int
@@ -254,6 +256,16 @@ struct GroupTable {
         prefixCount = (rows.lower?.bytes.count ?? 0) + (group == .popular ? 16 : 8)
     }
 
+    /// Whether it stands in the order of sharing, by the times of videos.
+    var isTimed: Bool { [.timeline, .favourites, .watchLater].contains(group) }
+
+    /// Cuts it to what was shared at a time or later.
+    mutating func cut(toSharedAt time: Int64) {
+        rows = RowRange(
+            of: rows.projection, table: rows.table, from: rows.lower,
+            below: RowKey().descending(time).raw([0xFF]))
+    }
+
     func listedAt(_ row: Row) -> UTCTime? {
         guard case .listed = group else { return nil }
         let time = Int64(descending: row.key.dropFirst(prefixCount - 8))
@@ -263,21 +275,21 @@ struct GroupTable {
 
 /// The rows of a group, perhaps of its front alone.
 private struct GroupRows<Reader: ViewReader> {
-    let table: GroupTable
+    private(set) var table: GroupTable
     private let reader: Reader
+    /// Where it was cut behind so many entries.
     private var upper: RowKey?
 
     init(_ table: GroupTable, _ reader: Reader) {
         (self.table, self.reader) = (table, reader)
-        upper = table.rows.upper
     }
 
     /// Cuts the group to what holds one of the newest broadcasts, or to its first entries.
     ///
     /// - Parameter share: the time of the oldest of these broadcasts; nil where there are fewer.
     mutating func cut(to count: Int, share time: Int64?) throws {
-        if [.timeline, .favourites, .watchLater].contains(table.group) {
-            if let time { upper = RowKey().descending(time).raw([0xFF]) }
+        if table.isTimed {
+            if let time { table.cut(toSharedAt: time) }
         } else if let last = try key(at: count) {
             upper = RowKey(last + [0])
         }
@@ -286,13 +298,13 @@ private struct GroupRows<Reader: ViewReader> {
     func rows(after key: [UInt8]?, limit: Int) throws -> [Row] {
         try reader.rows(
             of: table.rows.projection, table: table.rows.table, lower: table.rows.lower,
-            upper: upper, after: key, limit: limit)
+            upper: upper ?? table.rows.upper, after: key, limit: limit)
     }
 
     func rows(before key: [UInt8]?, limit: Int) throws -> [Row] {
         try reader.rows(
             of: table.rows.projection, table: table.rows.table, lower: table.rows.lower,
-            upper: upper, before: key, limit: limit)
+            upper: upper ?? table.rows.upper, before: key, limit: limit)
     }
 
     func hasRow(before key: [UInt8]) throws -> Bool {

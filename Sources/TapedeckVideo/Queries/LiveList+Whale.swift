@@ -61,6 +61,32 @@ extension LiveQuery where Self == LiveList<QuestionEntry> {
     }
 }
 
+extension LiveArrangement where Self == ArrangedList<QuestionEntry, QuestionEntry> {
+    /// The first questions to the user of the account, once a remote shows them; see `VideoQueries.ownQuestions`.
+    ///
+    /// While nobody knows who that is it is empty, and `LiveState.failures` says so: `.signInRequired`.
+    ///
+    /// - Parameter isPending: whether those that have an answer are left out.
+    public static func ownQuestions(
+        isPending: Bool = true, limit: Int = QueryLimits.pageCountDefault,
+        projections: VideoProjections = .standard
+    ) -> Self {
+        @Sendable func questions(_ receiver: String) -> LiveList<QuestionEntry> {
+            .questions(to: receiver, isPending: isPending, limit: limit, projections: projections)
+        }
+        return Self(
+            of: { _ in questions("") },
+            basis: [
+                RowRange(of: projections.accounts, table: AccountList.Table.signedIn),
+                RowRange(of: projections.users, table: UserList.Table.own),
+            ],
+            read: {
+                try questions(VideoQueries($0, projections: projections).requireOwnUser())
+            }, by: \.id
+        ) { questions, hasMore, _ in LiveArranged(questions, hasMore: hasMore) }
+    }
+}
+
 extension LiveQuery where Self == LiveList<UserEntry> {
     /// The first users by their names; see `VideoQueries.users`.
     public static func users(

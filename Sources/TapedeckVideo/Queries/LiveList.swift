@@ -87,7 +87,12 @@ extension LiveQuery where Self == LiveList<GroupEntry> {
         _ group: VideoGroup, limit: Int = QueryLimits.pageCountDefault,
         projections: VideoProjections = .standard
     ) -> Self {
-        let table = GroupTable(group, projections)
+        self.group(GroupTable(group, projections), limit: limit, projections)
+    }
+
+    static func group(
+        _ table: GroupTable, limit: Int, _ projections: VideoProjections
+    ) -> Self {
         let (videos, playability) = (projections.videos, projections.playability)
         var details: [(RowRange, prefix: Int?)] = [
             // A video has a row in one of these wherever anything is shown of it.
@@ -104,7 +109,8 @@ extension LiveQuery where Self == LiveList<GroupEntry> {
             details.append((RowRange(of: projections.accounts), nil))
             others.append(projections.viewCounts)
         }
-        let part = Self.Part(table.rows, prefix: table.prefixCount) { row, queries, now in
+        let part = Self.Part(table.rows, prefix: table.prefixCount) {
+            row, queries, now in
             let (entry, until) = try queries.entry(row, table, at: now)
             return LiveEntry(entry, nextChangeAt: until?.milliseconds)
         }

@@ -141,28 +141,40 @@ extension VideoQueries {
         try QueryLimits.check(limit)
         let words = try SearchWords(text)
         let after = try PageCursor.key(.search, cursor).map(SearchPosition.init)
+        let found = try found(words, in: scope, after: after, limit: limit + 1)
+        let page = found.prefix(limit)
+        let next = found.count > limit ? page.last?.position : nil
+        return SearchPage(
+            hits: page.map { SearchHit($0.thing, words) },
+            next: next.map { PageCursor.text(.search, $0.bytes) })
+    }
+
+    /// What is found by words, the best first.
+    ///
+    /// - Parameter after: the position behind which it begins; nil for the front.
+    func found(
+        _ words: SearchWords, in scope: SearchScope?, after: SearchPosition?, limit: Int
+    ) throws -> [(position: SearchPosition, source: SearchSource, thing: SearchThing)] {
         let sources = sources(in: scope)
-        var (hits, last): ([SearchHit], SearchPosition?) = ([], nil)
+        var found: [(SearchPosition, SearchSource, SearchThing)] = []
         for rank in SearchRank.all where after.map({ $0.rank <= rank }) ?? true {
+            guard found.count < limit else { break }
             var passes = try sources.compactMap { source in
                 try SearchPass(
                     source, words, rank, from: after?.target(of: source.number, in: rank) ?? [])
             }
-            while let best = SearchPass.first(of: passes), let thing = passes[best].thing {
-                guard hits.count < limit else {
-                    return SearchPage(
-                        hits: hits, next: last.map { PageCursor.text(.search, $0.bytes) })
-                }
-                hits.append(SearchHit(thing, words))
-                last = SearchPosition(
-                    rank: rank, source: passes[best].source.number, place: thing.place)
+            while found.count < limit, let best = SearchPass.first(of: passes),
+                let thing = passes[best].thing
+            {
+                let source = passes[best].source
+                found.append((SearchPosition(rank, source.number, thing.place), source, thing))
                 try passes[best].advance()
             }
         }
-        return SearchPage(hits: hits)
+        return found
     }
 
-    private func sources(in scope: SearchScope?) -> [SearchSource] {
+    func sources(in scope: SearchScope?) -> [SearchSource] {
         var sources: [SearchSource] = []
         func isSearched(_ wanted: SearchScope) -> Bool { scope == nil || scope == wanted }
         if isSearched(.videos) {
@@ -185,29 +197,25 @@ extension VideoQueries {
         isOf owner: @escaping (Tag) throws -> [UInt8]? = { _ in nil }
     ) -> SearchSource {
         let reader = reader
-        return SearchSource(number, kind, firstTable: index.firstTable(of: kind)) {
+        return SearchSource(number, kind, of: index, firstTable: index.firstTable(of: kind)) {
             table, lower, upper, limit in
             try reader.rows(
                 of: index, table: table, lower: RowKey(lower), upper: RowKey(upper),
                 after: nil, limit: limit)
-        } thing: { place in
-            guard let name = place.name else { return nil }
-            let key = Tag(unchecked: index.tagKind + "/" + name)
-            guard kind == .comment else {
+        } things: { key, item in
+            guard let item else {
                 let state = try reader.state(of: index, key: key)
-                return state.flatMap { state in
-                    index.things(state, key).first { $0.kind == kind && $0.place == place }
-                }
+                return state.map { index.things($0, key) } ?? []
             }
-            guard let item = place.itemName, let find = index.thingOfItem,
-                let value = try reader.item(of: index, key: key, name: item),
-                var thing = try find(Row(key: item.bytes, value: value), key)
-            else { return nil }
+            guard let find = index.thingOfItem,
+                let value = try reader.item(of: index, key: key, name: RowKey(item)),
+                var thing = try find(Row(key: item, value: value), key)
+            else { return [] }
             // By the sharer the video itself is found.
             if let broadcast = thing.broadcast, try owner(key) == broadcast {
                 thing.weightMin = SearchField.comment.weight
             }
-            return thing
+            return [thing]
         }
     }
 
@@ -217,13 +225,13 @@ extension VideoQueries {
     }
 }
 
-/// Where a page of what was found ends.
-private struct SearchPosition {
+/// Where something stands among all that is found.
+package struct SearchPosition: Comparable {
     let rank: SearchRank
     let source: UInt8
     let place: SearchPlace
 
-    init(rank: SearchRank, source: UInt8, place: SearchPlace) {
+    init(_ rank: SearchRank, _ source: UInt8, _ place: SearchPlace) {
         (self.rank, self.source, self.place) = (rank, source, place)
     }
 
@@ -240,6 +248,13 @@ private struct SearchPosition {
     func target(of source: UInt8, in rank: SearchRank) -> [UInt8] {
         guard rank == self.rank else { return [] }
         return source <= self.source ? place.bytes + [0] : place.bytes
+    }
+
+    /// By class, then by place; of things at one place that of the first source comes first.
+    package static func < (left: SearchPosition, right: SearchPosition) -> Bool {
+        if left.rank != right.rank { return left.rank < right.rank }
+        if left.place == right.place { return left.source < right.source }
+        return left.place.bytes.lexicographicallyPrecedes(right.place.bytes)
     }
 }
 
@@ -262,7 +277,7 @@ extension SearchPass {
 }
 
 extension SearchHit {
-    fileprivate init(_ thing: SearchThing, _ words: SearchWords) {
+    init(_ thing: SearchThing, _ words: SearchWords) {
         self.init(
             kind: thing.kind, id: thing.id, about: thing.about?.text,
             at: thing.at.map(UTCTime.init),

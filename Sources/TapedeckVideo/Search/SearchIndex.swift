@@ -70,8 +70,12 @@ public struct SearchIndex<Base: Projection>: Projection {
     public var tables: [String] { kinds.flatMap(\.tables) }
     /// Yes.
     public var isOnDemand: Bool { true }
-    /// No: nobody follows an index.
+    /// No: nobody follows an index, but what is found by it.
     public var rowsAreFollowed: Bool { false }
+    /// Yes: what is found is followed by these.
+    public var statesAreFollowed: Bool { true }
+    /// All in which something may be found.
+    public var followedItems: [[UInt8]] { thingOfItem == nil ? [] : CommentItems.lists }
     /// Where items are found.
     public var itemsYieldRows: Bool { thingOfItem != nil }
 

@@ -5,27 +5,50 @@ internal import TapedeckProjections
 final class SearchSource {
     /// Its place among all sources; of things at one place that of the first comes first.
     let number: UInt8
+    let kind: SearchHit.Kind
+    /// The index that it is read from.
+    let index: any Projection
     private let terms: Int
     private let starts: Int?
     /// The weights of the fields in which its things are found.
     let weights: Set<UInt8>
     private let read: (_ table: Int, _ lower: [UInt8], _ upper: [UInt8], Int) throws -> [Row]
-    /// The thing at a place; nil where there is none.
-    let thing: (SearchPlace) throws -> SearchThing?
+    /// The things of a state, or of an item.
+    private let things: (_ key: Tag, _ item: [UInt8]?) throws -> [SearchThing]
     /// The terms that begin with a word, once they were looked for.
     private var longer: [[UInt8]: [[UInt8]]] = [:]
 
     init(
-        _ number: UInt8, _ kind: SearchHit.Kind, firstTable: Int,
+        _ number: UInt8, _ kind: SearchHit.Kind, of index: any Projection, firstTable: Int,
         read: @escaping (Int, [UInt8], [UInt8], Int) throws -> [Row],
-        thing: @escaping (SearchPlace) throws -> SearchThing?
+        things: @escaping (Tag, [UInt8]?) throws -> [SearchThing]
     ) {
-        self.number = number
+        (self.number, self.kind, self.index) = (number, kind, index)
         terms = firstTable
         starts = kind.hasStarts ? firstTable + 1 : nil
         weights = Set(kind.fields.map(\.weight))
         self.read = read
-        self.thing = thing
+        self.things = things
+    }
+
+    /// The key, and of a comment the item, that tell of the thing at a place; nil where it is no place.
+    func part(at place: SearchPlace) -> (key: Tag, item: [UInt8]?)? {
+        guard let name = place.name else { return nil }
+        let key = Tag(unchecked: index.tagKind + "/" + name)
+        guard kind == .comment else { return (key, nil) }
+        return place.itemName.map { (key, $0.bytes) }
+    }
+
+    /// The thing at a place; nil where there is none.
+    func thing(_ place: SearchPlace) throws -> SearchThing? {
+        guard let (key, item) = part(at: place) else { return nil }
+        return try things(of: key, item: item).first { $0.place == place }
+    }
+
+    /// The things that a state, or an item, tells of.
+    func things(of key: Tag, item: [UInt8]?) throws -> [SearchThing] {
+        guard (kind == .comment) == (item != nil) else { return [] }
+        return try things(key, item).filter { $0.kind == kind }
     }
 
     /// Everything that may be found by a word in fields of some weights.

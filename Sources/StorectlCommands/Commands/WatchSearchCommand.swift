@@ -1,0 +1,26 @@
+internal import ArgumentParser
+internal import Tapedeck
+
+/// `storectl watch search`.
+struct WatchSearchCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "search",
+        abstract: "What is found by words, as in query search.",
+        discussion: """
+            EXAMPLE:
+              storectl watch search big bu
+              storectl watch search zoe --in users --json
+            """)
+
+    @OptionGroup var searched: SearchOptions
+    @OptionGroup var watching: WatchOptions
+    @OptionGroup var options: StoreOptions
+
+    func run() throws {
+        let search = try LiveSearch(
+            searched.joined, in: searched.scope?.scope, limit: watching.limit)
+        try watching.run(search, .standard, options) {
+            [$0.kind.rawValue, $0.about ?? $0.id, $0.texts.first?.text]
+        }
+    }
+}

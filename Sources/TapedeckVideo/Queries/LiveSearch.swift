@@ -1,0 +1,111 @@
+public import TapedeckModel
+package import TapedeckProjections
+
+/// What is found by words, as it changes; see `VideoQueries.search`.
+///
+/// ```swift
+/// var hits: [SearchHit] = []
+/// for try await update in store.live(try LiveSearch("zoe car", in: .videos)) {
+///     update.apply(to: &hits)
+/// }
+/// ```
+///
+/// Of what a commit changes it is found out whether the words stand in it, and nothing else is looked at; where
+/// there is more behind the last hit, a look-up tells what comes up.
+public struct LiveSearch: Sendable {
+    private let words: SearchWords
+    private let scope: SearchScope?
+    private let searched: [any Projection]
+    private let queried: VideoProjections
+    /// How many hits at the most.
+    package let limit: Int
+
+    /// So many broadcasts of a video are looked at again when it has changed; where it has more, the first hits
+    /// are searched anew.
+    private static let broadcastsMax = 256
+
+    /// Searches the texts of things for words.
+    ///
+    /// - Parameters:
+    ///   - text: the words.
+    ///   - scope: where to search; nil for everywhere.
+    ///   - limit: how many hits at the most.
+    ///
+    /// Throws `ModelError` for a text that cannot be searched; see `SearchLimits.check`.
+    public init(
+        _ text: String, in scope: SearchScope? = nil, limit: Int = QueryLimits.pageCountDefault,
+        projections: VideoProjections = .standard
+    ) throws(ModelError) {
+        words = try SearchWords(text)
+        (self.scope, self.limit, queried) = (scope, limit, projections)
+        searched = projections.searched(in: scope)
+    }
+}
+
+extension LiveSearch: LiveRanking {
+    package var projections: [any Projection] { searched }
+
+    package var systems: [String] {
+        switch scope {
+        case .videos: [Shelby.system]
+        case .shows: []
+        case .users, .questions: [Whale.system]
+        case nil: [Shelby.system, Whale.system]
+        }
+    }
+
+    /// By a video's winner a broadcast is found or not, so with a video its broadcasts are.
+    package func parts(
+        touchedBy changed: Set<LivePart>, _ views: Views
+    ) throws -> Set<LivePart>? {
+        var touched = changed
+        for part in changed where part.item == nil && searched[part.index] is SearchIndex<VideoList>
+        {
+            let broadcasts = try views.items(
+                of: queried.searchVideos, key: part.key, prefix: RowKey(BroadcastItems.byTime),
+                after: nil, limit: LiveSearch.broadcastsMax + 1)
+            guard broadcasts.count <= LiveSearch.broadcastsMax else { return nil }
+            for item in broadcasts {
+                touched.insert(LivePart(part.index, part.key, item: item.key))
+            }
+        }
+        return touched
+    }
+
+    package func entries(
+        of part: LivePart, _ views: Views
+    ) throws -> [LiveRanked<SearchPosition, SearchHit>] {
+        let sources = queries(views).sources(in: scope).filter { index(of: $0) == part.index }
+        return try sources.flatMap { source in
+            try source.things(of: part.key, item: part.item).compactMap { thing in
+                words.rank(of: thing).map {
+                    LiveRanked(
+                        SearchPosition($0, source.number, thing.place), part,
+                        SearchHit(thing, words))
+                }
+            }
+        }
+    }
+
+    package func entries(
+        after place: SearchPosition?, limit: Int, _ views: Views
+    ) throws -> [LiveRanked<SearchPosition, SearchHit>] {
+        try queries(views).found(words, in: scope, after: place, limit: limit).compactMap { found in
+            guard let index = index(of: found.source),
+                let (key, item) = found.source.part(at: found.thing.place)
+            else { return nil }
+            return LiveRanked(
+                found.position, LivePart(index, key, item: item), SearchHit(found.thing, words))
+        }
+    }
+
+    package func subject(of hit: SearchHit) -> [String?] { [hit.kind.rawValue, hit.about, hit.id] }
+
+    private func queries(_ views: Views) -> VideoQueries<Views> {
+        VideoQueries(views, projections: queried)
+    }
+
+    private func index(of source: SearchSource) -> Int? {
+        searched.firstIndex { $0.name == source.index.name }
+    }
+}
