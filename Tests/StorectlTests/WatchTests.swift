@@ -69,6 +69,27 @@ struct WatchTests {
         #expect(queue["state"]?["failures"]?.list == [])
     }
 
+    @Test func whatIsFoundByWordsIsFollowed() throws {
+        let storectl = try Storectl.demo()
+        let watcher = try storectl.start(["watch", "search", "zeppelin", "--json"])
+        #expect(try watcher.waitForOutput("\"changes\":[]"))
+        try storectl.succeed(
+            "append", "BroadcastReceived",
+            #"{"broadcast":"w1","video":"youtube:w","title":"A Zeppelin","createdAt":"2030-01-01T00:00:00Z"}"#
+        )
+        #expect(try watcher.waitForOutput("youtube:w"))
+        watcher.send(SIGINT)
+        let last = try #require(try watcher.wait().stdout.split(separator: "\n").last)
+        let found = try OrderedJSON(parsing: String(last))["changes"]?[0]
+        #expect(found?["change"]?.text == "inserted")
+        #expect(found?["entry"]?["texts"]?[0]?["text"]?.text == "A Zeppelin")
+        // A part of a group, and what the user is asked: nobody is signed in.
+        let part = ["watch", "list", "timeline", "--from", "1", "--newest", "3", "--updates", "1"]
+        let cut = try storectl.run(part + ["--json"]).document["changes"]?.list ?? []
+        let whole = try storectl.succeed("query", "list", "timeline", "--json").document["videos"]
+        #expect(cut.first?["entry"] == whole?[1])
+    }
+
     @Test func thatTablesAreMadeIsToldInFrontOfTheList() throws {
         let storectl = try Storectl.empty()
         let later = Samples.line("WatchLaterToggled", Samples.later)

@@ -1,0 +1,86 @@
+import Tapedeck
+import TapedeckTesting
+import Testing
+
+/// What is found by words, and what somebody is asked, is followed through the store.
+@Suite struct LiveSearchTests {
+    @Test(.timeLimit(.minutes(10))) func whatComesToBeFoundIsTold() async throws {
+        let place = try TemporaryStore("live-search")
+        let store = try place.open()
+        defer { store.close() }
+        func share(_ broadcast: String, _ title: String, _ sharer: String, hour: Int) async throws {
+            var event = BroadcastReceived()
+            event.broadcast = broadcast
+            event.video = "youtube:\(broadcast)"
+            event.title = title
+            event.sharer = sharer
+            event.createdAt.seconds = Int64(1_600_000_000 + 3_600 * hour)
+            try await store.append([event])
+        }
+        try await share("a", "Red car", "zoe", hour: 1)
+        try await share("b", "Blue boat", "ada", hour: 2)
+        var updates = store.live(try LiveSearch("car", limit: 2)).makeAsyncIterator()
+        var hits: [SearchHit] = []
+        try #require(try await updates.next()).apply(to: &hits)
+        #expect(hits.map(\.id) == ["youtube:a"])
+        try await share("c", "Cargo", "ada", hour: 3)
+        try #require(try await updates.next()).apply(to: &hits)
+        // A whole word is in front of the beginning of one.
+        #expect(hits.map(\.id) == ["youtube:a", "youtube:c"])
+        try await share("d", "A boat", "bob", hour: 4)
+        try await share("e", "Green car", "bob", hour: 5)
+        let update = try #require(try await updates.next())
+        update.apply(to: &hits)
+        #expect(hits.map(\.id) == ["youtube:e", "youtube:a"] && update.hasMore)
+        #expect(update.changes.count == 2, "one comes, and the last one goes")
+    }
+
+    @Test func whoIsAskedIsFoundOutAsItChanges() throws {
+        let place = try TemporaryStore("live-asked")
+        let store = try place.open()
+        defer { store.close() }
+        let own: ArrangedList<QuestionEntry, QuestionEntry> = .ownQuestions()
+        let loop = LiveLoop(store.projections, own)
+        let first = try #require(try loop.look())
+        #expect(first.changes.isEmpty && first.state.failures.map(\.code) == [.signInRequired])
+        func asked(_ question: String, _ receiver: String) throws -> QuestionObserved {
+            var event = QuestionObserved()
+            event.question = question
+            event.receiver = receiver
+            event.sender = "9"
+            event.text = "why?"
+            return event
+        }
+        func signedIn(_ account: String, _ isOn: Bool) throws -> any Event {
+            guard isOn else {
+                var event = SignedOut()
+                (event.account, event.system) = (account, Whale.system)
+                return event
+            }
+            var event = SignedIn()
+            (event.account, event.system) = (account, Whale.system)
+            return event
+        }
+        func append(_ events: any Event...) throws {
+            place.clock.advance(by: .seconds(1))
+            try store.log.appendBlocking(try events.map { try ProposedEvent($0) })
+        }
+        var list: [QuestionEntry] = []
+        func look() throws -> LiveState? {
+            let update = try loop.look()
+            update?.apply(to: &list)
+            return update?.state
+        }
+        try append(asked("1", "7"), asked("2", "8"), asked("3", "7"))
+        #expect(try look() == nil)
+        try append(signedIn("7", true))
+        #expect(try look() == LiveState())
+        #expect(list.map(\.id) == ["3", "1"])
+        try append(signedIn("7", false), signedIn("8", true))
+        #expect(try look() == LiveState())
+        #expect(list.map(\.id) == ["2"])
+        try append(signedIn("8", false))
+        #expect(try look()?.failures.map(\.code) == [.signInRequired])
+        #expect(list.isEmpty)
+    }
+}
