@@ -85,9 +85,6 @@ public struct CompactionReport: Codable, Hashable, Sendable {
 }
 
 extension EventLog {
-    /// Fewer neighbouring events than this stay: a stub takes as much room.
-    private static let runCountMin = 2
-
     /// Takes away the events that a rule says nobody will miss, block by block, beside appends.
     ///
     /// - Parameters:
@@ -312,7 +309,6 @@ extension EventLog {
                 ranges.append(index...index)
             }
         }
-        ranges.removeAll { $0.count < EventLog.runCountMin }
         guard !ranges.isEmpty else {
             walk.chain = nil
             return block
@@ -390,39 +386,53 @@ extension EventLog {
             else {
                 return ([], writer.state)
             }
-            var done: [Run] = []
-            for run in block.runs
-            where try self.replace(run, walk, type, catalogue, typeTerms, transaction) {
-                done.append(run)
+            // All or none: what is superseded is so because of what goes with it.
+            var terms: [Set<UInt64>] = []
+            for run in block.runs {
+                guard
+                    let found = try self.terms(of: run, walk, catalogue, typeTerms, transaction)
+                else { return ([], writer.state) }
+                terms.append(found)
+            }
+            for (run, terms) in zip(block.runs, terms) {
+                try self.replace(run, walk, type, terms, catalogue, transaction)
             }
             try CompactionRow.setExamined(
                 of: walk.ordinal, walk.examined, transaction, self.tables)
             try CompactionRow.advanceRound(transaction, self.tables)
-            return (done, writer.state)
+            return (block.runs, writer.state)
         }
         adopt(after)
         report.stubs += UInt64(done.count)
         report.removed += done.reduce(0) { $0 + $1.stub.count }
     }
 
-    /// Replaces a run; false where it is not what it was when it was read.
-    private func replace(
-        _ run: Run, _ walk: BlockWalk, _ type: UInt16, _ catalogue: IndexCatalogue,
-        _ typeTerms: [Term], _ transaction: borrowing WriteTransaction
-    ) throws -> Bool {
+    /// What the index knows a run's events by; nil where it is not what it was when it was read.
+    private func terms(
+        of run: Run, _ walk: BlockWalk, _ catalogue: IndexCatalogue, _ typeTerms: [Term],
+        _ transaction: borrowing WriteTransaction
+    ) throws -> Set<UInt64>? {
         let positions = run.firstPosition...run.lastPosition
-        guard catalogue.indexed >= positions.upperBound else { return false }
+        guard catalogue.indexed >= positions.upperBound else { return nil }
         var terms: Set<UInt64> = []
         for (position, sequence) in zip(positions, run.stub.sequences) {
             guard let bytes = try transaction.get(tables.events, integer: position) else {
-                return false
+                return nil
             }
             let record = try record(bytes, at: position)
             guard record.origin == walk.ordinal, record.sequence == sequence, !record.isStub,
                 try transaction.get(tables.overrides, integer: position) == nil
-            else { return false }
+            else { return nil }
             Term.forEach(of: record, typeTerms: typeTerms) { terms.insert($0) }
         }
+        return terms
+    }
+
+    private func replace(
+        _ run: Run, _ walk: BlockWalk, _ type: UInt16, _ terms: Set<UInt64>,
+        _ catalogue: IndexCatalogue, _ transaction: borrowing WriteTransaction
+    ) throws {
+        let positions = run.firstPosition...run.lastPosition
         for position in positions { try transaction.delete(tables.events, integer: position) }
         var record: [UInt8] = []
         record.appendRecord(
@@ -435,7 +445,6 @@ extension EventLog {
             of: walk.ordinal, run.stub.sequences.lowerBound..<run.stub.sequences.upperBound,
             transaction)
         try IndexEntry.remove(positions, of: terms, catalogue, transaction, tables)
-        return true
     }
 
     private func removeReceipts(

@@ -81,10 +81,14 @@ import Testing
             uniqueKeysWithValues: report.projections.map { ($0.name, $0.digest) })
     }
 
-    @Test(arguments: 0..<3)
+    /// Of which everything that is superseded has to go: one report that stays by itself counts otherwise.
+    private static let formerFailure: UInt64 = 1_847_265_950
+
+    @Test(arguments: 0..<4)
     func itCommutesWithFoldsAndImports(_ round: UInt64) throws {
         var source = SeededGenerator.fromEnvironment()
         if round > 0 { source = SeededGenerator(seed: source.seed &+ round) }
+        if round == 3 { source = SeededGenerator(seed: Self.formerFailure) }
         print(source)
         var household = try Household(source)
         var random = SeededGenerator(seed: source.seed ^ 1)
@@ -151,7 +155,8 @@ import Testing
         }
         for runner in runners {
             try runner.read(nil) { _ in }
-            #expect(try runner.verify(nil).differences.isEmpty, "\(source)")
+            let differences = try runner.verify(nil).differences
+            #expect(differences.isEmpty, "\(differences), \(source)")
         }
         let expected = try digests(runners[0])
         for (name, runner) in zip(names, runners).dropFirst() {

@@ -47,7 +47,7 @@ struct CompactionTests {
         let before = try log.allEvents()
         let report = try compact(log)
         #expect(report.examined == 2_048 && report.waiting.isEmpty)
-        // Of each ten, nine go; a block's ends may cut a run to one, which stays.
+        // Of each ten, nine go.
         #expect(report.removed > 1_830 && report.stubs >= 204 && report.stubs <= 208)
         let after = try log.allEvents()
         #expect(after.count == 2_500 - Int(report.removed))

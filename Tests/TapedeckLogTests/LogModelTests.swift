@@ -203,7 +203,7 @@ private struct World {
             model.compact(event.id)
         }
         #expect(report.removed == gone)
-        if isDone { #expect(report.waiting.allSatisfy { $0.reason == .projections }) }
+        if isDone { #expect(report.waiting.allSatisfy { [.projections, .clock].contains($0.reason) }) }
     }
 
     private mutating func reopen() throws {
