@@ -41,19 +41,7 @@ extension Bench {
     func compactYear() async throws {
         let place = store
         let store = try TapedeckStore.open(place)
-        var waiting: [ProposedEvent] = []
-        func record(atLeast count: Int) throws {
-            guard waiting.count >= count else { return }
-            try store.log.appendBlocking(waiting)
-            waiting.removeAll(keepingCapacity: true)
-        }
-        try play { report in
-            guard let report else { return }
-            waiting.append(try ProposedEvent(report.event, atMilliseconds: report.atMilliseconds))
-            try record(atLeast: Bench.reportsPerAppend)
-        }
-        try record(atLeast: 1)
-        try store.log.indexAll()
+        try recordAll(in: store)
         try await look(store)
         let start = ContinuousClock.now
         let report = try await store.compact()
@@ -67,6 +55,22 @@ extension Bench {
                 ("removed", "\(report.removed)"), ("stubs", "\(report.stubs)"),
                 ("logBytesBefore", "\(file.bytesBefore)"), ("logBytes", "\(file.bytes)"),
             ])
+    }
+
+    private func recordAll(in store: TapedeckStore) throws {
+        var waiting: [ProposedEvent] = []
+        func record(atLeast count: Int) throws {
+            guard waiting.count >= count else { return }
+            try store.log.appendBlocking(waiting)
+            waiting.removeAll(keepingCapacity: true)
+        }
+        try play { report in
+            guard let report else { return }
+            waiting.append(try ProposedEvent(report.event, atMilliseconds: report.atMilliseconds))
+            try record(atLeast: Bench.reportsPerAppend)
+        }
+        try record(atLeast: 1)
+        try store.log.indexAll()
     }
 
     private func shrink(_ place: String) throws -> ShrinkSummary { try EventLog.shrink(place) }
