@@ -16,74 +16,6 @@ internal import TapedeckLMDB
 /// A commit is a block: a few milliseconds. Look-ups never meet an event that is gone, since its index entries
 /// and receipts go in the same commit. Whoever remembers positions from one transaction to the next has to
 /// keep compaction away meanwhile.
-
-/// What may be taken away.
-package struct CompactionRule: Sendable {
-    /// An event of a block.
-    package struct Candidate: Sendable {
-        package var event: EventEnvelope
-        /// Whether it has to stay, whatever it says.
-        package var isFixed: Bool
-    }
-
-    /// How many of an origin's sequences are looked at together.
-    package static let blockCount = RangeStub.countMax
-
-    /// The types that are looked at.
-    package var types: Set<EventType>
-    /// Which events nobody will miss, of those of a block that are of the types, in the order of their
-    /// sequences.
-    package var superseded: @Sendable ([Candidate]) -> [Bool]
-    /// Whether an event with these receipts, and so all before it of its origin, has come everywhere where it
-    /// has to.
-    package var isSettled: @Sendable (EventID, [Receipt]) -> Bool
-
-    package init(
-        types: Set<EventType>, superseded: @escaping @Sendable ([Candidate]) -> [Bool],
-        isSettled: @escaping @Sendable (EventID, [Receipt]) -> Bool = { _, _ in true }
-    ) {
-        self.types = types
-        self.superseded = superseded
-        self.isSettled = isSettled
-    }
-}
-
-/// What compaction did.
-public struct CompactionReport: Codable, Hashable, Sendable {
-    /// Why a block was left as it is.
-    public enum Reason: String, Codable, Sendable, CaseIterable {
-        /// Some of its events have no receipt yet of every server.
-        case notDelivered
-        /// A subscription has not acknowledged all of it.
-        case subscription
-        /// It is recorded behind what projections have taken in.
-        case projections
-        /// It is of a time that has not come yet: a server may put it right.
-        case clock
-    }
-
-    /// An origin of which not all whole blocks could be looked at.
-    public struct Waiting: Codable, Hashable, Sendable {
-        /// The origin.
-        public var origin: String
-        /// The first sequence of the block that waits.
-        public var sequence: UInt64
-        /// What it waits for.
-        public var reason: Reason
-    }
-
-    /// Events that were looked at.
-    public var examined: UInt64 = 0
-    /// Events that are gone.
-    public var removed: UInt64 = 0
-    /// Range stubs that stand for them.
-    public var stubs: UInt64 = 0
-    /// What could not be looked at yet.
-    public var waiting: [Waiting] = []
-
-    package init() {}
-}
-
 extension EventLog {
     /// Takes away the events that a rule says nobody will miss, block by block, beside appends.
     ///
@@ -123,9 +55,7 @@ extension EventLog {
         for (ordinal, row) in state.origins.enumerated() {
             let ordinal = UInt32(ordinal)
             // Events that have lost their names, or are known under others, are left alone.
-            guard !state.forks.contains(where: { $0.origin == ordinal }),
-                !state.reissuedOrigins.contains(row.id)
-            else { continue }
+            guard state.hasOneHistory(of: ordinal) else { continue }
             var walk = BlockWalk(
                 ordinal: ordinal, origin: row.id, blockCount: blockCount,
                 // Who has come up to there knows it by the checksum of what stands there.
@@ -381,11 +311,7 @@ extension EventLog {
             let catalogue = try IndexCatalogue(
                 decoding: try transaction.meta(self.tables, MetaKey.runs))
             // Whoever has given up a history meanwhile has done so with all that stands behind.
-            guard !writer.state.forks.contains(where: { $0.origin == walk.ordinal }),
-                !writer.state.reissuedOrigins.contains(walk.origin)
-            else {
-                return ([], writer.state)
-            }
+            guard writer.state.hasOneHistory(of: walk.ordinal) else { return ([], writer.state) }
             // All or none: what is superseded is so because of what goes with it.
             var terms: [Set<UInt64>] = []
             for run in block.runs {
@@ -445,72 +371,5 @@ extension EventLog {
             of: walk.ordinal, run.stub.sequences.lowerBound..<run.stub.sequences.upperBound,
             transaction)
         try IndexEntry.remove(positions, of: terms, catalogue, transaction, tables)
-    }
-
-    private func removeReceipts(
-        of origin: UInt32, _ sequences: Range<UInt64>, _ transaction: borrowing WriteTransaction
-    ) throws {
-        var doomed: [[UInt8]] = []
-        do {
-            let cursor = try transaction.cursor(tables.receipts)
-            var entry = try cursor.seek(ReceiptRow.prefix(origin, sequences.lowerBound))
-            while let found = entry, let event = ReceiptRow.event(found.key),
-                event.origin == origin, event.sequence < sequences.upperBound
-            {
-                doomed.append(Array(found.key))
-                entry = try cursor.next()
-            }
-        }
-        for key in doomed { try transaction.delete(tables.receipts, key) }
-    }
-}
-
-extension IndexEntry {
-    /// Takes neighbouring positions out of the entries of some terms.
-    fileprivate static func remove(
-        _ positions: ClosedRange<UInt64>, of terms: Set<UInt64>, _ catalogue: IndexCatalogue,
-        _ transaction: borrowing WriteTransaction, _ tables: LogTables
-    ) throws {
-        for run in catalogue.runs
-        where run.lower < positions.upperBound && run.upper >= positions.lowerBound {
-            var writer = RunWriter(run.number)
-            for term in terms.sorted() {
-                let doomed = try entries(of: term, positions, run.number, transaction, tables)
-                for (key, _) in doomed { try transaction.delete(tables.index, key) }
-                let cursor = try transaction.cursor(tables.index)
-                for (_, kept) in doomed {
-                    try writer.write(
-                        term, kept.map { TermPosition(term: term, position: $0) }, cursor)
-                }
-            }
-        }
-    }
-
-    /// The entries of a term that have any of the positions, each with those that it keeps.
-    private static func entries(
-        of term: UInt64, _ positions: ClosedRange<UInt64>, _ run: UInt32,
-        _ transaction: borrowing WriteTransaction, _ tables: LogTables
-    ) throws -> [(key: [UInt8], kept: [UInt64])] {
-        var found: [(key: [UInt8], kept: [UInt64])] = []
-        let cursor = try transaction.cursor(tables.index)
-        // The entry that begins before the positions may reach into them.
-        let start = key(run: run, term: term, first: positions.lowerBound)
-        var entry = try cursor.lastBelow(start)
-        if !(entry.flatMap { read($0.key) }.map { $0.run == run && $0.term == term } ?? false) {
-            entry = try cursor.seek(start)
-        }
-        while let row = entry, let name = read(row.key), name.run == run, name.term == term,
-            name.first <= positions.upperBound
-        {
-            var kept: [UInt64] = []
-            var count = 0
-            try forEachPosition(row) {
-                count += 1
-                if !positions.contains($0) { kept.append($0) }
-            }
-            if kept.count < count { found.append((Array(row.key), kept)) }
-            entry = try cursor.next()
-        }
-        return found
     }
 }

@@ -48,7 +48,7 @@ extension EventLog {
         let (losers, places) = try envelopes(of: event, ordinal, before, transaction)
         guard let last = places.last else { return (0, before) }
 
-        try removeReceipts(of: event.origin, ordinal, from: event.sequence, transaction)
+        try removeReceipts(of: ordinal, event.sequence..<UInt64.max, transaction)
         var voids = ReceiptWriter(tables)
         for place in places {
             try voids.void(at: place.position, stamp: place.stamp, transaction)
@@ -202,16 +202,16 @@ extension EventLog {
         try transaction.setMeta(tables, MetaKey.origin(ordinal), row.encoded())
     }
 
-    private func removeReceipts(
-        of origin: OriginID, _ ordinal: UInt32, from sequence: UInt64,
-        _ transaction: borrowing WriteTransaction
+    /// Removes the receipts of some of an origin's events.
+    func removeReceipts(
+        of ordinal: UInt32, _ sequences: Range<UInt64>, _ transaction: borrowing WriteTransaction
     ) throws {
         var doomed: [[UInt8]] = []
         do {
             let cursor = try transaction.cursor(tables.receipts)
-            var entry = try cursor.seek(ReceiptRow.prefix(ordinal, sequence))
+            var entry = try cursor.seek(ReceiptRow.prefix(ordinal, sequences.lowerBound))
             while let found = entry, let event = ReceiptRow.event(found.key),
-                event.origin == ordinal
+                event.origin == ordinal, sequences.contains(event.sequence)
             {
                 doomed.append(Array(found.key))
                 entry = try cursor.next()

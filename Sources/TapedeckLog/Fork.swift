@@ -67,6 +67,12 @@ struct Fork: Hashable {
 }
 
 extension LogState {
+    /// Whether no event of an origin has lost its name, or was written anew under another.
+    func hasOneHistory(of origin: UInt32) -> Bool {
+        !forks.contains { $0.origin == origin }
+            && !reissuedOrigins.contains(origins[Int(origin)].id)
+    }
+
     /// Whether a record is of a history that lost; see `Fork`.
     func isForked(_ record: RecordView) -> Bool {
         !forks.isEmpty

@@ -54,14 +54,10 @@ struct KnownEvents {
                 ? HashChain() : log.chain(of: ordinal, at: first - 1, state, transaction),
             chain != stub.before
         else { return }
-        throw LogError(
-            .fork,
-            "what was compacted up to event \(stub.id) follows on another history than the one that is"
-                + " recorded here",
-            hint: "two histories of one origin met: a store was copied and both went on",
-            position: try log.position(
-                of: EventID(origin: stub.origin, sequence: first), in: state, transaction
-            ).map { LogPosition(rawValue: $0) })
+        throw LogError.forked(
+            before: stub,
+            at: try log.position(
+                of: EventID(origin: stub.origin, sequence: first), in: state, transaction))
     }
 
     private mutating func check(
@@ -111,5 +107,19 @@ struct KnownEvents {
             throw LogError.damagedRecord(position, "event \(id) should stand there")
         }
         return record
+    }
+}
+
+extension LogError {
+    /// What was compacted follows on another history than the one that is recorded here.
+    ///
+    /// - Parameter position: of what is to be given up; nil where that is not known.
+    static func forked(before stub: RangeStub, at position: UInt64? = nil) -> LogError {
+        LogError(
+            .fork,
+            "what was compacted up to event \(stub.id) follows on another history than the one that is"
+                + " recorded here",
+            hint: "two histories of one origin met: a store was copied and both went on",
+            position: position.map { LogPosition(rawValue: $0) })
     }
 }

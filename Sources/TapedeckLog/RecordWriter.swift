@@ -100,11 +100,7 @@ struct RecordWriter: ~Copyable {
         let chain = try state.chain(of: origin, transaction, tables)
         let last = state.origins[Int(origin)].lastSequence
         guard stub.sequences.lowerBound <= last || stub.before == chain else {
-            throw LogError(
-                .fork,
-                "what was compacted up to event \(stub.id) follows on another history than the one that"
-                    + " is recorded here",
-                hint: "two histories of one origin met: a store was copied and both went on")
+            throw LogError.forked(before: stub)
         }
         guard let rest = stub.rest(behind: last, chain) else { return }
         state.setChain(rest.after, of: origin)
