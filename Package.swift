@@ -59,6 +59,7 @@ let package = Package(
         .systemLibrary(
             name: "CLibXML2", pkgConfig: "libxml-2.0",
             providers: [.apt(["libxml2-dev"]), .brew(["libxml2"])]),
+        .systemLibrary(name: "CMalloc"),
 
         .target(name: "TapedeckLMDB", dependencies: ["CLMDB"], swiftSettings: settings),
         .target(name: "TapedeckModel", dependencies: ["CISAL", crypto], swiftSettings: settings),
@@ -112,7 +113,7 @@ let package = Package(
             ],
             swiftSettings: settings),
         .executableTarget(
-            name: "storectl", dependencies: ["StorectlCommands"], swiftSettings: settings),
+            name: "storectl", dependencies: ["CMalloc", "StorectlCommands"], swiftSettings: settings),
         .target(
             name: "TapedeckTesting",
             dependencies: [

@@ -46,7 +46,8 @@ enum CompactionRow {
     /// What to throw where an origin's row says more than the origin has.
     static func damaged(_ origin: UInt32) -> LogError { LogError.damagedRow(key(of: origin)) }
 
-    /// Up to which sequence an origin's events have been looked at: a multiple of `RangeStub.countMax`.
+    /// Up to which sequence an origin's events have been looked at: a multiple of
+    /// `CompactionRule.blockCount`.
     static func examined(
         of origin: UInt32, _ transaction: borrowing some Readable & ~Copyable, _ tables: LogTables
     ) throws -> UInt64 {

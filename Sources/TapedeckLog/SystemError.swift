@@ -3,7 +3,7 @@ internal import TapedeckModel
 
 extension LogError {
     /// What the system's error number means of a file that is not LMDB's.
-    static func system(_ number: Int32, _ path: String) -> LogError {
+    package static func system(_ number: Int32, _ path: String) -> LogError {
         let text = String(cString: strerror(number))
         switch number {
         case ENOSPC, EDQUOT:

@@ -3,7 +3,7 @@ internal import TapedeckLMDB
 internal import TapedeckLog
 @_spi(Core) internal import TapedeckModel
 
-/// What folding one partition gives, as bytes to be written in order.
+/// What folding one partition, or a part of it, gives, as bytes to be written in order.
 struct PartitionOutput: @unchecked Sendable {
     struct Part {
         let states = RowBatch()
@@ -12,10 +12,22 @@ struct PartitionOutput: @unchecked Sendable {
         var rows = RowBatch()
         let checkpoints = RowBatch()
         var frozen: [(key: [UInt8], info: FrozenKey)] = []
+
+        var isEmpty: Bool { byteCount == 0 && frozen.isEmpty }
+        var byteCount: Int {
+            states.bytes.count + items.bytes.count + rows.bytes.count + checkpoints.bytes.count
+        }
     }
 
     var number: Int
     var parts: [Part]
+
+    init(_ number: Int, drivers: Int) {
+        self.number = number
+        parts = (0..<drivers).map { _ in Part() }
+    }
+
+    var byteCount: Int { parts.reduce(0) { $0 + $1.byteCount } }
 }
 
 /// Folds the keys of one partition after another; each worker has its own.
@@ -29,24 +41,36 @@ final class PartitionFolder {
     @exclusivity(unchecked) private var order: EntryOrder
     @exclusivity(unchecked) private var events: [EventReference] = []
     @exclusivity(unchecked) private var folded = KeyOutput()
+    /// Where what is folded goes.
+    private let handover: OrderedHandover<PartitionOutput>
 
+    /// Bytes of one projection after which a part of a partition is handed over: a key may have many items.
+    private let partBytesMax: Int
+
+    /// Bytes of items' rows that are gathered before they are moved to a part.
+    private static let rowBytesMax = 1 << 16
+    /// With more events than so many their room is given back behind a key.
+    private static let eventsKeptMax = 1 << 14
     /// So many entries ahead records are fetched from memory.
     private static let prefetchedCount = 12
 
     init(
         _ log: EventLog, _ routing: Routing, _ admission: EventAdmission,
-        _ order: consuming EntryOrder
+        _ order: consuming EntryOrder, partBytesMax: Int,
+        into handover: OrderedHandover<PartitionOutput>
     ) {
+        self.partBytesMax = partBytesMax
         self.log = log
         self.routing = routing
         self.admission = admission
         self.order = order
+        self.handover = handover
     }
 
-    func fold(_ number: Int, _ all: [PartitionEntries]) throws -> PartitionOutput {
-        let entries = order.sorted(all.flatMap { $0.take(number) })
-        var output = PartitionOutput(
-            number: number, parts: routing.drivers.map { _ in .init() })
+    /// Folds a partition and hands over what comes out.
+    func fold(_ number: Int, _ all: [PartitionEntries]) throws {
+        let entries = order.sorted(try all.flatMap { try $0.take(number) })
+        var output = PartitionOutput(number, drivers: routing.drivers.count)
         var start = 0
         while start < entries.count {
             // A transaction for a bounded number of look-ups, so that it pins no old pages for long.
@@ -69,10 +93,16 @@ final class PartitionFolder {
                 }
             }
         }
+        put(output, isLast: true)
+    }
+
+    private func put(_ folded: PartitionOutput, isLast: Bool) {
+        var output = folded
         for index in output.parts.indices {
             output.parts[index].rows = output.parts[index].rows.sorted()
         }
-        return output
+        let byteCount = output.byteCount
+        handover.put(output.number, output, byteCount: byteCount, isLast: isLast)
     }
 
     /// Folds the keys of one hash: nearly always one key.
@@ -82,7 +112,8 @@ final class PartitionFolder {
     ) throws {
         var rest: [(record: RecordView, tag: UnsafeRawBufferPointer)] = []
         var key: UnsafeRawBufferPointer?
-        events.removeAll(keepingCapacity: true)
+        events.removeAll(keepingCapacity: events.capacity <= PartitionFolder.eventsKeptMax)
+        events.reserveCapacity(range.count)
         var last: EventPlace?
         for index in range where entries[index].place != last {
             let entry = entries[index]
@@ -141,37 +172,66 @@ final class PartitionFolder {
             driver.foldAll(
                 key: key, events: events, typeIndex: routing.typeIndexes[index], items: items,
                 into: &folded)
-            try write(driver, key, viewKey, into: &output.parts[index])
+            try write(index, key, viewKey, into: &output)
         }
     }
 
+    /// Hands over what there is of a partition where one projection has much of it.
+    private func keepBudget(_ index: Int, _ output: inout PartitionOutput) {
+        guard output.parts[index].byteCount > partBytesMax else { return }
+        put(output, isLast: false)
+        output = PartitionOutput(output.number, drivers: routing.drivers.count)
+    }
+
+    /// Writes what was folded of a key by a projection.
     private func write(
-        _ driver: ProjectionDriver, _ key: Tag, _ viewKey: ViewKey,
-        into part: inout PartitionOutput.Part
+        _ index: Int, _ key: Tag, _ viewKey: ViewKey, into output: inout PartitionOutput
     ) throws {
         guard !folded.stored.bytes.isEmpty else { return }
-        if driver.itemsYieldRows {
+        let driver = routing.drivers[index]
+        try viewKey.bytes.withUnsafeBytes { name in
+            folded.stored.bytes.withUnsafeBytes {
+                output.parts[index].states.add(name, value: $0)
+            }
             try items.forEach { item, value in
+                output.parts[index].items.add(name, item, value: value)
+                guard driver.itemsYieldRows else { return }
                 try driver.rows(
                     ofItem: Row(key: Array(item), value: Array(value)), key: key,
                     into: &folded.rows)
+                guard folded.rows.bytes.count > min(PartitionFolder.rowBytesMax, partBytesMax)
+                else {
+                    return
+                }
+                moveRows(to: output.parts[index].rows)
+                keepBudget(index, &output)
             }
         }
-        viewKey.bytes.withUnsafeBytes { name in
-            folded.stored.bytes.withUnsafeBytes { part.states.add(name, value: $0) }
-            items.forEach { item, value in part.items.add(name, item, value: value) }
-        }
+        moveRows(to: output.parts[index].rows)
+        writeExtra(driver, key, viewKey, into: &output.parts[index])
+        keepBudget(index, &output)
+    }
+
+    /// Puts the rows of what was folded behind others.
+    private func moveRows(to rows: RowBatch) {
         folded.rows.bytes.withUnsafeBytes { all in
             for entry in folded.rows.entries {
                 let table = UInt8(entry.table)
                 let end = entry.keyStart + entry.keyCount
                 withUnsafeBytes(of: table) { table in
-                    part.rows.add(
+                    rows.add(
                         table, UnsafeRawBufferPointer(rebasing: all[entry.keyStart..<end]),
                         value: UnsafeRawBufferPointer(rebasing: all[end..<end + entry.valueCount]))
                 }
             }
         }
+        folded.rows.removeAll()
+    }
+
+    private func writeExtra(
+        _ driver: ProjectionDriver, _ key: Tag, _ viewKey: ViewKey,
+        into part: inout PartitionOutput.Part
+    ) {
         if !folded.checkpoints.isEmpty {
             for (order, row) in folded.checkpoints.suffix(Rebuild.checkpointsPerKeyMax) {
                 ExtraKey.checkpoint(viewKey, order).withUnsafeBytes { name in

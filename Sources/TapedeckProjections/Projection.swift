@@ -182,9 +182,12 @@ public struct RowSink: ~Copyable {
     package init() {}
 
     package mutating func removeAll() {
-        bytes.removeAll(keepingCapacity: true)
-        entries.removeAll(keepingCapacity: true)
+        // What one large key has taken is given back.
+        bytes.removeAll(keepingCapacity: bytes.capacity <= RowSink.bytesKeptMax)
+        entries.removeAll(keepingCapacity: bytes.capacity > 0)
     }
+
+    private static let bytesKeptMax = 1 << 20
 
     /// Adds a row to the `table`-th of the projection's tables.
     ///

@@ -17,9 +17,8 @@ package import TapedeckLog
 ///    of it, so every table but the index rows is written front to back. Index rows are sorted a
 ///    partition at a time and merged at the end.
 ///
-/// Memory: 16 bytes for each (key, event), a few partitions' rows, one transaction's pages. When the
-/// entries would exceed `entriesMax`, the log is scanned several times, each time for a part of the
-/// hashes.
+/// Memory: a few partitions' entries and rows, one transaction's pages, and what `Budgets` allows. Beyond it
+/// entries and index rows wait in files (`SpillFile`), so that memory does not grow with the log.
 package final class Rebuild: @unchecked Sendable {
     /// Where to stop.
     package enum Limit: Sendable {
@@ -44,15 +43,15 @@ package final class Rebuild: @unchecked Sendable {
         package var projections: [ProjectionReport] = []
         package var frozen: [FrozenKey] = []
         package var checkpoint = ProjectionCheckpoint.start
+        /// Bytes of entries and of rows that waited in files.
+        package var spilled = (entries: 0, rows: 0)
     }
 
-    /// Entries of 16 bytes that may be in memory at once.
-    static let entriesMax = 14 << 20
-    /// Bytes of rows after which a load commits.
-    static let bytesPerCommitMax = 16 << 20
     /// Partitions that may wait to be written, or more with many workers: while one is busy with a hot key,
     /// the others go on.
     static let partitionsWaiting = 16
+    /// About how many parts of partitions fill the room for what waits to be written.
+    static let partsWaiting = 8
     /// In-key checkpoints that are kept of a key: the latest.
     static let checkpointsPerKeyMax = 4
 
@@ -102,21 +101,14 @@ package final class Rebuild: @unchecked Sendable {
             )
         }
         let loader = RebuildLoader(file, drivers, budgets)
-        let (partitions, passes) = try plan(routing, head: head)
-        var scanned = Duration.zero
-        var folded = Duration.zero
-        for pass in 0..<passes {
-            let range =
-                pass * partitions.count / passes..<(pass + 1) * partitions.count / passes
-            let started = ContinuousClock.now
-            let entries = try scan(
-                routing, head: head, partitions, range: range, pass: pass, passes: passes)
-            let between = ContinuousClock.now
-            try fold(
-                entries, routing, admission, partitions, range: range, into: loader)
-            scanned += between - started
-            folded += ContinuousClock.now - between
-        }
+        let partitions = try plan(routing, head: head)
+        let spill = try SpillFile(file.environment.path + ".entries")
+        let start = ContinuousClock.now
+        let entries = try scan(routing, head: head, partitions, spillingTo: spill)
+        let scanned = ContinuousClock.now - start
+        try fold(entries, routing, admission, partitions, into: loader)
+        let folded = ContinuousClock.now - start - scanned
+        report.spilled = (spill.byteCount, loader.spilledCount)
         let started = ContinuousClock.now
         progress(Progress(phase: "load", done: 0, total: 1))
         report.projections = try loader.finish(report.checkpoint, history)
@@ -131,14 +123,11 @@ package final class Rebuild: @unchecked Sendable {
 
     // MARK: - Scan
 
-    /// Into how many partitions the keys are put, and how often the log has to be scanned, judged by a
-    /// sample.
-    private func plan(
-        _ routing: Routing, head: UInt64
-    ) throws -> (partitions: HashPartitions, passes: Int) {
+    /// Into how many partitions the keys are put, judged by a sample.
+    private func plan(_ routing: Routing, head: UInt64) throws -> HashPartitions {
         let block: UInt64 = 64
         let blocks = min(64, head / block)
-        guard blocks > 0 else { return (HashPartitions(entries: 0), 1) }
+        guard blocks > 0 else { return HashPartitions(entries: 0) }
         var keys = 0
         for index in 0..<blocks {
             let from = head / blocks * index
@@ -146,22 +135,19 @@ package final class Rebuild: @unchecked Sendable {
                 routing.forEachKey(of: record) { _ in keys += 1 }
             }
         }
-        let entries = Double(keys) / Double(blocks * block) * Double(head) * 1.1
-        let partitions = HashPartitions(entries: Int(entries), max: budgets.entriesMax)
-        let passes = Int((entries / Double(budgets.entriesMax)).rounded(.up))
-        return (partitions, max(1, min(partitions.count, passes)))
+        return HashPartitions(
+            entries: Int(Double(keys) / Double(blocks * block) * Double(head)))
     }
 
     private func scan(
-        _ routing: Routing, head: UInt64, _ partitions: HashPartitions, range: Range<Int>,
-        pass: Int, passes: Int
+        _ routing: Routing, head: UInt64, _ partitions: HashPartitions, spillingTo spill: SpillFile
     ) throws -> [PartitionEntries] {
         let blockCount = UInt64(EventLog.recordsPerTransactionMax)
         let nextBlock = Atomic<UInt64>(0)
         let results = Mutex<[PartitionEntries]>([])
-        let total = head * UInt64(passes)
         try Threads.run(workers) { _ in
-            let entries = PartitionEntries(partitions, range)
+            let entries = PartitionEntries(
+                partitions, entriesMax: self.budgets.entriesMax / self.workers, spillingTo: spill)
             while true {
                 if self.isCancelled() { throw CancellationError() }
                 let from = nextBlock.add(blockCount, ordering: .relaxed).oldValue
@@ -170,8 +156,8 @@ package final class Rebuild: @unchecked Sendable {
                 try self.scan(
                     after: from, through: min(head, from + blockCount), head: head, routing, entries
                 )
-                self.progress(
-                    Progress(phase: "scan", done: UInt64(pass) * head + from, total: total))
+                try entries.keepBudget()
+                self.progress(Progress(phase: "scan", done: from, total: head))
             }
             results.withLock { $0.append(entries) }
         }
@@ -210,11 +196,11 @@ package final class Rebuild: @unchecked Sendable {
 
     private func fold(
         _ entries: [PartitionEntries], _ routing: Routing, _ admission: EventAdmission,
-        _ partitions: HashPartitions, range: Range<Int>, into loader: RebuildLoader
+        _ partitions: HashPartitions, into loader: RebuildLoader
     ) throws {
         let handover = OrderedHandover<PartitionOutput>(
-            range,
-            window: max(Rebuild.partitionsWaiting, 2 * workers + 2))
+            0..<partitions.count, window: max(Rebuild.partitionsWaiting, 2 * workers + 2),
+            bytesMax: budgets.outputBytesMax)
         let workers = workers
         try Threads.run(workers + 1) { index in
             do {
@@ -230,10 +216,12 @@ package final class Rebuild: @unchecked Sendable {
                     return
                 }
                 let folder = PartitionFolder(
-                    self.log, routing, admission, EntryOrder(partitions))
+                    self.log, routing, admission, EntryOrder(partitions),
+                    partBytesMax: self.budgets.outputBytesMax / Rebuild.partsWaiting,
+                    into: handover)
                 while let number = handover.take() {
                     if self.isCancelled() { throw CancellationError() }
-                    handover.put(number, try folder.fold(number, entries))
+                    try folder.fold(number, entries)
                 }
             } catch {
                 handover.fail()
@@ -265,8 +253,8 @@ extension Duration {
 
 /// Where a record is found again: at a place in the map, or by its position in the log.
 ///
-/// A place spares the look-up, which would be most of the work. It holds because records are never
-/// changed or removed, so LMDB writes no page of theirs again but the last.
+/// A place spares the look-up, which would be most of the work. It holds because nothing changes or removes
+/// records during a rebuild (compaction waits for it), so LMDB writes no page of theirs again but the last.
 struct EventPlace: Hashable {
     let rawValue: UInt64
 
@@ -294,13 +282,11 @@ struct HashPartitions {
     /// How many bits of a hash tell its partition.
     let bits: Int
 
-    /// - Parameters:
-    ///   - entries: about how many there are.
-    ///   - max: how many there may be in memory at once.
-    init(entries: Int, max: Int = Rebuild.entriesMax) {
-        let wanted = entries / Swift.max(1, min(HashPartitions.entriesEach, max))
+    /// - Parameter entries: about how many there are.
+    init(entries: Int) {
+        let wanted = entries / HashPartitions.entriesEach
         let needed = wanted.bitWidth - wanted.leadingZeroBitCount
-        bits = Swift.max(HashPartitions.bitsMin, min(HashPartitions.bitsMax, needed))
+        bits = max(HashPartitions.bitsMin, min(HashPartitions.bitsMax, needed))
     }
 
     var count: Int { 1 << bits }
@@ -309,51 +295,70 @@ struct HashPartitions {
     var shift: UInt64 { UInt64(64 - bits) }
 }
 
-/// (hash of a key, place of an event) by partitions, in chunks so that growing copies nothing.
+/// (hash of a key, place of an event) by partitions, in chunks so that growing copies nothing; chunks beyond
+/// a budget wait in a file.
 final class PartitionEntries: @unchecked Sendable {
     struct Entry {
         var hash: UInt64
         var place: EventPlace
     }
 
-    private static let chunkCount = 1_024
+    /// A chunk of entries that is full.
+    private enum Chunk {
+        case inMemory(UnsafeMutablePointer<Entry>)
+        case inFile(Range<Int>)
+    }
+
+    private static let chunkCountMax = 1_024
     private struct Partition {
-        /// The current chunk is the last.
-        var chunks: [UnsafeMutablePointer<Entry>] = []
+        /// The chunks that are full.
+        var full: [Chunk] = []
+        /// The chunk that is being filled.
+        var last: UnsafeMutablePointer<Entry>?
         /// Where the next entry goes; `end` where the chunk is full, or there is none.
         var next: UnsafeMutablePointer<Entry>?
         var end: UnsafeMutablePointer<Entry>?
 
-        var count: Int {
-            guard let chunk = chunks.last, let next else { return 0 }
-            return (chunks.count - 1) * PartitionEntries.chunkCount + (next - chunk)
+        func count(_ chunkCount: Int) -> Int {
+            guard let last, let next else { return 0 }
+            return full.count * chunkCount + (next - last)
+        }
+
+        func deallocate() {
+            for case .inMemory(let chunk) in full { chunk.deallocate() }
+            last?.deallocate()
         }
     }
     private let partitions: UnsafeMutableBufferPointer<Partition>
-    private let range: Range<Int>
     private let shift: UInt64
+    private let chunkCount: Int
+    /// How many full chunks are in memory, and may be.
+    private var chunksInMemory = 0
+    private let chunksMax: Int
+    private let spill: SpillFile
     /// The blocks met, and where each begins in each partition.
     private var blocks: [(number: UInt64, starts: [Int])] = []
 
-    /// - Parameter range: which of the partitions it holds.
-    init(_ all: HashPartitions, _ range: Range<Int>) {
-        self.range = range
+    /// - Parameters:
+    ///   - entriesMax: how many may wait in memory.
+    ///   - spill: where the others wait; several may share it.
+    init(_ all: HashPartitions, entriesMax: Int, spillingTo spill: SpillFile) {
         shift = all.shift
-        partitions = .allocate(capacity: range.count)
+        chunkCount = max(1, min(PartitionEntries.chunkCountMax, entriesMax / all.count))
+        chunksMax = entriesMax / chunkCount
+        self.spill = spill
+        partitions = .allocate(capacity: all.count)
         partitions.initialize(repeating: Partition())
     }
 
     deinit {
-        for partition in partitions {
-            for chunk in partition.chunks { chunk.deallocate() }
-        }
+        for partition in partitions { partition.deallocate() }
         partitions.deinitialize().deallocate()
     }
 
     @inline(__always)
     func add(hash: UInt64, _ place: EventPlace) {
-        let index = Int(hash >> shift) - range.lowerBound
-        guard index >= 0, index < partitions.count else { return }
+        let index = Int(hash >> shift)
         if partitions[index].next == partitions[index].end { addChunk(index) }
         guard let next = partitions[index].next else { return }
         next.initialize(to: Entry(hash: hash, place: place))
@@ -362,27 +367,53 @@ final class PartitionEntries: @unchecked Sendable {
 
     @inline(never)
     private func addChunk(_ index: Int) {
-        let chunk = UnsafeMutablePointer<Entry>.allocate(capacity: PartitionEntries.chunkCount)
-        partitions[index].chunks.append(chunk)
+        if let last = partitions[index].last {
+            partitions[index].full.append(.inMemory(last))
+            chunksInMemory += 1
+        }
+        let chunk = UnsafeMutablePointer<Entry>.allocate(capacity: chunkCount)
+        partitions[index].last = chunk
         partitions[index].next = chunk
-        partitions[index].end = chunk + PartitionEntries.chunkCount
+        partitions[index].end = chunk + chunkCount
+    }
+
+    /// Puts all full chunks into the file where there are too many in memory.
+    func keepBudget() throws {
+        guard chunksInMemory > chunksMax else { return }
+        for index in partitions.indices {
+            for place in partitions[index].full.indices {
+                guard case .inMemory(let chunk) = partitions[index].full[place] else { continue }
+                let bytes = UnsafeRawBufferPointer(
+                    UnsafeBufferPointer(start: chunk, count: chunkCount))
+                partitions[index].full[place] = .inFile(try spill.append(bytes))
+                chunk.deallocate()
+            }
+        }
+        chunksInMemory = 0
     }
 
     /// Says that what is added from now on stands in a block of the log.
-    func begin(block: UInt64) { blocks.append((block, partitions.map(\.count))) }
+    func begin(block: UInt64) {
+        blocks.append((block, partitions.map { $0.count(chunkCount) }))
+    }
 
-    /// Gives a partition's entries away, those of each block apart.
-    func take(_ number: Int) -> [(block: UInt64, entries: ArraySlice<Entry>)] {
-        let index = number - range.lowerBound
+    /// Gives a partition's entries away, those of each block apart; nothing may be added behind this.
+    func take(_ index: Int) throws -> [(block: UInt64, entries: ArraySlice<Entry>)] {
         let partition = partitions[index]
-        partitions[index] = Partition()
+        let count = partition.count(chunkCount)
         var all: [Entry] = []
-        all.reserveCapacity(partition.count)
-        for chunk in partition.chunks {
-            let count = min(partition.count - all.count, PartitionEntries.chunkCount)
-            all.append(contentsOf: UnsafeBufferPointer(start: chunk, count: count))
-            chunk.deallocate()
+        all.reserveCapacity(count)
+        for chunk in partition.full {
+            switch chunk {
+            case .inMemory(let chunk):
+                all += UnsafeBufferPointer(start: chunk, count: chunkCount)
+            case .inFile(let range):
+                all += try spill.bytes(range).assumingMemoryBound(to: Entry.self)
+            }
         }
+        all += UnsafeBufferPointer(start: partition.last, count: count - all.count)
+        partition.deallocate()
+        partitions[index] = Partition()
         return blocks.indices.map { place in
             let end = place + 1 < blocks.count ? blocks[place + 1].starts[index] : all.count
             return (blocks[place].number, all[blocks[place].starts[index]..<end])

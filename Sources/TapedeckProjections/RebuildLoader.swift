@@ -25,9 +25,12 @@ final class RebuildLoader: @unchecked Sendable {
         runs = drivers.indices.map {
             RowRuns(
                 spillingTo: file.environment.path + ".run\($0)",
-                memoryCountMax: budgets.rowBytesMax)
+                memoryCountMax: budgets.rowBytesMax / drivers.count)
         }
     }
+
+    /// How many bytes of rows wait in files.
+    var spilledCount: Int { runs.reduce(0) { $0 + $1.spilledCount } }
 
     private func tables(_ index: Int) throws -> ViewsFile.Tables {
         guard let tables = file.tables[drivers[index].fingerprint] else {
@@ -56,7 +59,7 @@ final class RebuildLoader: @unchecked Sendable {
         for index in drivers.indices {
             let tables = try tables(index)
             let parts = outputs.map { $0.parts[index] }
-            guard parts.contains(where: { $0.states.count > 0 }) else { continue }
+            guard parts.contains(where: { !$0.isEmpty }) else { continue }
             try file.environment.write { transaction in
                 for (table, batches) in [
                     (tables.states, parts.map(\.states)), (tables.items, parts.map(\.items)),

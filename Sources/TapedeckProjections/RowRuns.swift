@@ -219,66 +219,46 @@ struct RowWalker {
 
 /// Sorted runs of rows, merged at the end; beyond a budget they wait in a file and not in memory.
 final class RowRuns {
-    /// Bytes that may wait in memory.
-    static let memoryCountMax = 48 << 20
-
     private var inMemory: [RowBatch] = []
     private var inMemoryCount = 0
     private var inFile: [Range<Int>] = []
-    private var fileCount = 0
-    private var file: FileHandle?
+    private var file: SpillFile?
     private let path: String
     private let memoryCountMax: Int
 
     /// - Parameters:
     ///   - path: where to make the file, if one is needed.
     ///   - memoryCountMax: bytes that may wait in memory.
-    init(spillingTo path: String, memoryCountMax: Int = RowRuns.memoryCountMax) {
+    init(spillingTo path: String, memoryCountMax: Int) {
         self.path = path
         self.memoryCountMax = memoryCountMax
     }
 
-    deinit { remove() }
-
-    private func remove() {
-        guard file != nil else { return }
-        try? file?.close()
-        file = nil
-        unlink(path)
-    }
+    /// How many bytes wait in the file.
+    var spilledCount: Int { file?.byteCount ?? 0 }
 
     func add(_ batch: RowBatch) throws {
         guard batch.count > 0 else { return }
         inMemory.append(batch)
         inMemoryCount += batch.bytes.count
         guard inMemoryCount > memoryCountMax else { return }
-        if file == nil {
-            _ = FileManager.default.createFile(atPath: path, contents: nil)
-            file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
-        }
-        for run in inMemory {
-            let bytes = run.bytes
-            try file?.write(contentsOf: Data(bytes))
-            inFile.append(fileCount..<fileCount + bytes.count)
-            fileCount += bytes.count
-        }
+        let file = try self.file ?? SpillFile(path)
+        self.file = file
+        for run in inMemory { inFile.append(try file.append(run.bytes)) }
         inMemory.removeAll()
         inMemoryCount = 0
     }
 
     /// Calls `body` with every row of every run, in the order of keys; once, then they are gone.
     func merge(_ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) throws -> Void) throws {
-        // A mapped file needs no name.
-        defer { remove() }
-        let mapped =
-            fileCount > 0
-            ? try Data(contentsOf: URL(fileURLWithPath: path), options: .alwaysMapped) : Data()
-        try mapped.withUnsafeBytes { mapped in
-            var walkers = inFile.map { RowWalker(UnsafeRawBufferPointer(rebasing: mapped[$0])) }
-            walkers += inMemory.map { RowWalker($0.bytes) }
-            defer { withExtendedLifetime(inMemory) {} }
-            try RowRuns.merge(&walkers, body)
-        }
+        let (file, runs) = (self.file, inMemory)
+        self.file = nil
+        inMemory.removeAll()
+        defer { withExtendedLifetime((file, runs)) {} }
+        var walkers: [RowWalker] = []
+        if let file { walkers = try inFile.map { RowWalker(try file.bytes($0)) } }
+        walkers += runs.map { RowWalker($0.bytes) }
+        try RowRuns.merge(&walkers, body)
     }
 
     private struct Head {

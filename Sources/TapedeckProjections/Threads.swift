@@ -60,38 +60,62 @@ extension Threads {
 
 /// Hands results of numbered pieces of work to one consumer in the order of their numbers.
 ///
-/// A worker takes a number only when it is less than a window ahead of the consumer, so what waits is
-/// bounded however uneven the pieces are.
+/// A worker takes a number only when it is less than a window ahead of the consumer and not too much waits
+/// already, so what waits is bounded however uneven the pieces are.
 final class OrderedHandover<Value>: @unchecked Sendable {
+    private struct Results {
+        var values: [Value] = []
+        var byteCount = 0
+        var isWhole = false
+    }
+
     // Guarded by `condition`.
     private var next: Int
     private var consumed: Int
-    private var waiting: [Int: Value] = [:]
+    private var waiting: [Int: Results] = [:]
+    private var waitingCount = 0
     private var hasFailed = false
     private let end: Int
     private let window: Int
+    private let bytesMax: Int
     private let condition = NSCondition()
 
-    init(_ range: Range<Int>, window: Int) {
+    /// - Parameter bytesMax: with more bytes waiting, only what the consumer waits for goes on.
+    init(_ range: Range<Int>, window: Int, bytesMax: Int = .max) {
+        self.bytesMax = bytesMax
         next = range.lowerBound
         consumed = range.lowerBound
         end = range.upperBound
         self.window = window
     }
 
+    /// Whether a number has to wait because of what waits before it.
+    private func isHeldUp(_ number: Int) -> Bool {
+        !hasFailed && waitingCount > bytesMax && number > consumed
+    }
+
     /// The next number to work on; nil when there is none, or somebody failed.
     func take() -> Int? {
         condition.lock()
         defer { condition.unlock() }
-        while !hasFailed, next < end, next >= consumed + window { condition.wait() }
+        while !hasFailed, next < end, next >= consumed + window || isHeldUp(next) {
+            condition.wait()
+        }
         guard !hasFailed, next < end else { return nil }
         defer { next += 1 }
         return next
     }
 
-    func put(_ number: Int, _ value: sending Value) {
+    /// Hands over what came of a number, or a part of it.
+    func put(_ number: Int, _ value: sending Value, byteCount: Int = 0, isLast: Bool = true) {
         condition.lock()
-        waiting[number] = value
+        while isHeldUp(number) { condition.wait() }
+        var results = waiting.removeValue(forKey: number) ?? Results()
+        results.values.append(value)
+        results.byteCount += byteCount
+        results.isWhole = isLast
+        waiting[number] = results
+        waitingCount += byteCount
         condition.broadcast()
         condition.unlock()
     }
@@ -103,8 +127,10 @@ final class OrderedHandover<Value>: @unchecked Sendable {
         while !hasFailed, consumed < end, waiting[consumed] == nil { condition.wait() }
         guard !hasFailed, consumed < end else { return nil }
         var ready: [Value] = []
-        while let value = waiting.removeValue(forKey: consumed) {
-            ready.append(value)
+        while let results = waiting.removeValue(forKey: consumed) {
+            ready += results.values
+            waitingCount -= results.byteCount
+            guard results.isWhole else { break }
             consumed += 1
         }
         condition.broadcast()

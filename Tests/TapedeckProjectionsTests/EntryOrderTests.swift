@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import TapedeckProjections
@@ -7,7 +8,7 @@ import Testing
     @Test(
         "By hash, and those of one hash as they stand in the log, however threads shared the blocks"
     )
-    func order() {
+    func order() throws {
         // Few keys with many entries each, many keys with few, and hashes that differ in the last bit
         // only, so that buckets are mixed and large.
         for (keys, entries) in [(1, 3), (3, 500), (40, 5_000), (4_000, 6_000), (6_000, 6_000)] {
@@ -19,7 +20,12 @@ import Testing
                 let rest: UInt64 = key % 3 == 0 ? key : random.next() >> 8
                 return partition | rest
             }
-            let threads = (0..<3).map { _ in PartitionEntries(partitions, 7..<9) }
+            let spill = try SpillFile(
+                NSTemporaryDirectory() + "/tapedeck-entries-\(UUID().uuidString)")
+            // One keeps all in memory, one a part, one nothing that it need not.
+            let threads = [1 << 20, 3_000, 0].map {
+                PartitionEntries(partitions, entriesMax: $0, spillingTo: spill)
+            }
             var expected: [(hash: UInt64, position: UInt64)] = []
             for block in stride(from: 0, to: entries, by: 700) {
                 let thread = threads[Int(random.next() % 3)]
@@ -27,18 +33,18 @@ import Testing
                 for position in block..<min(block + 700, entries) {
                     let hash = hashes[Int(random.next() % UInt64(keys))]
                     thread.add(hash: hash, EventPlace(position: UInt64(position)))
-                    // Another partition's, and one that no pass is about.
+                    // Another partition's.
                     thread.add(hash: 8 << 56, EventPlace(position: UInt64(position)))
-                    thread.add(hash: 9 << 56, EventPlace(position: UInt64(position)))
                     expected.append((hash, UInt64(position)))
                 }
+                try thread.keepBudget()
             }
             expected.sort { ($0.hash, $0.position) < ($1.hash, $1.position) }
             var order = EntryOrder(partitions)
-            let found = order.sorted(threads.flatMap { $0.take(7) })
+            let found = try order.sorted(threads.flatMap { try $0.take(7) })
             #expect(found.map(\.hash) == expected.map(\.hash))
             #expect(found.map(\.place.position) == expected.map(\.position))
-            let other = order.sorted(threads.flatMap { $0.take(8) })
+            let other = try order.sorted(threads.flatMap { try $0.take(8) })
             #expect(other.map(\.place.position) == (0..<entries).map { UInt64($0) })
         }
     }
