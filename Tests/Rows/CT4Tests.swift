@@ -102,6 +102,23 @@ import Testing
         #expect(try await stage.week(day)["2019-07-11"] == nil)
     }
 
+    /// The list of a day that an episode has left long since cancels it neither in its week nor for
+    /// who follows that, although what moved it told of no other airdate.
+    @Test func theDayThatAnEpisodeHasLeftDoesNotCancelIt() async throws {
+        stage.place.clock.set(milliseconds: UInt64(try time("2019-07-10T12:00:00Z").milliseconds))
+        try await stage.episode(4, at: "2019-07-01T14:00:00Z", airdate: "2019-07-01")
+        try await stage.listing(of: "2019-07-01", [4], at: "2019-06-20T00:00:00Z")
+        let mark = stage.store.log.head
+        try await stage.episode(4, at: "2019-07-11T14:00:00Z", version: 11)
+        try await stage.listing(of: "2019-07-01", [], at: "2019-06-21T00:00:00Z")
+        #expect(try await kinds(since: mark) == [4: .rescheduled])
+        #expect(try await stage.week(day)["2019-07-11"] == [4])
+        for list in try LiveLists.follow(stage.store, limit: 20)
+        where list.name.hasPrefix("this week") {
+            try list.check(stage.store, "moved by ten days")
+        }
+    }
+
     @Test func otherDetailsAreNamed() async throws {
         let mark = stage.store.log.head
         try await stage.episode(

@@ -1,6 +1,11 @@
 internal import TapedeckModel
 internal import TapedeckProjections
 
+extension QueryLimits {
+    /// How far an airdate lies from the day on which its episode begins: nights belong to the day before.
+    static let airdateDaysMax = 1
+}
+
 /// The whole listings of some days, to be asked which episodes are gone from them.
 struct DayListings {
     private var days: [Int: [ScheduleListings.State]] = [:]
@@ -9,16 +14,25 @@ struct DayListings {
         days[day.number, default: []].append(listing)
     }
 
-    /// Whether an episode is cancelled: a listing of its day had it and has it no more, and no listing of
-    /// its day has it.
+    /// The days of whose listings an episode may be that begins on a day in its channel's zone: that one, by
+    /// which networks are listed, and its airdate, by which web channels are.
     ///
-    /// Its day is the one on which it begins in its channel's zone, by which networks are listed, or its
-    /// airdate, by which web channels are. A sighting with a version of its show that is newer than the
-    /// listing knows better.
-    func isCancelled(_ episode: EpisodeScheduled, on day: CalendarDay?) -> Bool {
+    /// An airdate that is further from that day was told of another beginning, and counts no more.
+    static func days(of episode: EpisodeScheduled, on day: CalendarDay) -> Set<CalendarDay> {
+        guard let airdate = CalendarDay(episode.airdate),
+            abs(airdate.number - day.number) <= QueryLimits.airdateDaysMax
+        else { return [day] }
+        return [day, airdate]
+    }
+
+    /// Whether an episode is cancelled: a listing of its days had it and has it no more, and no listing of
+    /// its days has it.
+    ///
+    /// A sighting with a version of its show that is newer than the listing knows better.
+    func isCancelled(_ episode: EpisodeScheduled, on day: CalendarDay) -> Bool {
         var goneAt: Int64?
-        for number in Set([day, CalendarDay(episode.airdate)].compactMap { $0?.number }) {
-            for listing in days[number] ?? [] {
+        for day in DayListings.days(of: episode, on: day) {
+            for listing in days[day.number] ?? [] {
                 if listing.episodes.holdsSorted(episode.episode) { return false }
                 if listing.gone.holdsSorted(episode.episode) {
                     goneAt = max(goneAt ?? .min, listing.listedAt)

@@ -8,10 +8,11 @@ enum ScheduleQuery {
     /// The days of whose listings episodes may be that begin between two times, in Unix milliseconds.
     static func days(from lower: Int64, to upper: Int64) -> (first: CalendarDay, last: CalendarDay)
     {
-        // An airdate is a day before the day, and a zone is another day.
-        (
-            CalendarDay(milliseconds: lower, offsetSeconds: 0).adding(-2),
-            CalendarDay(milliseconds: upper, offsetSeconds: 0).adding(2)
+        // In a zone it may be a day earlier or later than in UTC.
+        let days = 1 + QueryLimits.airdateDaysMax
+        return (
+            CalendarDay(milliseconds: lower, offsetSeconds: 0).adding(-days),
+            CalendarDay(milliseconds: upper, offsetSeconds: 0).adding(days)
         )
     }
 }

@@ -143,7 +143,7 @@ extension VideoQueries {
             channel.zone, milliseconds: start)
         let day = CalendarDay(milliseconds: start, offsetSeconds: offset)
         var listings = DayListings()
-        for day in Set([day, CalendarDay(episode.airdate)].compactMap { $0 }) {
+        for day in DayListings.days(of: episode, on: day) {
             for found in try self.listings(from: day, through: day) {
                 let (was, now) = try history.listing(found.key)
                 if let listing = before ? was : now { listings.add(listing, of: day) }
