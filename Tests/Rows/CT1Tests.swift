@@ -26,6 +26,18 @@ import Testing
             try await stage.week("2019-03-10") == ["2019-03-09": [1], "2019-03-10": [2]])
     }
 
+    @Test func aChannelInAZoneThatNobodyKnowsCountsByUTC() async throws {
+        let stage = try await ScheduleStage("ct1")
+        try await stage.add(
+            "ShowObserved",
+            """
+            {"show":6,"updated":10,"name":"Show 6",
+             "network":{"id":6,"name":"Six","countryCode":"US","timezone":"America/Nowhere"}}
+            """)
+        try await stage.episode(1, of: 6, at: "2019-07-11T03:30:00Z")
+        #expect(try await stage.week("2019-07-11") == ["2019-07-11": [1]])
+    }
+
     @Test func webChannelsHaveASchedule() async throws {
         let stage = try await ScheduleStage("ct1")
         for show in 1...5 {

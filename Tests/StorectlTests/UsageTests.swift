@@ -81,6 +81,9 @@ struct UsageTests {
         Case(
             arguments: ["query", "schedule", "--week", "2019-02-03", "--country", "USA"],
             code: "usage", says: "USA"),
+        Case(
+            arguments: ["query", "statistics", "--time-zone", "Europe/Berln"], code: "usage",
+            says: "Europe/Berln"),
         Case(arguments: ["replay", "nothing"], code: "notFound", exit: 4, says: "nothing"),
         Case(arguments: ["replay", "--until", "soon"], code: "invalidTime", says: "--until"),
         Case(
