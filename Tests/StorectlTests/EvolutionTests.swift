@@ -39,6 +39,9 @@ struct EvolutionTests {
     @Test func unknownEventsAreListedAndLeftOutVisibly() async throws {
         let storectl = try await store()
         try checkKept(storectl)
+        // What the store has is known to it.
+        let rated = try storectl.succeed("log", "--type", "VideoRated").stdout
+        #expect(rated.split(separator: "\n").count == 2)
         let document = try storectl.succeed("doctor", "--json").document
         let finding = try #require(
             document["findings"]?.list?.first { $0["check"]?.text == "event types" })

@@ -22,7 +22,24 @@ struct LogTests {
         #expect(try log("--type", "CommentPosted", "--limit", "1") == [5])
         #expect(try log("--tag", "answer/demo-answer") == [11, 12])
         #expect(try log("--tag", "answer/demo-answer", "--type", "CommentPosted") == [12])
-        #expect(try log("--type", "NeverHeardOf") == [])
+    }
+
+    @Test func aTypeThatNobodyKnowsIsNoErrorButIsSaid() throws {
+        let storectl = try Storectl.demo()
+        let slip = try storectl.run("log", "--type", "CommentPostd", "--json")
+        #expect(slip.exit == 0 && slip.stdout.isEmpty)
+        #expect(
+            slip.stderr == """
+                unknown type: neither this program nor this store knows CommentPostd
+                hint: did you mean CommentPosted?
+
+                """)
+        let stranger = try storectl.run("log", "--type", "NeverHeardOf")
+        #expect(stranger.exit == 0 && stranger.stdout.isEmpty)
+        #expect(stranger.stderr.hasSuffix("knows NeverHeardOf\n"))
+        // Of a type that is known there may be none yet, or none behind a position.
+        #expect(try storectl.succeed("log", "--type", "OriginForked").stdout.isEmpty)
+        try storectl.succeed("log", "--type", "CommentPosted", "--after", "12")
     }
 
     @Test func textHasALineAnEvent() throws {

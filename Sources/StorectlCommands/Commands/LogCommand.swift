@@ -21,8 +21,7 @@ struct LogCommand: ParsableCommand {
 
     @Option(
         help: "Only events of this type.",
-        completion: .list(
-            EventCatalogue.video.typeNames + RemoteEvents.types.map(\.name)))
+        completion: .list(KnownTypes.names))
     var type: String?
 
     @Option(help: ArgumentHelp("Only events with this tag, kind/name.", valueName: "tag"))
@@ -49,6 +48,7 @@ struct LogCommand: ParsableCommand {
         if follow { Interruption.remember() }
         let filter = EventFilter(tags: tag.map { [$0] } ?? [], types: type.map { [$0] } ?? [])
         try options.withLog(isReading: true) { log in
+            if let type { try diagnose(type, in: log) }
             var position = LogPosition(rawValue: after)
             var left = limit ?? .max
             while left > 0 {
@@ -64,6 +64,18 @@ struct LogCommand: ParsableCommand {
                 guard follow else { return }
                 if try !waitForEvents(log, after: position) { return }
             }
+        }
+    }
+
+    /// Says so where neither this program nor the log knows a type: a slip, more often than not.
+    private func diagnose(_ type: EventType, in log: EventLog) throws {
+        guard KnownTypes.schemaVersion(of: type) == nil,
+            try log.events(after: .start, limit: 1, type: type).isEmpty
+        else { return }
+        StandardOutput.diagnose(
+            "unknown type: neither this program nor this store knows \(type.name)")
+        if let name = Spelling.nearest(to: type.name, among: KnownTypes.names) {
+            StandardOutput.diagnose("hint: did you mean \(name)?")
         }
     }
 

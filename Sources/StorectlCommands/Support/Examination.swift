@@ -103,7 +103,7 @@ struct Examination {
         guard !unknown.isEmpty else { return [.ok("event types", "all are known")] }
         let listed = unknown.prefix(Examination.unknownListedMax).map { count in
             let name = "\(Figures.grouped(count.events)) \(count.type)"
-            let isNewer = Examination.schemaVersion(of: count.type) != nil
+            let isNewer = KnownTypes.schemaVersion(of: count.type) != nil
             return isNewer ? "\(name) of version \(count.schemaVersion)" : name
         }
         let left = unknown.count - listed.count
@@ -119,13 +119,7 @@ struct Examination {
     }
 
     private static func isKnown(_ count: SchemaCount) -> Bool {
-        schemaVersion(of: count.type).map { count.schemaVersion <= $0 } ?? false
-    }
-
-    /// The newest schema of a type's payloads that this program knows; nil for a type that it does not know.
-    private static func schemaVersion(of type: EventType) -> UInt16? {
-        if type == OriginForked.eventType { return OriginForked.schemaVersion }
-        return EventCatalogue.video.schemaVersion(of: type) ?? RemoteEvents.schemaVersion(of: type)
+        KnownTypes.schemaVersion(of: count.type).map { count.schemaVersion <= $0 } ?? false
     }
 
     private func clock() throws -> [Finding] {
