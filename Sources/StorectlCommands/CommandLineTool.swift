@@ -59,25 +59,34 @@ public enum CommandLineTool {
     }
 
     private static func parse(_ arguments: [String]) throws -> any ParsableCommand {
+        // The parser would show the help of the command that the unknown name follows.
+        if arguments.first == "help" { try checkCommand(arguments.drop { $0 == "help" }) }
         do {
             return try StorectlCommand.parseAsRoot(arguments)
         } catch let error where StorectlCommand.exitCode(for: error) != .success {
-            let (path, rest) = commandPath(arguments)
-            let command = (["storectl"] + path).joined(separator: " ")
-            if let name = rest.first, !name.hasPrefix("-"), isGroup(path) {
-                throw CommandError(
-                    .usage, "there is no command \(command) \(name.prefix(40))",
-                    hint: "\(command) --help lists the commands")
-            }
+            let command = try checkCommand(arguments[...])
             throw CommandError(
                 .usage, StorectlCommand.message(for: error),
                 hint: "\(command) --help shows what it takes")
         }
     }
 
+    /// The command that the arguments begin with; throws `CommandError` where what follows it is none of its own.
+    @discardableResult
+    private static func checkCommand(_ arguments: ArraySlice<String>) throws -> String {
+        let (path, rest) = commandPath(arguments)
+        let command = (["storectl"] + path).joined(separator: " ")
+        if let name = rest.first, !name.hasPrefix("-"), isGroup(path) {
+            throw CommandError(
+                .usage, "there is no command \(command) \(name.prefix(40))",
+                hint: "\(command) --help lists the commands")
+        }
+        return command
+    }
+
     /// The names of the commands that the arguments begin with, and what follows them.
     private static func commandPath(
-        _ arguments: [String]
+        _ arguments: ArraySlice<String>
     ) -> (path: [String], rest: ArraySlice<String>) {
         var path: [String] = []
         var commands = StorectlCommand.configuration.subcommands

@@ -13,6 +13,10 @@ struct UsageTests {
     static let cases: [Case] = [
         Case(arguments: ["nonsense"], code: "usage", says: "no command storectl nonsense"),
         Case(arguments: ["query", "nonsense"], code: "usage", says: "no command storectl query"),
+        Case(arguments: ["help", "nonsense"], code: "usage", says: "no command storectl nonsense"),
+        Case(
+            arguments: ["help", "query", "nonsense"], code: "usage",
+            says: "no command storectl query nonsense"),
         Case(arguments: ["append"], code: "usage", says: "--file FILE"),
         Case(arguments: ["append", "WatchLaterToggled"], code: "usage", says: "TYPE and its JSON"),
         Case(arguments: ["append", "A", "{}", "--file", "x"], code: "usage", says: "--file"),
