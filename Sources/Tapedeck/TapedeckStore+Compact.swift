@@ -4,7 +4,8 @@ internal import TapedeckSync
 internal import TapedeckVideo
 
 extension TapedeckStore {
-    /// Takes away what nobody will miss: players' reports that say nothing which a later one does not say.
+    /// Takes away what nobody will miss: players' reports that say nothing which a later one does not say, and
+    /// what a device played or where a video was found before the newest word of it.
     ///
     /// No list changes, nor does any digest or hash chain. What has not been delivered to every server, or to
     /// every subscription, stays; so do the last thousand events of each origin. Reads and appends go on;
@@ -33,17 +34,12 @@ extension CompactionRule {
     @available(*, noasync)
     package static func video(_ log: EventLog) throws -> CompactionRule {
         CompactionRule(
-            types: [PlaybackProgressed.eventType],
+            types: LatestCompaction.types.union([PlaybackProgressed.eventType]),
             superseded: { candidates in
-                PlaybackCompaction.superseded(
-                    candidates.map { candidate in
-                        let event = try? candidate.event.decode(PlaybackProgressed.self)
-                        return .init(
-                            event.map {
-                                .init($0, atMilliseconds: candidate.event.stamp.milliseconds)
-                            },
-                            isFixed: candidate.isFixed)
-                    })
+                zip(
+                    LatestCompaction.superseded(candidates),
+                    PlaybackCompaction.superseded(candidates.map(PlaybackCompaction.Recorded.init))
+                ).map { $0 || $1 }
             },
             isSettled: try Upstream.settlement(in: log))
     }

@@ -41,6 +41,22 @@ public struct EventCatalogue: Sendable {
         types.first { $0.type == type }?.message.schemaVersion
     }
 
+    /// The types that compaction may shorten in a way.
+    func types(of retention: Retention) -> Set<EventType> {
+        Set(types.lazy.filter { $0.message.retention == retention }.map(\.type))
+    }
+
+    /// Whether an event's payload is one that this program would record.
+    func reads(_ event: EventEnvelope) -> Bool {
+        func reads<E: VideoEvent>(as _: E.Type) -> Bool {
+            (try? event.decode(E.self).normalized()) != nil
+        }
+        guard let message = types.first(where: { $0.type == event.type })?.message else {
+            return false
+        }
+        return reads(as: message)
+    }
+
     /// Makes a proposal of a type's name and its payload as JSON text.
     ///
     /// Throws as `proposal(type:json:atMilliseconds:)` over bytes does.

@@ -15,6 +15,7 @@ import Testing
         private var mixed: [MixedActivityGenerator]
         private var players: [Player]
         private(set) var reports = 0
+        private(set) var newest = 0
 
         /// A player that pauses, jumps and begins another viewing now and then.
         private struct Player {
@@ -55,12 +56,43 @@ import Testing
             }
         }
 
+        /// Something that takes the place of what was said of it before, now and then of a time before that.
+        private mutating func newest(on device: Int) throws -> ProposedEvent {
+            let earlier: UInt64 = random.oneIn(5) ? random.below(20_000) : 0
+            let at = place.clock.milliseconds - earlier
+            let video = "vimeo:\(1 + random.below(4))"
+            newest += 1
+            switch random.below(3) {
+            case 0:
+                let said = NowPlayingChanged.with {
+                    $0.device = "device-\(random.below(4))"
+                    if !random.oneIn(4) {
+                        ($0.video, $0.isPlaying) = (video, random.oneIn(2))
+                        $0.positionSeconds = Double(random.below(900))
+                    }
+                }
+                return try ProposedEvent(said, atMilliseconds: at)
+            case 1:
+                let found = VideoExtracted.with {
+                    ($0.video, $0.url) = (video, "https://cdn.example/\(random.below(1_000))")
+                }
+                return try ProposedEvent(found, atMilliseconds: at)
+            default:
+                let failed = ExtractionFailed.with {
+                    ($0.video, $0.reason) = (video, "timeout")
+                    $0.attempt = UInt32(1 + random.below(5))
+                }
+                return try ProposedEvent(failed, atMilliseconds: at)
+            }
+        }
+
         /// Lets a device do something for about so many seconds.
         mutating func go(on device: Int, seconds: Int) throws {
             for _ in 0..<seconds {
                 place.clock.advance(by: .milliseconds(900 + random.below(200)))
                 var events = [try ProposedEvent(players[device].report(&random))]
                 reports += 1
+                if random.oneIn(4) { events.append(try newest(on: device)) }
                 if random.oneIn(9) {
                     // Others' words and toggles; what players report comes from players alone.
                     let other = try mixed[device].next().proposal
@@ -72,6 +104,16 @@ import Testing
     }
 
     private static func rule(_ log: EventLog) throws -> CompactionRule { try .video(log) }
+
+    /// How many events there are of which only the newest counts.
+    private static func newestCount(_ log: EventLog) throws -> Int {
+        var count = 0
+        let types = [
+            NowPlayingChanged.eventType, VideoExtracted.eventType, ExtractionFailed.eventType,
+        ]
+        try log.scan { if types.contains($0.type) { count += 1 } }
+        return count
+    }
 
     private func digests(_ runner: ProjectionRunner) throws -> [String: String] {
         let names = ShippedProjections.all().map(\.name)
@@ -148,7 +190,12 @@ import Testing
             try logs[index].export(to: file)
             try logs[2].importEvents(from: file)
         }
-        #expect(removed * 10 > UInt64(household.reports) * 6, "\(removed) of \(household.reports)")
+        let newest = try logs.map(Self.newestCount)
+        #expect(newest[0] > household.newest, "\(source)")
+        // A block of 128 holds few of each device and video.
+        #expect(newest[1] * 3 < newest[0] * 2, "\(newest[1]) of \(newest[0]), \(source)")
+        let recorded = UInt64(household.reports) + UInt64(newest[0])
+        #expect(removed * 10 > recorded * 6, "\(removed) of \(recorded)")
         for (name, log) in zip(names, logs) {
             #expect(try log.verify().problems == [], "\(name), \(source)")
             #expect(log.head == logs[0].head, "\(name), \(source)")

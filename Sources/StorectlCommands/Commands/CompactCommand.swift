@@ -6,11 +6,14 @@ struct CompactCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "compact",
         abstract:
-            "Take away players' reports that say nothing new, and make the log's file shorter.",
+            "Take away what later events say as well, and make the log's file shorter.",
         discussion: """
-            No list changes, but that watch later by --rule 2012 may meet a mark that was set again late. What has not reached every server and subscription stays, and so do the last \
-            thousand events of each device. The store may be in use meanwhile; its file gets shorter only \
-            while no other process has it open.
+            Players' reports go that say nothing new, and of what a device plays, where a video was found or \
+            was not, all but the newest. No list changes, but that watch later by --rule 2012 may meet a mark \
+            that was set again late; lists --as-of a time gone by are as exact as what was left of it. What \
+            has not reached every server and subscription stays, and so do the last thousand events of each \
+            device. The store may be in use meanwhile; its file gets shorter only while no other process has \
+            it open.
 
             EXAMPLE:
               storectl compact --store ~/tapedeck

@@ -1,3 +1,6 @@
+package import TapedeckLog
+internal import TapedeckModel
+
 /// Which of the reports that were recorded say nothing that others do not say: what
 /// `PlaybackCoalescing` would not have recorded.
 ///
@@ -18,6 +21,14 @@ package enum PlaybackCompaction {
         package init(_ report: PlaybackCoalescing.Report?, isFixed: Bool) {
             self.report = report
             self.isFixed = isFixed
+        }
+
+        /// An event of any type; it is a report where it can be read as one.
+        package init(_ candidate: CompactionRule.Candidate) {
+            let event = try? candidate.event.decode(PlaybackProgressed.self)
+            self.init(
+                event.map { .init($0, atMilliseconds: candidate.event.stamp.milliseconds) },
+                isFixed: candidate.isFixed)
         }
     }
 
