@@ -18,7 +18,8 @@ struct StorectlCommand: ParsableCommand {
             """,
         version: "storectl \(version)",
         subcommands: [
-            InitCommand.self, IngestCommand.self, AppendCommand.self, BlobCommand.self,
+            InitCommand.self, IngestCommand.self, AppendCommand.self, DoCommand.self,
+            BlobCommand.self,
             ImageCommand.self,
             LogCommand.self,
             ShowCommand.self, QueryCommand.self, WatchCommand.self, ReplayCommand.self,

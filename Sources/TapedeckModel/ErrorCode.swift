@@ -55,7 +55,7 @@ extension ErrorCode {
     public static let invalidVideo = ErrorCode(rawValue: "invalidVideo")
     /// A remote answered with its error form instead of data.
     public static let remoteError = ErrorCode(rawValue: "remoteError")
-    /// An append condition does not hold.
+    /// An append condition does not hold, or what is known does not allow a command.
     ///
     /// Read again, decide again.
     public static let conditionFailed = ErrorCode(rawValue: "conditionFailed")

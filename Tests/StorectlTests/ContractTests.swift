@@ -187,8 +187,8 @@ struct ContractTests {
         let described = Set(try Contract.read().commands.map(\.name))
         #expect(Set(try Help.read().commands.map(\.name)) == described)
         let compared = Set(
-            ContractTests.cases.map(\.command) + SyncContractTests.commands
-                + RemoteContractTests.commands + ["simulate"])
+            ContractTests.cases.map(\.command) + DoTests.actions.map(\.command)
+                + SyncContractTests.commands + RemoteContractTests.commands + ["simulate"])
         #expect(described.subtracting(compared) == ["completions"])
     }
 

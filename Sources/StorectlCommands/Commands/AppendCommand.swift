@@ -11,6 +11,9 @@ struct AppendCommand: ParsableCommand {
             "at"?}; a bad line is refused with its number and the others are kept; then the exit \
             code is 2. Lines that storectl log --json writes can be read back.
 
+            An event is recorded as it is, if it makes sense by itself. Whether what is known allows \
+            it is checked by storectl do, which makes the events of what somebody wants to do.
+
             Types: \(EventCatalogue.video.typeNames.joined(separator: ", ")).
 
             EXAMPLE:
@@ -55,16 +58,7 @@ struct AppendCommand: ParsableCommand {
         } else {
             report = try appendOne()
         }
-        try options.print(report.json) { text in
-            text.line("recorded \(Figures.count(report.recorded, "event"))")
-            if let first = report.first, let last = report.last {
-                let range =
-                    first.position == last.position
-                    ? "\(first.id) at position \(first.position)"
-                    : "\(first.id) to \(last.id), positions \(first.position) to \(last.position)"
-                text.line(range)
-            }
-        }
+        try options.print(report.json) { report.write(&$0) }
         guard report.refusedCount > 0 else { return }
         report.diagnose()
         throw ReportedFailure(.someRefused)

@@ -38,22 +38,36 @@ struct AppendReport {
                 hint: isDiagnosed ? error.hint : nil))
     }
 
-    var json: JSON {
+    /// What was recorded.
+    var recordedJSON: JSON {
         func place(_ event: (id: EventID, position: LogPosition)?) -> JSON {
             guard let event else { return .null }
             return ["id": .text(event.id.description), "position": .init(event.position.rawValue)]
         }
         return [
             "recorded": .init(recorded), "first": place(first), "last": place(last),
-            "refused": .list(
-                refused.map {
-                    [
-                        "line": .init($0.line), "code": .text($0.code.rawValue),
-                        "message": .text($0.message),
-                    ]
-                }),
-            "refusedCount": .init(refusedCount),
         ]
+    }
+
+    /// What was recorded, and what was refused.
+    var json: JSON {
+        let refusals = refused.map { refusal -> JSON in
+            [
+                "line": .init(refusal.line), "code": .text(refusal.code.rawValue),
+                "message": .text(refusal.message),
+            ]
+        }
+        return recordedJSON.adding("refused", .list(refusals))
+            .adding("refusedCount", .init(refusedCount))
+    }
+
+    func write(_ text: inout TextReport) {
+        text.line("recorded \(Figures.count(recorded, "event"))")
+        guard let first, let last else { return }
+        text.line(
+            first.position == last.position
+                ? "\(first.id) at position \(first.position)"
+                : "\(first.id) to \(last.id), positions \(first.position) to \(last.position)")
     }
 
     func diagnose() {

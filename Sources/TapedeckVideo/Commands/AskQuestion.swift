@@ -29,6 +29,12 @@ public struct AskQuestion: Sendable {
 
         /// What does not allow it.
         public var message: String { "nobody has told of this user" }
+
+        /// `.notFound`.
+        public var code: ErrorCode { .notFound }
+
+        /// What to do.
+        public var hint: String? { "sync with the remote that has the user, or name another" }
     }
 
     /// What is to be recorded; nothing while the same question to the same user waits to be asked.

@@ -39,6 +39,9 @@ public struct CheckPlayability: Sendable {
             case .notDue(let time): "the last check has failed, and the next one is due at \(time)"
             }
         }
+
+        /// What to do.
+        public var hint: String? { "check again then" }
     }
 
     /// What is to be recorded; nothing where the same is known already.

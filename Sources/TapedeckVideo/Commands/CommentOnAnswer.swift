@@ -25,6 +25,12 @@ public struct CommentOnAnswer: Sendable {
 
         /// What does not allow it.
         public var message: String { "nobody has told of this answer" }
+
+        /// `.notFound`.
+        public var code: ErrorCode { .notFound }
+
+        /// What to do.
+        public var hint: String? { "sync with the remote that has the answer, or name another" }
     }
 
     /// What is to be recorded: the comment, said by the user of the account where it is known who that is.

@@ -56,6 +56,24 @@ public struct EditQueue: Sendable {
             case .full: "the queue holds \(PlayQueue.videosMax) videos, and no more fit in"
             }
         }
+
+        /// `.notFound` for what is not in the queue, else `.conditionFailed`.
+        public var code: ErrorCode {
+            switch self {
+            case .notQueued, .noSuchPlace: .notFound
+            case .alreadyQueued, .empty, .full: .conditionFailed
+            }
+        }
+
+        /// What to do.
+        public var hint: String? {
+            switch self {
+            case .alreadyQueued: "play it next, which moves it"
+            case .notQueued, .empty: nil
+            case .noSuchPlace: "name another one, or none for the front"
+            case .full: "take a video out first"
+            }
+        }
     }
 
     /// What is to be recorded; throws a `Refusal`, or what reading throws.

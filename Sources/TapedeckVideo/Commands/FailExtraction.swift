@@ -47,6 +47,9 @@ public struct FailExtraction: Sendable {
             case .notDue(let time): "the last try has failed, and the next one is due at \(time)"
             }
         }
+
+        /// What to do.
+        public var hint: String? { "try again then" }
     }
 
     /// What is to be recorded.

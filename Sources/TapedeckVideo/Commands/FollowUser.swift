@@ -33,6 +33,15 @@ public struct FollowUser: Sendable {
             case .isOneself: "nobody follows themselves"
             }
         }
+
+        /// `.notFound`, or `.invalidPayload` for oneself.
+        public var code: ErrorCode { self == .unknownUser ? .notFound : .invalidPayload }
+
+        /// What to do.
+        public var hint: String? {
+            self == .unknownUser
+                ? "sync with the remote that has the user, or name another" : "name another user"
+        }
     }
 
     /// What is to be recorded; nothing where it is so already.

@@ -38,6 +38,14 @@ public struct HandOff: Sendable {
             case .nothingPlays: "the device plays nothing"
             }
         }
+
+        /// `.notFound` where nothing plays, `.invalidPayload` for one device.
+        public var code: ErrorCode { self == .nothingPlays ? .notFound : .invalidPayload }
+
+        /// What to do.
+        public var hint: String? {
+            self == .nothingPlays ? "name the device that plays" : "name two devices"
+        }
     }
 
     /// What is to be recorded, of what the source plays: it pauses, and the target goes on, or pauses there

@@ -26,6 +26,12 @@ public struct LikeAnswer: Sendable {
 
         /// What does not allow it.
         public var message: String { "nobody has told of this answer" }
+
+        /// `.notFound`.
+        public var code: ErrorCode { .notFound }
+
+        /// What to do.
+        public var hint: String? { "sync with the remote that has the answer, or name another" }
     }
 
     /// What is to be recorded; nothing where the answer is liked so already, here or at a remote: a remote counts

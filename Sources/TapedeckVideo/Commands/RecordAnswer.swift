@@ -74,6 +74,26 @@ public struct RecordAnswer: Sendable {
             case .notMerging: "the segments are not being merged"
             }
         }
+
+        /// `.tooLarge` for segments that are too long, else `.conditionFailed`.
+        public var code: ErrorCode {
+            switch self {
+            case .tooLong: .tooLarge
+            default: .conditionFailed
+            }
+        }
+
+        /// What to do.
+        public var hint: String? {
+            switch self {
+            case .tooLong: "take a segment out, or record a shorter one"
+            case .notAsked, .alreadyAnswered: "answer another question"
+            case .hasEnded: "begin another recording"
+            case .nothingRecorded: "add a segment first"
+            case .isMerging: "wait for its end, or say that it has failed"
+            case .notMerging: "begin to merge them first"
+            }
+        }
     }
 
     /// What is to be recorded; nothing where it is done already.

@@ -33,6 +33,9 @@ public struct RemoveDownloads: Sendable {
             case .notOnDisk(let video): "the device's disk does not hold \(video.text)"
             }
         }
+
+        /// `.notFound`.
+        public var code: ErrorCode { .notFound }
     }
 
     /// What is to be recorded; throws a `Refusal`, or what reading throws.

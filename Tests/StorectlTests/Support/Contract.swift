@@ -43,20 +43,29 @@ struct Contract {
             }
             guard section.hasPrefix("storectl ") else { continue }
             let name = section.prefix { $0 != "\n" }.dropFirst("storectl ".count)
-            commands.append(
-                Command(
-                    name: String(name),
-                    synopsis: Contract.blocks(section, "").flatMap {
-                        $0.split(separator: "\n").map(String.init)
-                    },
-                    shape: try Contract.blocks(section, "shape").first.map {
-                        try Shape(parsing: $0)
-                    }))
+            let synopsis = Contract.blocks(section, "").flatMap {
+                $0.split(separator: "\n").map(String.init)
+            }
+            let shape = try Contract.blocks(section, "shape").first.map { try Shape(parsing: $0) }
+            if name.hasSuffix(" ACTION") {
+                commands += synopsis.map {
+                    Command(name: Contract.command(of: $0), synopsis: [$0], shape: shape)
+                }
+            } else {
+                commands.append(Command(name: String(name), synopsis: synopsis, shape: shape))
+            }
         }
         self.commands = commands
         self.failure = try #require(failure)
         self.explainedKey = try #require(explainedKey)
         self.liveState = try #require(liveState)
+    }
+
+    /// The command of a line of a synopsis: the words in front of its arguments.
+    private static func command(of line: String) -> String {
+        line.split(separator: " ").dropFirst().prefix { word in
+            word.first?.isLowercase == true && word.allSatisfy { $0.isLowercase || $0 == "-" }
+        }.joined(separator: " ")
     }
 
     private static func blocks(_ section: String, _ kind: String) -> [String] {

@@ -1,0 +1,193 @@
+import Foundation
+import Testing
+
+/// What `storectl do` records, and what it refuses.
+struct DoTests {
+    /// An action, and the types of the events that it records.
+    struct Action: Sendable {
+        let command: String
+        let arguments: [String]
+        let events: [String]
+
+        init(_ command: String, _ arguments: String..., records events: String...) {
+            (self.command, self.arguments, self.events) = (command, arguments, events)
+        }
+
+        var line: [String] { command.split(separator: " ").map(String.init) + arguments }
+    }
+
+    private static let blob = String(repeating: "ab", count: 32)
+    private static let bunny = "https://www.youtube.com/watch?v=aqz-KE-bpKQ"
+
+    /// What somebody does one behind the other in a store of samples; each command is among them.
+    static let actions: [Action] = [
+        Action(
+            "do share", bunny, "--to", "twitter", "--to", "email", "--recipient",
+            "ada@example.org", records: "VideoShared", "VideoShared"),
+        Action("do submit", "https://youtu.be/dQw4w9WgXcQ", records: "VideoSubmitted"),
+        Action("do submit", "youtube:dQw4w9WgXcQ"),
+        Action("do open", bunny, "--viewer", "guest", "--viewing", "v", records: "VideoOpened"),
+        Action("do open", bunny, "--viewer", "guest", "--viewing", "v"),
+        Action("do open", bunny, "--viewer", "guest", records: "VideoOpened"),
+        Action("do chat", bunny, "hello", records: "ChatMessagePosted"),
+        Action(
+            "do chat", bunny, "--file", "https://example.org/a.png", "--name", "a.png", "--type",
+            "image/png", "--bytes", "9", records: "ChatMessagePosted"),
+        Action("do ask", "demo-grace", "Why?", records: "QuestionAsked"),
+        Action("do ask", "demo-grace", "Why?"),
+        Action("do like", "demo-answer-2", "--off", records: "LikeToggled"),
+        Action("do like", "demo-answer-2", records: "LikeToggled"),
+        Action("do like", "demo-answer-2"),
+        Action("do comment", "demo-answer-2", "Well said.", records: "CommentPosted"),
+        Action("do follow", "demo-grace"),
+        Action("do follow", "demo-grace", "--off", records: "FollowToggled"),
+        Action(
+            "do profile", "--last-name", "Lovelace", "--clear", "about", records: "ProfileEdited"),
+        Action("do profile", "--last-name", "Lovelace"),
+        Action("do queue add", "vimeo:4", records: "VideoQueued"),
+        Action("do queue next", "vimeo:5", "--after", "vimeo:4", records: "VideoQueuedNext"),
+        Action("do queue remove", "vimeo:4", records: "VideoUnqueued"),
+        Action("do queue clear", records: "QueueCleared"),
+        Action(
+            "do hand-off", "tablet", "phone", records: "NowPlayingChanged", "NowPlayingChanged"),
+        Action("do playability", "vimeo:4", "playable", records: "PlayabilityChecked"),
+        Action("do playability", "vimeo:4", "playable"),
+        Action(
+            "do playability", "vimeo:5", "failed", "--reason", "timeout",
+            records: "PlayabilityChecked"),
+        Action("do fail-extraction", "vimeo:4", "timeout", records: "ExtractionFailed"),
+        Action("do remove-downloads", bunny, records: "DownloadRemoved"),
+        Action(
+            "do answer discard", "demo-question-4", "demo-recording-4",
+            records: "AnswerSegmentRemoved"),
+        Action(
+            "do answer add", "demo-question-4", "r", "1", "--blob", blob, "--seconds", "34.5",
+            records: "AnswerSegmentRecorded"),
+        Action(
+            "do answer add", "demo-question-4", "r", "2", "--blob", blob, "--seconds", "3",
+            records: "AnswerSegmentRecorded"),
+        Action("do answer remove", "demo-question-4", "r", "2", records: "AnswerSegmentRemoved"),
+        Action("do answer merge", "demo-question-4", "r", records: "AnswerMergeStarted"),
+        Action(
+            "do answer fail-merge", "demo-question-4", "r", "interrupted",
+            records: "AnswerMergeFailed"),
+        Action("do answer merge", "demo-question-4", "r", records: "AnswerMergeStarted"),
+        Action(
+            "do answer hand-in", "demo-question-4", "r", "--video", blob, "--thumbnail", blob,
+            records: "AnswerRecorded"),
+    ]
+
+    @Test func actionsRecordWhatFollows() throws {
+        let storectl = try Storectl.demo()
+        let contract = try Contract.read()
+        for action in DoTests.actions {
+            let before = try storectl.succeed("status", "--json").document["events"]?.number
+            let run = try storectl.run(action.line + ["--json"])
+            #expect(run.exit == 0, "\(action.line): \(run.stderr)")
+            let shape = try #require(contract[action.command]?.shape, "\(action.command)")
+            #expect(shape.differences(from: try run.document) == [])
+            #expect(try run.document["recorded"]?.number == Double(action.events.count))
+            let lines = try storectl.succeed(
+                "log", "--after", "\(Int(before ?? 0))", "--json"
+            ).stdout.split(separator: "\n")
+            let types = try lines.map { try OrderedJSON(parsing: String($0))["type"]?.text }
+            #expect(types == action.events, "\(action.line)")
+        }
+    }
+
+    @Test func whatIsRecordedIsToldToPeople() throws {
+        let storectl = try Storectl.demo()
+        let first = try storectl.succeed("do", "queue", "add", "vimeo:4").stdout
+        #expect(first.hasPrefix("recorded 1 event\n"))
+        let same = try storectl.succeed("do", "follow", "demo-grace").stdout
+        #expect(same == "recorded 0 events\n")
+    }
+
+    /// A command line that is refused, with the code, the exit and a part of the message.
+    struct Refusal: CustomTestStringConvertible, Sendable {
+        let arguments: [String]
+        let code: String
+        let exit: Int32
+        let says: String
+        var testDescription: String { arguments.joined(separator: " ") }
+
+        init(_ arguments: String..., code: String, exit: Int32, says: String) {
+            (self.arguments, self.code, self.exit, self.says) = (arguments, code, exit, says)
+        }
+    }
+
+    static let refusals: [Refusal] = [
+        Refusal(
+            "share", bunny, "--to", "twitter", "--text", String(repeating: "a", count: 141),
+            code: "tooLarge", exit: 64, says: "1 characters too long"),
+        Refusal(
+            "share", bunny, "--to", "email", "--recipient", "not an address",
+            code: "invalidPayload", exit: 64, says: "no address"),
+        Refusal("share", bunny, code: "usage", exit: 64, says: "--to"),
+        Refusal("share", bunny, "--to", "fax", code: "invalidPayload", exit: 64, says: "fax"),
+        Refusal("submit", "vimeo:7", code: "invalidVideo", exit: 64, says: "YouTube"),
+        Refusal("ask", "nobody", "Why?", code: "notFound", exit: 4, says: "this user"),
+        Refusal("like", "none", code: "notFound", exit: 4, says: "this answer"),
+        Refusal("comment", "none", "Hm.", code: "notFound", exit: 4, says: "this answer"),
+        Refusal("follow", "demo-ada", code: "invalidPayload", exit: 64, says: "themselves"),
+        Refusal(
+            "queue", "add", bunny, code: "conditionFailed", exit: 3, says: "in the queue already"),
+        Refusal("queue", "remove", "vimeo:4", code: "notFound", exit: 4, says: "not in the queue"),
+        Refusal("hand-off", "none", "phone", code: "notFound", exit: 4, says: "plays nothing"),
+        Refusal("hand-off", "tv", "tv", code: "invalidPayload", exit: 64, says: "one device"),
+        Refusal("remove-downloads", "vimeo:4", code: "notFound", exit: 4, says: "vimeo:4"),
+        Refusal(
+            "answer", "add", "demo-question-4", "demo-recording-4", "2", "--blob", blob,
+            "--seconds", "145.5", code: "tooLarge", exit: 64, says: "38.0 s too long"),
+        Refusal(
+            "answer", "add", "demo-question-2", "r", "1", "--blob", blob, "--seconds", "1",
+            code: "conditionFailed", exit: 3, says: "answered"),
+        Refusal(
+            "answer", "merge", "demo-question-4", "r", code: "conditionFailed", exit: 3,
+            says: "nothing is recorded"),
+        Refusal("chat", bunny, code: "usage", exit: 64, says: "TEXT"),
+        Refusal("playability", "vimeo:4", "failed", code: "usage", exit: 64, says: "--reason"),
+    ]
+
+    @Test(arguments: refusals)
+    func whatIsNotAllowedIsRefusedAndNothingRecorded(_ given: Refusal) throws {
+        let storectl = try Storectl.demo()
+        let run = try storectl.run(["do"] + given.arguments + ["--json"])
+        #expect(run.exit == given.exit, "\(run.stderr)")
+        let error = try run.document["error"]
+        #expect(error?["code"]?.text == given.code)
+        #expect(error?["message"]?.text?.contains(given.says) == true, "\(run.stdout)")
+        #expect(run.stderr.hasPrefix("error: "))
+        let events = try storectl.succeed("status", "--json").document["events"]?.number
+        #expect(events == Double(Storectl.demoEvents))
+    }
+
+    @Test func whoeverIsSignedOutIsAskedToSignIn() throws {
+        let storectl = try Storectl.empty()
+        for arguments in [
+            ["chat", DoTests.bunny, "hello"], ["submit", DoTests.bunny], ["follow", "7"],
+            ["profile", "--about", "nobody"],
+        ] {
+            let run = try storectl.run(["do"] + arguments + ["--json"])
+            #expect(run.exit == 7, "\(run.stderr)")
+            #expect(try run.document["error"]?["code"]?.text == "signInRequired")
+            #expect(run.stderr.contains("hint: "))
+        }
+        #expect(try storectl.succeed("status", "--json").document["events"]?.number == 0)
+    }
+
+    @Test func aFailureIsRecordedOnceUntilTheNextTryIsDue() throws {
+        let storectl = try Storectl.empty()
+        for arguments in [
+            ["fail-extraction", "vimeo:4", "timeout"],
+            ["playability", "vimeo:4", "failed", "--reason", "timeout"],
+        ] {
+            let first = try storectl.run(["do"] + arguments)
+            #expect(first.exit == 0, "\(first.stderr)")
+            let second = try storectl.run(["do"] + arguments + ["--json"])
+            #expect(second.exit == 3)
+            #expect(try second.document["error"]?["code"]?.text == "conditionFailed")
+            #expect(second.stderr.contains("is due at"))
+        }
+    }
+}
