@@ -78,6 +78,20 @@ struct AppendTests {
         #expect(run.stderr.contains("did you mean isOn?"))
     }
 
+    @Test func anEmailNeedsAddresses() throws {
+        let storectl = try Storectl.empty()
+        func share(_ to: String) -> String {
+            #"{"video":"vimeo:1","destinations":["email"],"to":"\#(to)"}"#
+        }
+        for to in ["", " , ", "not an address", "ada", "ada@example.org;grace@example.org"] {
+            try storectl.checkFails(
+                "append", "VideoShared", share(to), code: "invalidPayload", exit: 64, says: "to ")
+        }
+        try storectl.succeed("append", "VideoShared", share("ada@example.org, grace@example.org,"))
+        let event = try storectl.succeed("show", "1", "--json").document
+        #expect(event["payload"]?["to"]?.text == "ada@example.org,grace@example.org")
+    }
+
     @Test func whatCommandsRecordNamesTheCommand() throws {
         let storectl = try Storectl.empty()
         for (type, command) in [

@@ -1,3 +1,4 @@
+internal import Foundation
 public import TapedeckModel
 public import TapedeckProjections
 
@@ -34,7 +35,7 @@ public struct ShareVideo: Sendable {
         _ video: String, to destinations: [String], text: String? = nil, recipients: [String] = []
     ) throws(ModelError) {
         self.video = try VideoKey(video)
-        for address in recipients where !ShareVideo.isAddress(address) {
+        for address in recipients where !VideoShared.isAddress(address) {
             throw FieldChecks.invalid("to", "holds \"\(address.prefix(80))\", which is no address")
         }
         var seen: Set<String> = []
@@ -71,13 +72,6 @@ public struct ShareVideo: Sendable {
             }.normalized()
         }
     }
-
-    /// One "@" with something on both sides, and nothing that parts addresses.
-    private static func isAddress(_ text: String) -> Bool {
-        let parts = text.split(separator: "@", omittingEmptySubsequences: false)
-        return parts.count == 2 && parts.allSatisfy { !$0.isEmpty }
-            && !text.contains { $0.isWhitespace || $0 == "," || $0 == ";" }
-    }
 }
 
 extension VideoShared {
@@ -86,10 +80,16 @@ extension VideoShared {
 
     /// The addresses in `to`.
     var recipients: [String] {
-        to.split(separator: VideoShared.recipientSeparator).map {
-            String($0.filter { !$0.isWhitespace })
-        }
-        .filter { !$0.isEmpty }
+        to.split(separator: VideoShared.recipientSeparator)
+            .map { $0.trimmingCharacters(in: .whitespacesAndNewlines) }
+            .filter { !$0.isEmpty }
+    }
+
+    /// One "@" with something on both sides, and nothing that parts addresses.
+    static func isAddress(_ text: String) -> Bool {
+        let parts = text.split(separator: "@", omittingEmptySubsequences: false)
+        return parts.count == 2 && parts.allSatisfy { !$0.isEmpty }
+            && !text.contains { $0.isWhitespace || $0 == "," || $0 == ";" }
     }
 }
 

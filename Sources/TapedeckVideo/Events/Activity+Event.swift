@@ -143,7 +143,7 @@ extension VideoShared: VideoEvent {
     /// The video.
     public var tags: [Tag] { get throws { [try VideoKey(video).tag] } }
 
-    /// Checks the video, the destinations and the texts.
+    /// Checks the video, the destinations, the texts and the addresses.
     public func normalized() throws(ModelError) -> VideoShared {
         var copy = self
         copy.video = try FieldChecks.video(video, "video").text
@@ -160,9 +160,13 @@ extension VideoShared: VideoEvent {
         }
         try FieldChecks.text(text, "text")
         try FieldChecks.text(to, "to")
-        guard !destinations.contains("email") || !to.isEmpty else {
+        for address in recipients where !VideoShared.isAddress(address) {
+            throw FieldChecks.invalid("to", "holds \"\(address.prefix(80))\", which is no address")
+        }
+        guard !destinations.contains("email") || !recipients.isEmpty else {
             throw FieldChecks.invalid("to", "is missing: an e-mail needs an address")
         }
+        if hasTo { copy.to = recipients.joined(separator: VideoShared.recipientSeparator) }
         return copy
     }
 }
