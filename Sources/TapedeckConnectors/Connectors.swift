@@ -37,7 +37,9 @@ public enum Connectors {
         Outbox(of: "question", inserts: [], registers: [AnswerRecorded.eventType]),
         Outbox(
             of: "user", inserts: [QuestionAsked.eventType, ProfileEdited.eventType],
-            registers: [FollowToggled.eventType]),
+            registers: [FollowToggled.eventType],
+            // What one user wants does not replace what another one does.
+            owners: [FollowToggled.eventType: FollowToggled.followerField]),
     ]
 
     /// The projections that a store needs which syncs with remotes, beside those of the domain.

@@ -194,6 +194,10 @@ package struct WhaleConnector: Connector {
         case ProfileEdited.eventType:
             return try picture(intent, id, views, account)
         case FollowToggled.eventType:
+            let follower = try intent.event.decode(FollowToggled.self).follower
+            guard account.user.isEmpty || follower == account.user else {
+                return .refused(.conditionFailed, "Whale lets nobody follow in another's name")
+            }
             return .refused(.notFound, "Whale has no route by which a user is followed")
         default: return .foreign
         }

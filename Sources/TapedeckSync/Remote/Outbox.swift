@@ -9,13 +9,15 @@ public import TapedeckProjections
 /// refused, or of which nobody knows, stays in sight.
 ///
 /// Intents of one register, such as a mark that is set and taken away, replace each other: only the
-/// latest of a type is wanted.
+/// latest of a type is wanted. Where each user has a register of their own, only the latest of each.
 public struct Outbox: Projection {
     /// The kind of tags under whose keys the intents lie.
     public let tagKind: String
     private let intents: [EventType]
     /// Of each of `eventTypes`.
     private let isRegister: [Bool]
+    /// Of each of `eventTypes`, the number of the field that says whose register it is.
+    private let owners: [Int?]
 
     /// Makes the projection.
     ///
@@ -23,10 +25,16 @@ public struct Outbox: Projection {
     ///   - tagKind: the kind of tags under whose keys the intents lie; outcomes carry the same.
     ///   - inserts: types of which every event is an intent of its own.
     ///   - registers: types of which the latest event of a key counts.
-    public init(of tagKind: String, inserts: [EventType], registers: [EventType]) {
+    ///   - owners: of registers that each user has under the same key, the number of the payload's field that
+    ///     says whose an event is.
+    public init(
+        of tagKind: String, inserts: [EventType], registers: [EventType],
+        owners: [EventType: Int] = [:]
+    ) {
         self.tagKind = tagKind
         intents = (inserts + registers).sorted { $0.name < $1.name }
         isRegister = [false, false] + intents.map { registers.contains($0) }
+        self.owners = [nil, nil] + intents.map { owners[$0] }
     }
 
     /// Whether events of a type are intents of this outbox.
@@ -34,12 +42,14 @@ public struct Outbox: Projection {
 
     /// `outbox-` and the kind.
     public var name: String { "outbox-\(tagKind)" }
-    /// 2.
-    public var version: Int { 2 }
+    /// 3.
+    public var version: Int { 3 }
     /// The types of intents.
     public var parameters: String {
-        zip(eventTypes, isRegister).dropFirst(2).map { $0.name + ($1 ? "=" : "+") }
-            .joined(separator: " ")
+        eventTypes.indices.dropFirst(2).map { index in
+            let owner = owners[index].map { "\($0)" } ?? ""
+            return eventTypes[index].name + (isRegister[index] ? "=" : "+") + owner
+        }.joined(separator: " ")
     }
     /// Outcomes, claims and intents.
     public var eventTypes: [EventType] {
@@ -76,8 +86,12 @@ public struct Outbox: Projection {
 
         struct Held: Equatable {
             var typeIndex: Int
+            /// Whose register it is; empty where there is one for all.
+            var owner: String
             var intent: EventID
             var order: FoldOrder
+
+            var register: (typeIndex: Int, owner: String) { (typeIndex, owner) }
         }
 
         /// Whether all intents that were folded have their place before `order`.
@@ -93,7 +107,8 @@ public struct Outbox: Projection {
             held = try bytes.array { (reader) throws(ModelError) in
                 Held(
                     typeIndex: Int(truncatingIfNeeded: try reader.uint64()),
-                    intent: try reader.eventID(), order: try reader.foldOrder())
+                    owner: try reader.string(), intent: try reader.eventID(),
+                    order: try reader.foldOrder())
             }
             lastInsert = try bytes.optional { (reader) throws(ModelError) in
                 try reader.foldOrder()
@@ -109,6 +124,7 @@ public struct Outbox: Projection {
         public func encode(into bytes: inout StateWriter) {
             bytes.add(held) { writer, held in
                 writer.add(UInt64(held.typeIndex))
+                writer.add(held.owner)
                 writer.add(held.intent)
                 writer.add(held.order)
             }
@@ -156,7 +172,7 @@ public struct Outbox: Projection {
                 (item.parts, item.claims, item.retries) = (told.parts, told.claims, told.retries)
             }
             if isRegister[event.typeIndex] {
-                guard hold(item, event.typeIndex, order, &key) else { return }
+                guard hold(item, in: register(of: event), order, &key) else { return }
             } else {
                 key.state.lastInsert = max(order, key.state.lastInsert ?? order)
             }
@@ -164,20 +180,33 @@ public struct Outbox: Projection {
         }
     }
 
+    /// The register of an intent: its type, and whose it is where each user has one.
+    private func register(of event: borrowing FoldEvent) -> (typeIndex: Int, owner: String) {
+        var owner = ""
+        if let number = owners[event.typeIndex] {
+            var fields = WireFields(event.payload)
+            while let field = fields.next() {
+                if field.number == number { owner = fields.string(field) }
+            }
+        }
+        return (event.typeIndex, owner)
+    }
+
     /// Puts an intent in the place of its register's former one; false where a later one is there.
     private func hold(
-        _ item: OutboxItem, _ typeIndex: Int, _ order: FoldOrder, _ key: inout KeyedState<State>
+        _ item: OutboxItem, in register: (typeIndex: Int, owner: String), _ order: FoldOrder,
+        _ key: inout KeyedState<State>
     ) -> Bool {
-        let held = State.Held(typeIndex: typeIndex, intent: item.event, order: order)
-        for index in key.state.held.indices
-        where key.state.held[index].typeIndex == held.typeIndex {
+        let held = State.Held(
+            typeIndex: register.typeIndex, owner: register.owner, intent: item.event, order: order)
+        for index in key.state.held.indices where key.state.held[index].register == register {
             let former = key.state.held[index]
             guard former.order < order else { return false }
             key.removeItem(OutboxItem.name(of: former.intent, .wanted))
             key.state.held[index] = held
             return true
         }
-        let place = key.state.held.firstIndex { $0.typeIndex > held.typeIndex }
+        let place = key.state.held.firstIndex { $0.register > register }
         key.state.held.insert(held, at: place ?? key.state.held.endIndex)
         return true
     }

@@ -39,6 +39,9 @@ extension FollowToggled: VideoEvent {
     /// `FollowToggled`.
     public static let eventType: EventType = "FollowToggled"
 
+    /// The number of the field that says who follows.
+    package static let followerField = 2
+
     /// Who is followed, and who follows.
     public var tags: [Tag] {
         get throws { [try Tag("user", user), try Tag("follower", follower)] }

@@ -1,3 +1,4 @@
+import TapedeckConnectors
 import TapedeckModel
 import TapedeckProjections
 import TapedeckSync
@@ -86,6 +87,25 @@ import Testing
         let items = try items(script)
         #expect(items.count == 2)
         #expect(items.contains { $0.event == latest })
+    }
+
+    @Test func whatOneUserWantsDoesNotReplaceWhatAnotherOneDoes() throws {
+        let outbox = try #require(Connectors.outboxes.first { $0.tagKind == "user" })
+        var script = Script()
+        func follow(_ follower: String, _ isOn: Bool, at second: Double) throws -> EventID {
+            let toggle = FollowToggled.with {
+                ($0.user, $0.follower, $0.isOn) = ("3", follower, isOn)
+            }
+            script.add(try ProposedEvent(toggle), at: second)
+            return try #require(script.events.last).id
+        }
+        _ = try follow("1", true, at: 1)
+        let other = try follow("4", false, at: 2)
+        let own = try follow("1", false, at: 3)
+        try checkOrderDoesNotMatter(outbox, script.events)
+        let reader = try FoldedReader(script.events, [outbox])
+        let wanted = try OutboxRow.page(of: outbox, reader, after: nil, limit: 100)
+        #expect(wanted.map(\.item.event) == [other, own])
     }
 
     @Test func partsEndOneByOne() throws {
