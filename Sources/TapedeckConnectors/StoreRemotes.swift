@@ -168,8 +168,10 @@ public struct StoreRemotes: Sendable {
                         RequestMoment(
                             base: remote.url, now: log.now(), nonce: .random(in: 0...(.max))))
                 }
-                answers.append(try await transport.send(request))
-            case .done(let account):
+                var answer = try await transport.send(request)
+                answer.receivedAt = Int64(clamping: log.now())
+                answers.append(answer)
+            case .done(let account, let sightings):
                 try logins.write(
                     RemoteLogin(secrets: secrets, account: account), for: remote)
                 // What waited for the login goes on.
@@ -177,7 +179,7 @@ public struct StoreRemotes: Sendable {
                     var row = try RemoteRow.named(remote.name, in: log)
                     row.wait = nil
                     row.contactedAt = log.now()
-                    try log.setSyncRows([row.row])
+                    try log.record(sightings, rows: [row.row])
                 }
                 return account
             }

@@ -72,6 +72,25 @@ struct RemoteContractTests {
         try store.checkFails("append", "RemoteAdded", "{}", code: "unknownType", exit: 64)
     }
 
+    @Test func aLoginShowsTheAccountAndNoSecret() throws {
+        let remote = try ShelbyProcess()
+        let store = try Storectl.empty()
+        try store.succeed("remote", "add", "home", "shelby", remote.url)
+        let login = try store.succeed("login", "home", "--token-file", remote.tokenFile, "--json")
+        let accounts = try store.succeed("query", "accounts", "--json").document["accounts"]
+        #expect(accounts?.list?.count == 1)
+        #expect(try accounts?[0]?["account"] == login.document["account"])
+        #expect(accounts?[0]?["system"]?.text == "shelby")
+        #expect(accounts?[0]?["services"]?.list?.contains(.text("twitter")) == true)
+        #expect(accounts?[0]?["channels"]?.list?.isEmpty == false)
+        #expect(accounts?[0]?["image"]?.text?.hasPrefix("http") == true)
+        let log = try store.succeed("log", "--json").stdout
+        for secret in remote.secrets { #expect(!log.contains(secret)) }
+        // What is known already is no news.
+        try store.succeed("login", "home", "--token-file", remote.tokenFile)
+        #expect(try store.succeed("log", "--json").stdout == log)
+    }
+
     @Test func mistakesAreAnsweredWithWhatToDo() throws {
         let store = try Storectl.empty()
         try store.checkFails(

@@ -57,19 +57,33 @@ package struct ShelbyConnector: Connector {
         account.details["consumerSecret"] = secrets.consumerSecret
         func ask(_ path: String) -> LoginStep { .send(RemoteRequest("GET", path), as: account) }
         guard let users = answers.first else { return ask("\(root)/users.json") }
-        guard let user = try Self.list(users).first.flatMap({ Self.text($0, "_id", "id") }) else {
+        guard let user = try Self.list(users).first, let id = Self.text(user, "_id", "id") else {
             throw SyncFailure(.remoteError, "Shelby does not say who the user is")
         }
-        account.user = user
-        guard answers.count > 1 else { return ask("\(root)/channels.json") }
+        account.user = id
+        guard answers.count > 1 else { return ask("\(root)/authentications.json") }
+        guard answers.count > 2 else { return ask("\(root)/channels.json") }
+        let channels = try Self.list(answers[2])
         // The app of 2012 takes the first channel that is not public as the user's own.
-        let channel = try Self.list(answers[1]).first { !Self.isTrue($0, "public") }
+        let channel = channels.first { !Self.isTrue($0, "public") }
             .flatMap { Self.text($0, "_id", "id") }
         guard let channel else {
             throw SyncFailure(.remoteError, "the user has no channel at Shelby")
         }
         account.details["channel"] = channel
-        return .done(account)
+        var shown = AccountSighting(id, at: Shelby.system)
+        if let user = try? JSONElement(user, at: "$[0]") {
+            shown.take(user, nickname: "nickname", image: "user_image")
+        }
+        shown.take(channels: channels.compactMap { Self.text($0, "_id", "id") })
+        // The services are shown, and nothing needs them: a login does not fail for them.
+        if let services = try? Self.list(answers[1]) {
+            shown.take(
+                services: services.compactMap { service in
+                    if case .string(let name) = service { name } else { nil }
+                })
+        }
+        return .done(account, sightings: shown.proposals(answers[2]))
     }
 
     package func authorize(

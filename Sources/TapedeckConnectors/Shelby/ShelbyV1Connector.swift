@@ -62,8 +62,17 @@ package struct ShelbyV1Connector: Connector {
         else {
             throw SyncFailure(.remoteError, "Shelby does not say who the user is")
         }
+        var shown = AccountSighting(id, at: Shelby.system)
+        shown.take(user, nickname: "nickname", email: "primary_email", image: "user_image")
+        if let links = try? user.list("authentications") {
+            shown.take(
+                services: links.compactMap { link in
+                    try? JSONElement(link, at: "$").text("provider").value
+                })
+        }
         return .done(
-            RemoteAccount(user: id, token: token, details: [ShelbyV1Connector.roll: roll]))
+            RemoteAccount(user: id, token: token, details: [ShelbyV1Connector.roll: roll]),
+            sightings: shown.proposals(answer))
     }
 
     /// Among an account's details, the roll that holds what the user shares and likes.

@@ -81,10 +81,13 @@ package struct WhaleConnector: Connector {
         }
         let token = header.hasPrefix("Bearer ") ? String(header.dropFirst(7)) : header
         let seconds = answer.header("x-expires").flatMap { UInt64($0) }
+        var shown = AccountSighting(String(id), at: Whale.system)
+        shown.take(user, nickname: "username", email: "email", image: "image_url")
         return .done(
             RemoteAccount(
                 user: String(id), token: token,
-                expiresAt: seconds.map { min($0, UInt64(Int64.max) / 1_000) * 1_000 }))
+                expiresAt: seconds.map { min($0, UInt64(Int64.max) / 1_000) * 1_000 }),
+            sightings: shown.proposals(answer))
     }
 
     package func authorize(

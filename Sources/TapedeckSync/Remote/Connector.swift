@@ -174,7 +174,8 @@ package struct RequestMoment: Hashable, Sendable {
 package enum LoginStep: Sendable {
     /// A request; with an account it is authorized as that account's own.
     case send(RemoteRequest, as: RemoteAccount?)
-    case done(RemoteAccount)
+    /// The login, and what the answers show of the account: facts, and nothing that signs in.
+    case done(RemoteAccount, sightings: [ProposedEvent] = [])
 }
 
 /// What the user wants of a remote.

@@ -241,8 +241,8 @@ package struct RemoteSession {
         switch step {
         case .send(let request, let account):
             return try send(authorized(request, as: account), .login([]))
-        case .done(let account):
-            try keep(account)
+        case .done(let account, let sightings):
+            try keep(account, sightings)
             return try next()
         }
     }
@@ -251,7 +251,7 @@ package struct RemoteSession {
         switch try connector.login(login.secrets, answers) {
         case .send(let request, let account):
             held = (authorized(request, as: account), .login(answers))
-        case .done(let account): try keep(account)
+        case .done(let account, let sightings): try keep(account, sightings)
         }
     }
 
@@ -267,11 +267,12 @@ package struct RemoteSession {
         return true
     }
 
-    private mutating func keep(_ account: RemoteAccount) throws {
+    private mutating func keep(_ account: RemoteAccount, _ sightings: [ProposedEvent]) throws {
         // A login that was written meanwhile is not to be written over.
         if !takeUpLogin() {
             login.account = account
             try logins.write(login, for: remote)
+            if !sightings.isEmpty { try log.record(sightings) }
         }
         if reading.isEmpty { try beginReading() }
     }

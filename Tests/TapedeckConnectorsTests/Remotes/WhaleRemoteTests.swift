@@ -56,6 +56,16 @@ import Testing
         #expect(desk.world.requests.count { $0.method == "POST" } == 1, "one login")
     }
 
+    @Test func theAccountOfTheLoginIsShown() throws {
+        let desk = try WhaleDesk()
+        try desk.device.sync()
+        let accounts = try desk.device.query { try $0.accounts().accounts }
+        #expect(accounts.map(\.system) == ["whale"])
+        let own = try desk.device.query { try $0.ownUsers() }
+        #expect(accounts.map(\.account) == own.map(\.id))
+        #expect(accounts.map(\.nickname) == own.compactMap(\.username))
+    }
+
     @Test func countThatChangesLeadsToWhatIsNew() throws {
         let desk = try WhaleDesk()
         try desk.device.sync()
