@@ -24,8 +24,8 @@ public struct AppendCondition: Sendable {
         AppendCondition(kind: .none(EventFilter(tags: tags, types: types), after: position))
     }
 
-    /// Fails if the sighting is known: its content is recorded for its entity *and* it would not
-    /// change which content wins by (version, observedAt, content).
+    /// Fails if the sighting is known: of the sightings of its entity, in the order by (version,
+    /// observedAt, content), a later one says the same, or the one right before it does.
     ///
     /// So content A, then B, then A again are three facts, and polling what has not changed is none.
     public static func factIsNews(_ fact: ObservedFact) -> AppendCondition {

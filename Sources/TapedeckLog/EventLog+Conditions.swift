@@ -59,13 +59,16 @@ extension EventLog {
         return found
     }
 
-    /// Whether a sighting says nothing new: its content is recorded, and it would not change the
-    /// winner.
+    /// Whether a sighting says nothing new: a later one says the same, or the one right before it does.
+    ///
+    /// Folds merge sightings field by field, so what lies between two that say the same counts: the later
+    /// of these is news, also where a third one wins over both.
     package static func isKnown(_ fact: ObservedFact, among sightings: [ObservedFact]) -> Bool {
-        guard sightings.contains(where: { $0.content == fact.content }),
-            let winner = sightings.max(by: { $0.order < $1.order })
-        else { return false }
-        return winner.content == fact.content || fact.order < winner.order
+        if sightings.contains(where: { $0.content == fact.content && fact.order <= $0.order }) {
+            return true
+        }
+        let last = sightings.filter { $0.order < fact.order }.max { $0.order < $1.order }
+        return last?.content == fact.content
     }
 
     static func conditionFailed(_ filter: EventFilter, position: LogPosition?) -> LogError {

@@ -19,7 +19,7 @@ final class RebuildLoader: @unchecked Sendable {
         bytesPerCommitMax = budgets.bytesPerCommitMax
         self.file = file
         self.drivers = drivers
-        digests = drivers.map { ViewsDigest($0.fingerprint) }
+        digests = drivers.map { ViewsDigest($0) }
         keys = drivers.map { _ in 0 }
         rows = drivers.map { _ in 0 }
         runs = drivers.indices.map {
@@ -71,8 +71,8 @@ final class RebuildLoader: @unchecked Sendable {
             }
             // Outside of the transaction, which may run twice when the map has to grow.
             for part in parts {
-                digests[index].add(.states, part.states)
-                digests[index].add(.items, part.items)
+                try digests[index].add(.states, part.states)
+                try digests[index].add(.items, part.items)
                 keys[index] += part.states.count
                 rows[index] += part.rows.count
                 try runs[index].add(part.rows)
@@ -165,7 +165,7 @@ final class RebuildLoader: @unchecked Sendable {
                 for batch in batches { try RebuildLoader.append(batch, cursor) }
             }
             // Outside of the transaction, which may run twice when the map has to grow.
-            for batch in batches { digests[index].add(.rows, batch) }
+            for batch in batches { try digests[index].add(.rows, batch) }
             if batches.last?.count == 0 { return }
         }
     }

@@ -77,7 +77,7 @@ import Testing
         // What stands in the file, and not only what was counted on the way there.
         for (driver, projection) in zip(store.runner.drivers, usual.projections) {
             let tables = try #require(file.tables[driver.fingerprint])
-            let held = try file.environment.read { try tables.digest(driver.fingerprint, $0) }
+            let held = try file.environment.read { try tables.digest(driver, $0) }
             #expect(held.digest == projection.digest, "\(seed), \(driver.name)")
         }
         file.close()

@@ -92,7 +92,7 @@ final class TestStore {
             try file.environment.read { transaction in
                 for driver in drivers {
                     let tables = try #require(file.tables[driver.fingerprint])
-                    digests[driver.name] = try tables.digest(driver.fingerprint, transaction).digest
+                    digests[driver.name] = try tables.digest(driver, transaction).digest
                 }
             }
         }

@@ -1,4 +1,5 @@
 import Foundation
+import TapedeckVideo
 
 /// Recorded responses, which lie beside the repository and are not a part of it.
 enum Fixtures {
@@ -31,6 +32,17 @@ enum Fixtures {
     }
 
     static func bytes(_ file: URL) throws -> [UInt8] { Array(try Data(contentsOf: file)) }
+
+    /// When a file was recorded, in Unix milliseconds, as in `a@2016-05-03T110755Z.json`; nil where its name
+    /// does not say.
+    static func time(_ file: URL) -> Int64? {
+        guard
+            let found = file.lastPathComponent
+                .firstMatch(of: /@(\d{4}-\d\d-\d\dT)(\d\d)(\d\d)(\d\d)Z/)
+        else { return nil }
+        let (_, day, hours, minutes, seconds) = found.output
+        return Timestamps.milliseconds("\(day)\(hours):\(minutes):\(seconds)Z")
+    }
 
     /// The show that a file's name begins with, as in `shows-118-cast.json`.
     static func show(_ file: URL) -> Int64? {

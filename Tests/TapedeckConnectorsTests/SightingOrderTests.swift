@@ -1,0 +1,92 @@
+import Foundation
+import TapedeckConnectors
+import TapedeckLog
+import TapedeckModel
+import TapedeckProjections
+import TapedeckTesting
+import TapedeckVideo
+import Testing
+
+/// What is known of shows is the same in whatever order their sightings are recorded, although of those
+/// that say the same only the ones that come as news are recorded at all.
+@Suite(.offTasks) struct SightingOrderTests {
+    /// The digests of the shows and of their episodes, of a store in which the documents' sightings were
+    /// recorded that were news.
+    private func digests(_ documents: [[ProposedEvent]]) async throws -> [String] {
+        let place = try TemporaryStore("sightings")
+        let log = try EventLog.create(place.path("log"), options: place.options)
+        defer { log.close() }
+        for document in documents {
+            // They share commits; which of a document's sightings is first does not matter, either.
+            try await withThrowingTaskGroup { group in
+                for event in document {
+                    group.addTask {
+                        do {
+                            try await log.append(
+                                [event], condition: event.fact.map { .factIsNews($0) })
+                        } catch let error as LogError where error.code == .conditionFailed {}
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+        return try digests(log)
+    }
+
+    private func digests(_ log: EventLog) throws -> [String] {
+        let runner = ProjectionRunner(log, projections: [ShowCatalogue(), EpisodeSchedule()])
+        defer { runner.close() }
+        return try runner.rebuild(["shows", "schedule"]).projections.map(\.digest)
+    }
+
+    private func show(at time: Int64, _ fields: (inout ShowObserved) -> Void) throws
+        -> [ProposedEvent]
+    {
+        var show = ShowObserved()
+        (show.show, show.updated) = (7, 1_000)
+        fields(&show)
+        return [try ProposedEvent(sighting: show, observedAt: time)]
+    }
+
+    @Test func theFirstOfEqualSightingsMayComeLast() async throws {
+        let answers = try (1...3).map { time in try show(at: Int64(time)) { $0.name = "Seven" } }
+        let expected = try await digests(answers)
+        #expect(try await digests(answers.reversed()) == expected)
+        #expect(try await digests([answers[1], answers[0], answers[2]]) == expected)
+    }
+
+    /// What the last sighting does not tell is as the last one has it that does.
+    @Test func whatAPartialSightingLeavesOutIsAsTheOneBeforeHasIt() async throws {
+        let answers = [
+            try show(at: 1) { ($0.name, $0.language) = ("Seven", "English") },
+            try show(at: 2) { ($0.name, $0.language) = ("Seven", "French") },
+            try show(at: 3) { ($0.name, $0.language) = ("Seven", "English") },
+            try show(at: 4) { $0.name = "7" },
+        ]
+        let expected = try await digests(answers)
+        for order in [[0, 1, 3, 2], [3, 2, 1, 0], [1, 3, 0, 2], [0, 3, 1, 2]] {
+            let found = try await digests(order.map { answers[$0] })
+            #expect(found == expected, "\(order)")
+        }
+    }
+
+    @Test(.enabled(if: Fixtures.arePresent, "no recorded responses: set TAPEDECK_FIXTURES"))
+    func recordedResponsesInAnyOrderGiveTheSameDigests() async throws {
+        var answers: [(time: Int64, events: [ProposedEvent])] = []
+        for (folder, name) in Fixtures.resources {
+            for file in try Fixtures.files(folder) {
+                guard let time = Fixtures.time(file) else { continue }
+                let result = try IngestResource.named(name)
+                    .read(Fixtures.bytes(file), show: Fixtures.show(file), observedAt: time)
+                answers.append((time, result.proposals))
+            }
+        }
+        #expect(answers.count > 200)
+        answers.sort { $0.time < $1.time }
+        let expected = try await digests(answers.map(\.events))
+        #expect(try await digests(answers.reversed().map(\.events)) == expected)
+        var random = SeededGenerator(seed: runSeed)
+        let shuffled = answers.shuffled(using: &random).map(\.events)
+        #expect(try await digests(shuffled) == expected, "TAPEDECK_SEED=\(runSeed)")
+    }
+}
