@@ -20,6 +20,30 @@ struct PlaybackQueryTests {
         )
     }
 
+    /// As the apps of 2013: for an hour behind the last word, and for ever where it spans two days.
+    @Test func whatASavedDashboardSaysOfPlayabilityHolds() throws {
+        let first: Int64 = 1_577_836_800_000
+        func state(last: Int64, _ now: String) throws -> String? {
+            let storectl = try Storectl.empty()
+            try storectl.succeed(
+                "ingest", "shelby/dashboard", "-",
+                input: """
+                    {"status":200,"result":[{"id":"4f0000000000000000000009","action":0,"frame":{
+                    "id":"4f0000000000000000000001","creator":{"id":"x"},"video":{
+                    "provider_name":"youtube","provider_id":"abc",
+                    "first_unplayable_at":\(first),"last_unplayable_at":\(last)}}}]}
+                    """)
+            let run = try storectl.succeed(
+                "query", "playability", "youtube:abc", "--now", now, "--json")
+            return try run.document["videos"]?[0]?["state"]?.text
+        }
+        let soon = first + 100_000
+        #expect(try state(last: soon, "2020-01-01T01:01:39Z") == "unplayable")
+        #expect(try state(last: soon, "2020-01-01T01:01:40Z") == "unknown")
+        #expect(try state(last: first + 48 * 3_600_000, "2020-01-04T00:00:00Z") == "unknown")
+        #expect(try state(last: first + 48 * 3_600_000 + 1, "2040-01-01") == "unplayable")
+    }
+
     @Test func anAddressIsGoodByTheTimeThatIsGiven() throws {
         let storectl = try Storectl.demo()
         func state(_ now: String) throws -> String? {

@@ -140,15 +140,16 @@ struct ShelbyV1Frame {
         return sighting
     }
 
-    func sighting(for user: String) -> FrameObserved {
+    /// - Parameter user: whose likes count; nil where nobody is logged in.
+    func sighting(for user: String?) -> FrameObserved {
         var sighting = FrameObserved()
         sighting.frame = id.text
         sighting.video = video
         if let conversation { sighting.conversation = conversation }
         if let creator { sighting.creator = creator }
         if let title { sighting.title = title }
-        if let upvoters { sighting.liked = upvoters.contains(user) }
-        if isLike(of: user) { sighting.likedCopy = true }
+        if let upvoters, let user { sighting.liked = upvoters.contains(user) }
+        if let user, isLike(of: user) { sighting.likedCopy = true }
         // 0 stands for never.
         if let first = unplayableAt.first, first > 0 {
             sighting.firstUnplayableAt = Google_Protobuf_Timestamp(milliseconds: first)

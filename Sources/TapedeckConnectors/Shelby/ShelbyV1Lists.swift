@@ -66,6 +66,7 @@ enum ShelbyV1Lists {
             if isEntry, let roll = frame.roll {
                 context.propose(frame.listing(on: VideoGroup.roll(roll)), at: path, in: &result)
             }
+            context.propose(frame.sighting(for: nil), at: path, in: &result)
             for message in frame.messages {
                 context.propose(message.sighting(of: frame.video), at: path, in: &result)
             }
