@@ -22,6 +22,40 @@ struct QueryTests {
         #expect(found == texts)
     }
 
+    @Test func newsByTheRuleOf2012LeavesOutWhatCannotBePlayed() throws {
+        let storectl = try Storectl.empty()
+        func news(_ more: String...) throws -> String {
+            try storectl.run(["query", "news", "--since", "0"] + more).stdout
+                .split(separator: "\n").first.map(String.init) ?? ""
+        }
+        for (broadcast, video) in [("b1", "youtube:a"), ("b2", "youtube:b")] {
+            try storectl.succeed(
+                "append", "BroadcastReceived",
+                #"{"broadcast":"\#(broadcast)","video":"\#(video)"}"#)
+        }
+        #expect(try news("--rule", "2012") == "news\t2 new videos")
+        try storectl.succeed(
+            "append", "PlayabilityChecked",
+            #"{"video":"youtube:a","outcome":"unplayable","reason":"live"}"#)
+        // A check that failed has found nothing out.
+        try storectl.succeed(
+            "append", "PlayabilityChecked",
+            #"{"video":"youtube:b","outcome":"failed","reason":"timeout"}"#)
+        #expect(try news("--rule", "2012") == "news\t1 new video")
+        #expect(try news() == "news\t2 new videos")
+        // What a remote says holds for an hour.
+        try storectl.succeed(
+            "append", "FrameObserved",
+            """
+            {"frame":"f","video":"youtube:b","firstUnplayableAt":"2020-01-01T00:00:00Z",\
+            "lastUnplayableAt":"2020-01-01T00:00:00Z"}
+            """)
+        #expect(
+            try news("--rule", "2012", "--now", "2020-01-01T00:59:59Z") == "news\tnone")
+        #expect(
+            try news("--rule", "2012", "--now", "2020-01-01T01:00:00Z") == "news\t1 new video")
+    }
+
     @Test func pagesJoinWithoutGapOrRepeat() throws {
         let storectl = try Storectl.empty()
         try storectl.succeed("append", "--file", "-", input: Samples.toggles(25))

@@ -7,7 +7,8 @@ struct QueryNewsCommand: ParsableCommand {
         commandName: "news",
         abstract: "What has come in since a position of the log.",
         discussion: """
-            Each answer says from which position to ask next time.
+            Each answer says from which position to ask next time. By the rule of 2012 videos that cannot be \
+            played are no news.
 
             EXAMPLE:
               storectl query news --since 0
@@ -27,15 +28,25 @@ struct QueryNewsCommand: ParsableCommand {
             "Only the so many broadcasts that were shared last are looked at.", valueName: "count"))
     var newest: Int?
 
+    @OptionGroup var now: NowOptions
     @OptionGroup var options: StoreOptions
 
     func run() throws {
+        let time = try now.time()
+        let is2012 = rule == .of2012
         let projections = VideoProjections.standard
+        var wanted: [any Projection] = [projections.videos]
+        if is2012 { wanted.append(projections.playability) }
         let news = try options.withStore(projections) { store in
-            try store.projections.read([projections.videos.name]) { views in
-                try VideoQueries(views, projections: projections).news(
+            try store.projections.read(wanted.map(\.name)) { views in
+                let queries = VideoQueries(views, projections: projections)
+                return try queries.news(
                     since: LogPosition(rawValue: since), in: store.log,
-                    rule: rule == .of2012 ? .of2012 : .everyShare, newest: newest)
+                    rule: is2012 ? .of2012 : .everyShare, newest: newest
+                ) { video in
+                    guard is2012 else { return true }
+                    return try queries.playability(of: video.text, at: time).state != .unplayable
+                }
             }
         }
         try options.print(JSON(encoding: news)) { text in

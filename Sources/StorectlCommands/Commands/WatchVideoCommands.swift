@@ -42,7 +42,7 @@ struct WatchVideosCommand: ParsableCommand {
         let projections = parameters.projections
         try watching.run(
             .videos(limit: watching.limit, projections: projections), projections, options
-        ) { [$0.key, $0.sharer, "\($0.commentCount) comments", $0.title] }
+        ) { [$0.key, $0.sharer, Figures.count($0.commentCount, "comment"), $0.title] }
     }
 }
 
