@@ -133,6 +133,9 @@ struct ContractTests {
         Case(command: "import", arguments: ["import", "EXPORT"]),
         Case(
             command: "compact", arguments: ["compact"], mayBeEmpty: ["$.compaction.waiting"]),
+        Case(
+            command: "compact", arguments: ["compact", "--keep-size"],
+            mayBeEmpty: ["$.compaction.waiting"]),
         Case(command: "backup", arguments: ["backup", "FILE"]),
         Case(command: "restore", arguments: ["restore", "BACKUP", "--store", "OTHER"]),
         Case(command: "erase", arguments: ["erase", "--yes"]),

@@ -28,7 +28,7 @@ struct CompactCommand: ParsableCommand {
     private struct Outcome: Encodable {
         var compaction: CompactionReport
         /// Nil where the file was left as it is.
-        var file: ShrinkSummary?
+        @NullWhenNil var file: ShrinkSummary?
     }
 
     func run() throws {
