@@ -71,6 +71,43 @@ struct ReportFormTests {
         #expect(!table.text(isTerminal: true, width: 80, now: now).contains("\u{1B}"))
     }
 
+    /// Text gives way, and what a row is known by the last.
+    @Test func tableFitsIntoANarrowTerminal() {
+        var table = TextTable([
+            .text("video"), .number("bytes"), .time("since"), .state("state"), .text("blob"),
+            .long("title"),
+        ])
+        table.add([
+            "youtube:aqz-KE-bpKQ", "1234567890", "2012-05-03T17:59:00.000Z", "refused",
+            String(repeating: "0f", count: 32), "a title that is longer than its column",
+        ])
+        for width in [160, 100, 80, 60] {
+            let text = table.text(isTerminal: true, width: width, now: 1_336_068_000_000)
+            let lines = text.split(separator: "\n")
+            #expect(lines.allSatisfy { DisplayWidth.of(String($0)) <= width }, "\(text)")
+            #expect(text.contains("1234567890  1 min ago"))
+        }
+        let lines = table.text(isTerminal: true, width: 80, now: 1_336_068_000_000)
+        #expect(
+            lines.split(separator: "\n").last
+                == "youtube:aqz-KE-bpKQ  1234567890  1 min ago  refused  0f0f0f0f0f0f…  a title tha…"
+        )
+        #expect(
+            table.text(isTerminal: false, width: 20)
+                .hasSuffix("0f0f\ta title that is longer than its column\n"))
+    }
+
+    @Test func momentsKeepTheirHourInATerminal() {
+        var table = TextTable([.moment("starts")])
+        for time in ["2012-05-03T17:00:00.000Z", "2012-05-04T18:30:00.000Z", "time not known"] {
+            table.add([time])
+        }
+        let text = table.text(isTerminal: true, width: 80, now: 1_336_068_000_000)
+        #expect(text == "STARTS\n1 h ago\n2012-05-04 18:30Z\ntime not known\n")
+        #expect(
+            table.text(isTerminal: false, width: 80).hasPrefix("2012-05-03T17:00:00.000Z\n"))
+    }
+
     @Test func whatWasSearchedStandsOutInATerminal() {
         var table = TextTable([.text("by"), .long("title")])
         table.add(["Zoë", "Zoë sees a car"], bold: [0: [0..<3], 1: [0..<3, 11..<14]])

@@ -34,7 +34,7 @@ struct QueryNowPlayingCommand: ParsableCommand {
         try options.print(JSON(encoding: found)) { text in
             var table = TextTable([
                 .text("device"), .text("video"), .text("plays"), .number("at second"),
-                .number("by now"), .text("said"),
+                .number("by now"), .time("said"),
             ])
             for device in found.devices {
                 table.add([

@@ -62,7 +62,7 @@ struct QueryEndingSoonCommand: ParsableCommand {
 extension ScheduleNow {
     fileprivate var table: TextTable {
         var table = TextTable([
-            .text("starts"), .text("ends"), .text("network"), .long("show"), .text("episode"),
+            .moment("starts"), .moment("ends"), .text("network"), .long("show"), .text("episode"),
             .long("name"),
         ])
         for episode in episodes {

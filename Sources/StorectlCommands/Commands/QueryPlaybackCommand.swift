@@ -29,7 +29,7 @@ struct QueryPlaybackCommand: ParsableCommand {
         try options.print(JSON(encoding: found)) { text in
             var table = TextTable([
                 .text("video"), .state("state"), .number("from"), .number("of"), .time("played"),
-                .text("finished"), .number("viewings"),
+                .time("finished"), .number("viewings"),
             ])
             for video in found.videos {
                 table.add([

@@ -37,7 +37,7 @@ struct QueryScheduleChangesCommand: ParsableCommand {
         }
         try options.print(JSON(encoding: changes)) { text in
             var table = TextTable([
-                .text("change"), .text("from"), .text("to"), .text("network"), .long("show"),
+                .text("change"), .moment("from"), .moment("to"), .text("network"), .long("show"),
                 .text("episode"), .long("name"), .text("fields"),
             ])
             for episode in changes.episodes {

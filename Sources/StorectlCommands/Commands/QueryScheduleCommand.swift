@@ -47,7 +47,7 @@ struct QueryScheduleCommand: ParsableCommand {
         }
         try options.print(JSON(encoding: schedule)) { text in
             var table = TextTable([
-                .text("day"), .text("starts"), .number("min"), .text("network"), .long("show"),
+                .text("day"), .moment("starts"), .number("min"), .text("network"), .long("show"),
                 .text("episode"), .long("name"),
             ])
             for day in schedule.days {

@@ -21,7 +21,7 @@ struct QuerySharesCommand: ParsableCommand {
         }
         try options.print(JSON(encoding: found)) { text in
             var table = TextTable([
-                .text("when"), .text("video"), .text("where"), .text("to"), .long("text"),
+                .time("when"), .text("video"), .text("where"), .text("to"), .long("text"),
             ])
             for share in found.shares {
                 table.add([

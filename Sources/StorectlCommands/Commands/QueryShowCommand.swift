@@ -35,7 +35,7 @@ struct QueryShowCommand: ParsableCommand {
             ])
             if !show.episodes.isEmpty {
                 var table = TextTable([
-                    .number("season"), .number("number"), .text("starts"), .long("episode"),
+                    .number("season"), .number("number"), .moment("starts"), .long("episode"),
                     .text("id"),
                 ])
                 for episode in show.episodes {

@@ -24,4 +24,11 @@ enum RelativeTime {
         }
         return time > now ? "in \(amount)" : "\(amount) ago"
     }
+
+    /// As `text`, but with the day and the hour, in UTC, where it is a day away or more: `2019-07-11 20:00Z`.
+    static func moment(_ text: String, from now: Int64) -> String {
+        guard let time = Timestamps.milliseconds(text) else { return text }
+        guard abs(time - now) >= 86_400_000 else { return self.text(text, from: now) }
+        return "\(text.prefix(10)) \(text.dropFirst(11).prefix(5))Z"
+    }
 }

@@ -5,16 +5,20 @@ struct TextTable {
         let title: String
         /// Numbers stand to the right.
         let isNumeric: Bool
-        /// Whether it is cut where the terminal is narrow.
+        /// Whether it is cut before others where the terminal is narrow.
         let isFlexible: Bool
         /// What its cells are.
         var form = Form.plain
+
+        fileprivate var isText: Bool { !isNumeric && (form == .plain || form == .state) }
 
         /// What cells are, as people are shown them.
         enum Form {
             case plain
             /// Times, which are told from now.
             case time
+            /// Times of which the hour counts, also of those that are days away.
+            case moment
             /// How far something is, in the colour of that.
             case state
         }
@@ -26,6 +30,11 @@ struct TextTable {
         /// A column of times as reports have them; in a terminal they are told from now.
         static func time(_ title: String) -> Column {
             Column(title: title, isNumeric: false, isFlexible: false, form: .time)
+        }
+        /// A column of times as reports have them; in a terminal they are told from now, and with their day
+        /// and hour where they are a day away or more.
+        static func moment(_ title: String) -> Column {
+            Column(title: title, isNumeric: false, isFlexible: false, form: .moment)
         }
         /// A column of states.
         static func state(_ title: String) -> Column {
@@ -41,8 +50,12 @@ struct TextTable {
         }
     }
 
-    /// No flexible column is cut below this.
+    /// No column is cut below this while another is wider.
     static let widthMin = 12
+    /// Nor is the first one below this, which the key of a video fits into.
+    static let nameWidthMin = 20
+    /// No column is cut below this in any case.
+    static let cutWidthMin = 4
 
     let columns: [Column]
     var rows: [[String]] = []
@@ -72,7 +85,11 @@ struct TextTable {
         }
         let shown = rows.map { row in
             row.enumerated().map { index, cell in
-                columns[index].form == .time ? RelativeTime.text(cell, from: now) : cell
+                switch columns[index].form {
+                case .time: RelativeTime.text(cell, from: now)
+                case .moment: RelativeTime.moment(cell, from: now)
+                case .plain, .state: cell
+                }
             }
         }
         let all = [columns.map { $0.title.uppercased() }] + shown
@@ -108,18 +125,29 @@ struct TextTable {
         }.joined()
     }
 
+    /// How wide the columns are, so that the lines fit into a terminal.
+    ///
+    /// Where there is not enough room, those that may be cut give way first, then other text, the widest
+    /// first; the first column, by which a row is known, behind these. Numbers and times stay whole.
     private func fitted(_ all: [[String]], to width: Int) -> [Int] {
         var widths = columns.indices.map { index in
             all.map { DisplayWidth.of($0[index]) }.max() ?? 0
         }
         var excess = widths.reduce(0, +) + 2 * (widths.count - 1) - width
-        while excess > 0 {
-            let flexible = widths.indices.filter {
-                columns[$0].isFlexible && widths[$0] > TextTable.widthMin
+        let flexible = columns.indices.filter { columns[$0].isFlexible }
+        let names = columns.indices.prefix(1).filter { columns[$0].isText }
+        let others = columns.indices.dropFirst().filter { columns[$0].isText }
+        for (cut, least) in [
+            (flexible, TextTable.widthMin), (others, TextTable.widthMin),
+            (names, TextTable.nameWidthMin), (others, TextTable.cutWidthMin),
+            (names, TextTable.cutWidthMin),
+        ] {
+            while excess > 0,
+                let widest = cut.max(by: { widths[$0] < widths[$1] }), widths[widest] > least
+            {
+                widths[widest] -= 1
+                excess -= 1
             }
-            guard let widest = flexible.max(by: { widths[$0] < widths[$1] }) else { break }
-            widths[widest] -= 1
-            excess -= 1
         }
         return widths
     }
