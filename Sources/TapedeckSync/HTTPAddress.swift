@@ -52,6 +52,17 @@ struct HTTPAddress: Hashable, Sendable {
         self.base = base
     }
 
+    /// Throws `SyncError` with `.usage` where an address of any kind has a user name or a password in front of
+    /// its host.
+    static func checkHoldsNoLogin(_ address: String) throws(SyncError) {
+        guard let start = address.firstRange(of: "//")?.upperBound,
+            address[start...].prefix(while: { !"/?#\\".contains($0) }).contains("@")
+        else { return }
+        throw SyncError(
+            .usage, "the address holds a user name or a password",
+            hint: "leave out what stands between // and @")
+    }
+
     /// What stands where a port does, whether or not it is one; nil where nothing does.
     private static func port(of address: String) -> Substring? {
         guard let start = address.range(of: "://")?.upperBound else { return nil }

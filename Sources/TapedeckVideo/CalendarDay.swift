@@ -3,6 +3,9 @@ package struct CalendarDay: Hashable, Comparable, Sendable, CustomStringConverti
     /// Days since 1970-01-01.
     package let number: Int
 
+    /// The last day that has a name of ten characters: 9999-12-31.
+    package static let last = CalendarDay(year: 9_999, month: 12, day: 31)
+
     /// Wraps a number of days since 1970-01-01.
     package init(number: Int) { self.number = number }
 

@@ -96,6 +96,12 @@ import Testing
         #expect(code { try images.keep([], at: url(1)) } == .usage)
         #expect(code { try images.keep([1], at: "") } == .usage)
         #expect(code { try images.keep([1], at: "a\nb") } == .usage)
+        // A secret is not written down.
+        for url in ["http://ada:secret@example.org/a.png", "//ada@example.org?a"] {
+            #expect(code { try images.keep([1], at: url) } == .usage)
+            #expect(code { _ = try images.image(at: url) } == .usage)
+        }
+        #expect(code { _ = try images.image(at: "https://example.org/@ada/a.png") } == nil)
         #expect(code { _ = try images.image(at: String(repeating: "a", count: 5_000)) } == .usage)
         #expect(files.isEmpty)
     }

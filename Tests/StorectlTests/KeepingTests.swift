@@ -192,6 +192,23 @@ struct KeepingTests {
         #expect(warnings.allSatisfy { $0["hint"]?.text?.isEmpty == false })
     }
 
+    /// A clock in the future is found also where later events are of now.
+    @Test func doctorFindsEventsOfATimeToCome() throws {
+        let storectl = try Storectl.empty()
+        for time in ["9999-12-31T00:00:00Z", "9998-01-01T00:00:00Z"] {
+            try storectl.succeed("append", "WatchLaterToggled", Samples.later, "--at", time)
+        }
+        try storectl.succeed("append", "WatchLaterToggled", Samples.later)
+        let findings = try storectl.succeed("doctor", "--json").document["findings"]?.list
+        let clock = findings?.first { $0["check"]?.text == "clock" }
+        #expect(clock?["level"]?.text == "warning")
+        let message = clock?["message"]?.text ?? ""
+        #expect(
+            message.hasPrefix(
+                "2 events of a time to come, the last, at position 1, of 9999-12-31T00:00:00.000Z"),
+            "\(message)")
+    }
+
     @Test func doctorRebuildsTheIndexAndRemovesWhatOthersLeft() throws {
         let storectl = try Storectl.demo()
         try storectl.succeed("query", "videos")

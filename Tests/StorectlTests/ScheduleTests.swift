@@ -130,6 +130,17 @@ struct ScheduleTests {
         }
     }
 
+    @Test func aWeekEndsByTheLastDayThatHasAName() throws {
+        let storectl = try Storectl.empty()
+        for day in [["--week", "9999-12-31"], ["--now", "9999-12-31T12:00:00Z"]] {
+            let run = try storectl.run(["query", "schedule", "--json"] + day)
+            #expect(run.exit == 64)
+            #expect(try run.document["error"]?["code"]?.text == "invalidTime")
+        }
+        let run = try storectl.succeed("query", "schedule", "--week", "9999-12-26", "--json")
+        #expect(try run.document["days"]?.list?.last?["date"]?.text == "9999-12-26")
+    }
+
     @Test func whatIsOnIsToldAsATable() throws {
         let storectl = try Storectl.empty()
         _ = try ingest(storectl, whole, at: "2019-07-10")

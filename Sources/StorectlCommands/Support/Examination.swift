@@ -34,7 +34,7 @@ struct Examination {
     static let behindMax: UInt64 = 131_072
     /// Free space below this is a warning, whatever the size of the store.
     static let freeBytesMin: UInt64 = 100_000_000
-    /// How far the newest event may lie in the future.
+    /// How far an event may lie in the future.
     static let futureMillisecondsMax: UInt64 = 86_400_000
     /// Files of other versions that were not used for so long are worth a word: thirty days.
     static let unusedMillisecondsMax: UInt64 = 30 * 86_400_000
@@ -124,14 +124,15 @@ struct Examination {
 
     private func clock() throws -> [Finding] {
         let now = EventLog.Options.systemMilliseconds()
-        let head = try store.log.currentHead()
-        guard head > .start, let last = try store.log.event(at: head),
-            last.stamp.milliseconds > now + Examination.futureMillisecondsMax
-        else { return [.ok("clock", TimeArgument.text(Int64(clamping: now)))] }
+        let ahead = try store.log.eventsAhead(of: now + Examination.futureMillisecondsMax)
+        guard let last = ahead.last else {
+            return [.ok("clock", TimeArgument.text(Int64(clamping: now)))]
+        }
         return [
             .warning(
                 "clock",
-                "the newest event is of \(TimeArgument.text(last.stamp)), but now is"
+                "\(Figures.count(ahead.count, "event")) of a time to come, the last, at position"
+                    + " \(last.position.rawValue), of \(TimeArgument.text(last.stamp)); now is"
                     + " \(TimeArgument.text(Int64(clamping: now)))",
                 "set the system's clock, or look whether --at was meant so")
         ]

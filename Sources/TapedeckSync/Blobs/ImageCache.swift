@@ -72,6 +72,7 @@ public final class ImageCache: Sendable {
     ///
     /// Costs reading a small file. Throws `SyncError` with `.usage` for what can be no address.
     public func image(at url: String) throws(SyncError) -> Image? {
+        try HTTPAddress.checkHoldsNoLogin(url)
         let name = try place(of: url)
         guard let image = read(name) else { return nil }
         if image.usedAt < now() - ImageCache.useMilliseconds { touch(name) }
@@ -96,9 +97,10 @@ public final class ImageCache: Sendable {
     /// Keeps a picture in the place of what was kept of its address, and lets others go if there are too many.
     ///
     /// It returns when the picture is on disk. Throws `SyncError`: `.tooLarge` (larger than the budget by
-    /// itself), `.usage` (no picture, or no address), `.diskFull`, `.accessDenied`, `.inputOutput`.
+    /// itself), `.usage` (no picture, no address, or one that holds a user name or a password), `.diskFull`, `.accessDenied`, `.inputOutput`.
     @discardableResult
     public func keep(_ bytes: [UInt8], at url: String) throws(SyncError) -> Image {
+        try HTTPAddress.checkHoldsNoLogin(url)
         let name = try place(of: url)
         guard !bytes.isEmpty else { throw SyncError(.usage, "a picture has no bytes") }
         guard UInt64(bytes.count) <= bytesMax else {

@@ -69,7 +69,8 @@ extension LiveArrangement where Self == ArrangedList<ScheduleRow, DatedEpisode> 
     /// - Parameter week: any day of the week, `YYYY-MM-DD`; nil for the week that the time is in, which turns.
     ///   Then the rows of 19 days are kept in memory, and read anew when a day turns in UTC.
     ///
-    /// Throws `ModelError` with `.invalidTime` where `week` is no day.
+    /// Throws `ModelError` with `.invalidTime` where `week` is no day, or its week is not over by the end of
+    /// the year 9999.
     public static func schedule(
         week: String? = nil, scope: ScheduleScope, projections: VideoProjections = .standard
     ) throws -> Self {

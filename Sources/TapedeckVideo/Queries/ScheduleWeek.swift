@@ -57,7 +57,8 @@ extension VideoQueries {
     ///
     /// - Parameter week: any day of the week, `YYYY-MM-DD`.
     ///
-    /// Throws `ModelError` with `.invalidTime` where `week` is no day.
+    /// Throws `ModelError` with `.invalidTime` where `week` is no day, or its week is not over by the end of
+    /// the year 9999.
     public func schedule(week: String, scope: ScheduleScope) throws -> ScheduleWeek {
         try schedule(monday: CalendarDay(week: week), scope)
     }
@@ -65,7 +66,7 @@ extension VideoQueries {
     /// The schedule of the ISO week that a time is in, and when the next one begins.
     ///
     /// The week turns at midnight in the zone of most episodes of these channels around then; by UTC where
-    /// none is known.
+    /// none is known. Throws `ModelError` with `.invalidTime` where it is not over by the end of the year 9999.
     public func schedule(at now: UTCTime, scope: ScheduleScope) throws -> ScheduleWeek {
         var zones = WeekZones(at: now)
         try forEachEpisode(from: zones.span.lower, to: zones.span.upper, scope) { listed in
@@ -73,6 +74,7 @@ extension VideoQueries {
             return true
         }
         let (monday, turn) = zones.current
+        try monday.checkWeek()
         var schedule = try schedule(monday: monday, scope)
         schedule.nextChangeAt = UTCTime(milliseconds: turn)
         return schedule
@@ -93,13 +95,24 @@ extension VideoQueries {
 }
 
 extension CalendarDay {
-    /// The Monday of the week that a day is in; throws `ModelError` with `.invalidTime` where it is none.
+    /// The Monday of the week that a day is in; throws `ModelError` with `.invalidTime` where it is none, or
+    /// the week is not over by the last day.
     init(week text: String) throws(ModelError) {
         guard let day = CalendarDay(text) else {
             throw ModelError(
                 .invalidTime, "\"\(text.prefix(20))\" is not a day", hint: "write 2019-07-11")
         }
         self = day.monday
+        try checkWeek()
+    }
+
+    /// Throws `ModelError` with `.invalidTime` where the week that begins here is not over by the last day.
+    func checkWeek() throws(ModelError) {
+        guard adding(6) <= CalendarDay.last else {
+            throw ModelError(
+                .invalidTime, "the week of \(self) ends behind \(CalendarDay.last)",
+                hint: "name a day of an earlier week")
+        }
     }
 }
 
