@@ -35,6 +35,31 @@ import Testing
         #expect(update.changes.count == 2, "one comes, and the last one goes")
     }
 
+    @Test func aTitleThatOthersGaveAVideoIsFollowed() throws {
+        let place = try TemporaryStore("live-titles")
+        let store = try place.open()
+        defer { store.close() }
+        let loop = LiveLoop(store.projections, try LiveSearch("second"))
+        var hits: [SearchHit] = []
+        func share(_ broadcast: String, _ title: String, hour: Int) throws -> [String]? {
+            var event = BroadcastReceived()
+            (event.broadcast, event.video, event.title) = (broadcast, "vimeo:1", title)
+            event.createdAt.seconds = Int64(1_600_000_000 + 3_600 * hour)
+            place.clock.advance(by: .seconds(1))
+            event.updatedAt.seconds = Int64(store.log.now() / 1_000)
+            try store.log.appendBlocking([try ProposedEvent(event)])
+            guard let update = try loop.look() else { return nil }
+            update.apply(to: &hits)
+            return hits.first.map { $0.texts.map(\.text) } ?? []
+        }
+        #expect(try share("b1", "First", hour: 1) == [])
+        #expect(try share("b2", "Second", hour: 2) == ["First", "Second"])
+        #expect(try share("b3", "A second", hour: 0) == ["A second"])
+        #expect(try share("b3", "Another", hour: 0) == ["Another", "Second"])
+        #expect(try share("b2", "Third", hour: 2) == [])
+        #expect(hits.isEmpty)
+    }
+
     @Test func whoIsAskedIsFoundOutAsItChanges() throws {
         let place = try TemporaryStore("live-asked")
         let store = try place.open()

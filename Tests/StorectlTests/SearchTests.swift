@@ -62,6 +62,31 @@ struct SearchTests {
         #expect(try hits(storectl, "car", "--as-of", "2") == ["youtube:v1", "youtube:v0"])
     }
 
+    @Test func theTitleBehindAHitIsPrinted() throws {
+        let storectl = try Storectl.empty()
+        for (number, title) in ["First", "Second"].enumerated() {
+            try storectl.succeed(
+                "append", "BroadcastReceived",
+                """
+                {"broadcast":"b\(number)","video":"vimeo:1","title":"\(title)",
+                 "createdAt":"2012-01-0\(number + 1)T00:00:00Z"}
+                """)
+        }
+        #expect(
+            try storectl.succeed("query", "search", "second").stdout
+                == "video\tvimeo:1\t2012-01-02T00:00:00.000Z\t-\tFirst / Second\n")
+        let hit = try storectl.succeed("query", "search", "second", "--json").document["hits"]?[0]
+        #expect(hit?["texts"]?[0]?["text"]?.text == "First")
+        #expect(hit?["texts"]?[1]?["field"]?.text == "otherTitle")
+        #expect(hit?["texts"]?[1]?["matches"]?[0]?["end"]?.number == 6)
+        // Without the second broadcast nothing is called so.
+        let told = try storectl.succeed("explain", "search-videos", "vimeo:1", "--json").document
+        #expect((told["events"]?.list ?? []).map { $0["role"]?.text } == ["deciding", "deciding"])
+        let without = try storectl.succeed(
+            "explain", "search-videos", "vimeo:1", "--without", "2", "--json")
+        #expect(!without.stdout.contains("Second"))
+    }
+
     @Test func whatIsNoSearchIsUsage() throws {
         let storectl = try store()
         try storectl.checkFails("query", "search", "?!", code: "usage", exit: 64)

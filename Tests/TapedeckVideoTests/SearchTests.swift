@@ -62,6 +62,37 @@ import Testing
         #expect(hit.texts.map(\.matches) == [[SearchMatch(start: 0, end: 7)], []])
     }
 
+    @Test func aVideoIsFoundByTheTitlesOfAllItsBroadcasts() throws {
+        var script = Script()
+        func texts(_ words: String) throws -> [[String]] {
+            try queries(script.events).search(words).hits.map { hit in
+                ["\(hit.kind) \(hit.id)"]
+                    + hit.texts.map { text in
+                        let matches = text.matches.map { "\($0.start)-\($0.end)" }
+                        return "\(text.field) \(text.text) " + matches.joined(separator: ",")
+                    }
+            }
+        }
+        try script.broadcast("1", of: "youtube:v", created: 1, updated: 1, title: "First")
+        try script.broadcast("2", of: "youtube:v", created: 2, updated: 2, title: "The Second")
+        try script.broadcast("3", of: "youtube:v", created: 3, updated: 3, title: "The Second")
+        let second = ["video youtube:v", "title First ", "otherTitle The Second 4-10"]
+        #expect(try texts("second") == [second])
+        #expect(try texts("first") == [["video youtube:v", "title First 0-5"]])
+        // Whole in the one title, and in the other the beginning of a longer word.
+        try script.broadcast("4", of: "youtube:v", created: 4, updated: 4, title: "Firs")
+        #expect(
+            try texts("firs") == [["video youtube:v", "title First 0-4", "otherTitle Firs 0-4"]])
+        // A title counts as long as one broadcast has it, also as another one stands for the video.
+        try script.broadcast("2", of: "youtube:v", created: 2, updated: 5, title: "Fresh")
+        #expect(try texts("second") == [second])
+        try script.broadcast("3", of: "youtube:v", created: 0, updated: 6, title: "Third")
+        #expect(try texts("second").isEmpty)
+        #expect(
+            try texts("first") == [["video youtube:v", "title Third ", "otherTitle First 0-5"]])
+        #expect(try texts("third") == [["video youtube:v", "title Third 0-5"]])
+    }
+
     @Test func showsUsersQuestionsAndWhatIsSaidOfAnswersAreFound() throws {
         var script = Script()
         try script.add(
@@ -244,7 +275,7 @@ import Testing
             }
         }
         try look(projections.searchVideos, [.video: 0, .comment: 1]) {
-            try reader.state(of: projections.searchVideos, key: $0)?.winner?.id
+            try reader.state(of: projections.searchVideos, key: $0)?.video.winner?.id
         }
         try look(projections.searchShows, [.show: 2])
         try look(projections.searchUsers, [.user: 3, .question: 4])
@@ -258,6 +289,29 @@ import Testing
             return left.source < right.source
         }
         return all.map { "\($0.thing.kind) \($0.thing.id) \($0.thing.about?.text ?? "")" }
+    }
+
+    @Test(arguments: 0..<12)
+    func allTitlesOfBroadcastsAreKnownAndNoOthers(_ round: Int) throws {
+        var generator = SeededGenerator(seed: runSeed &+ UInt64(round))
+        let script = try Self.script(&generator)
+        let index = VideoProjections.standard.searchVideos
+        let reader = try FoldedReader(script.events.shuffled(using: &generator), [index])
+        for key in Set(script.events.flatMap(\.proposal.tags)) {
+            guard let state = try reader.state(of: index, key: key) else { continue }
+            let broadcasts = try reader.items(
+                of: index, key: key, prefix: RowKey(BroadcastItems.byTime), after: nil, limit: .max)
+            var titles: [[UInt8]: UInt64] = [:]
+            for item in broadcasts
+            where BroadcastItems.place(name: item.key) != state.video.winner {
+                let title = try BroadcastRecord(decoding: item.value).title
+                if let title { titles[title, default: 0] += 1 }
+            }
+            let known = state.otherTitles.map { ($0.text, $0.count) }
+            #expect(
+                Dictionary(known, uniquingKeysWith: +) == titles && known.count == titles.count,
+                "\(key): TAPEDECK_SEED=\(runSeed) \(round)")
+        }
     }
 
     @Test(arguments: 0..<12)

@@ -69,13 +69,21 @@ enum ScopeArgument: String, ExpressibleByArgument, CaseIterable {
 
 extension SearchHit {
     /// What it is, and the text that tells most with who is behind it; what was searched stands out.
+    ///
+    /// Other titles by which a video is found stand behind its own.
     fileprivate func add(to table: inout TextTable) {
-        let main = texts.firstIndex { ![.sharer, .author, .network].contains($0.field) }
-        let other = texts.indices.first { $0 != main }
-        let cells = [3: other, 4: main].compactMapValues { $0.map { texts[$0] } }
+        let main = texts.firstIndex { ![.otherTitle, .sharer, .author, .network].contains($0.field) }
+        let other = texts.indices.first { $0 != main && texts[$0].field != .otherTitle }
+        var (text, bold): (String?, [Range<Int>]) = (nil, [])
+        for index in texts.indices where index == main || texts[index].field == .otherTitle {
+            let front = text.map { $0 + " / " } ?? ""
+            let start = front.unicodeScalars.count
+            bold += texts[index].boldParts.map { $0.lowerBound + start..<$0.upperBound + start }
+            text = front + texts[index].text
+        }
         table.add(
-            [kind.rawValue, about ?? id, at?.description, cells[3]?.text, cells[4]?.text],
-            bold: cells.mapValues(\.boldParts))
+            [kind.rawValue, about ?? id, at?.description, other.map { texts[$0].text }, text],
+            bold: [3: other.map { texts[$0].boldParts } ?? [], 4: bold])
     }
 }
 

@@ -49,7 +49,7 @@ public struct VideoProjections: Sendable {
     /// How much was played and shared.
     public var statistics: PlayStatistics
     /// The videos and what was said about them, by words.
-    public var searchVideos: SearchIndex<VideoList>
+    public var searchVideos: SearchIndex<SharedVideos>
     /// The shows by words.
     public var searchShows: SearchIndex<ShowCatalogue>
     /// The users, and the questions that no remote shows yet, by words.

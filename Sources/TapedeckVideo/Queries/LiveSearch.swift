@@ -59,8 +59,8 @@ extension LiveSearch: LiveRanking {
         touchedBy changed: Set<LivePart>, _ views: Views
     ) throws -> Set<LivePart>? {
         var touched = changed
-        for part in changed where part.item == nil && searched[part.index] is SearchIndex<VideoList>
-        {
+        for part in changed
+        where part.item == nil && searched[part.index] is SearchIndex<SharedVideos> {
             let broadcasts = try views.items(
                 of: queried.searchVideos, key: part.key, prefix: RowKey(BroadcastItems.byTime),
                 after: nil, limit: LiveSearch.broadcastsMax + 1)

@@ -13,7 +13,7 @@ public struct SearchPage: Codable, Hashable, Sendable {
 public struct SearchHit: Codable, Hashable, Sendable {
     /// What is found.
     public enum Kind: String, Codable, Sendable, CaseIterable {
-        /// A video that was shared, by its title and its sharer.
+        /// A video that was shared, by its titles and its sharer.
         case video
         /// What was said with a broadcast, or in a comment on a video or an answer.
         case comment
@@ -59,6 +59,8 @@ public struct SearchMatch: Codable, Hashable, Sendable {
 public enum SearchField: String, Codable, Sendable, CaseIterable {
     /// Of a video.
     case title
+    /// What another broadcast of a video calls it; told where it is found by that.
+    case otherTitle
     /// Of a show or a user.
     case name
     /// What is asked.
@@ -221,7 +223,7 @@ extension VideoQueries {
 
     /// The broadcast that gives a video its title and its sharer.
     private func winner(of video: Tag) throws -> [UInt8]? {
-        try reader.state(of: projections.searchVideos, key: video)?.winner?.id
+        try reader.state(of: projections.searchVideos, key: video)?.video.winner?.id
     }
 }
 
@@ -281,7 +283,7 @@ extension SearchHit {
         self.init(
             kind: thing.kind, id: thing.id, about: thing.about?.text,
             at: thing.at.map(UTCTime.init),
-            texts: thing.texts.map { text in
+            texts: words.toldTexts(of: thing).map { text in
                 let places = text.isSearched ? words.words.flatMap(text.folded.places) : []
                 return SearchedText(
                     field: text.field, text: text.text,
@@ -296,7 +298,7 @@ extension SearchHit.Kind {
     /// The fields in which things of the kind are found.
     var fields: [SearchField] {
         switch self {
-        case .video: [.title, .sharer]
+        case .video: [.title, .otherTitle, .sharer]
         case .comment: [.author, .comment]
         case .show: [.name, .network]
         case .user: [.name]
@@ -317,7 +319,7 @@ extension SearchField {
     /// What counts more is less.
     var weight: UInt8 {
         switch self {
-        case .title, .name, .question: 1
+        case .title, .otherTitle, .name, .question: 1
         case .sharer, .author: 2
         case .network: 3
         case .comment: 4

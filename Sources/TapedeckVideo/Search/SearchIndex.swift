@@ -25,6 +25,8 @@ public struct SearchIndex<Base: Projection>: Projection {
 
     /// `search-` and the name of what is searched.
     public let name: String
+    /// That of what is taken of the things; what is searched has its own among the parameters.
+    public let version: Int
     /// The version and the parameters of what is searched.
     public let parameters: String
     let base: Base
@@ -36,7 +38,7 @@ public struct SearchIndex<Base: Projection>: Projection {
     let thingOfItem: (@Sendable (Row, Tag) throws -> SearchThing?)?
 
     init(
-        _ base: Base, _ kinds: [SearchHit.Kind],
+        _ base: Base, version: Int = 1, _ kinds: [SearchHit.Kind],
         things: @escaping @Sendable (Base.State, Tag) -> [SearchThing],
         thingOfItem: (@Sendable (Row, Tag) throws -> SearchThing?)? = nil
     ) {
@@ -44,12 +46,10 @@ public struct SearchIndex<Base: Projection>: Projection {
         parameters =
             "\(base.name)=\(base.version)"
             + (base.parameters.isEmpty ? "" : ",\(base.parameters)")
-        (self.base, self.kinds) = (base, kinds)
+        (self.base, self.version, self.kinds) = (base, version, kinds)
         (self.things, self.thingOfItem) = (things, thingOfItem)
     }
 
-    /// 1.
-    public var version: Int { 1 }
     /// That of what is searched.
     public var tagKind: String { base.tagKind }
     /// Those of what is searched.

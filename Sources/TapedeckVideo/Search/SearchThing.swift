@@ -81,17 +81,20 @@ struct SearchPlace: Equatable {
     }
 }
 
-extension SearchIndex<VideoList> {
-    /// Videos by their titles and sharers, and what was said about them.
+extension SearchIndex<SharedVideos> {
+    /// Videos by the titles of all who shared them and by their sharers, and what was said about them.
     static func videos(_ base: VideoList) -> SearchIndex {
-        SearchIndex(base, [.video, .comment]) { state, key in
-            guard state.broadcasts > 0 else { return [] }
+        SearchIndex(SharedVideos(base), version: 2, [.video, .comment]) { state, key in
+            let video = state.video
+            guard video.broadcasts > 0 else { return [] }
+            let others = state.otherTitles.filter { $0.text != video.title }
             return [
                 SearchThing(
-                    kind: .video, id: String(key.name), at: state.newestAt,
-                    place: SearchPlace(at: state.newestAt, key.name),
-                    texts: .some(.title, state.title)
-                        + .some(.sharer, state.sharer))
+                    kind: .video, id: String(key.name), at: video.newestAt,
+                    place: SearchPlace(at: video.newestAt, key.name),
+                    texts: .some(.title, video.title)
+                        + others.flatMap { [SearchThing.Text].some(.otherTitle, $0.text) }
+                        + .some(.sharer, video.sharer))
             ]
         } thingOfItem: {
             try SearchThing(saidIn: $0, of: $1)

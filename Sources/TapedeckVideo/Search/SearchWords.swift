@@ -63,6 +63,20 @@ struct SearchWords {
         let rank = SearchRank(weight: longer, isLonger: whole != longer)
         return rank.weight < thing.weightMin ? nil : rank
     }
+
+    /// The texts of a thing that are told: of the titles that others gave a video only those in which a word
+    /// stands that no text before has, or has only as the beginning of a longer one.
+    func toldTexts(of thing: SearchThing) -> [SearchThing.Text] {
+        var (found, whole): (Set<Word>, Set<Word>) = ([], [])
+        return thing.texts.filter { text in
+            let here = words.filter { text.folded.has($0, isLonger: $0.isBeginning) }
+            let wholeHere = here.filter { text.folded.has($0, isLonger: false) }
+            let isNews = !found.isSuperset(of: here) || !whole.isSuperset(of: wholeHere)
+            found.formUnion(here)
+            whole.formUnion(wholeHere)
+            return isNews || text.field != .otherTitle
+        }
+    }
 }
 
 /// How well a thing is found; what is less comes first.
