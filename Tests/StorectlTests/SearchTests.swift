@@ -52,6 +52,8 @@ struct SearchTests {
             .document
         let next = try #require(first["next"]?.text)
         #expect(try hits(storectl, "car", "--limit", "2", "--cursor", next) == ["youtube:v0"])
+        try storectl.checkFails(
+            "query", "search", "zoe", "--cursor", next, code: "usage", exit: 64)
         #expect(try hits(storectl, "zoe", "c") == ["youtube:v0"])
         let matches = try storectl.succeed("query", "search", "zoe", "--json").document
         let match = matches["hits"]?[0]?["texts"]?[0]?["matches"]?[0]

@@ -148,6 +148,27 @@ import Testing
         #expect(code("a", cursor: PageCursor.text(.videos, [1, 2, 3])) == .usage)
     }
 
+    @Test func aCursorIsOfItsOwnWordsAndPlaceAlone() throws {
+        var script = Script()
+        for number in 1...3 {
+            try script.broadcast(
+                "\(number)", of: "youtube:\(number)", created: Double(number), title: "alpha beta")
+        }
+        let queries = try queries(script.events)
+        let next = try #require(try queries.search("alph", in: .videos, limit: 1).next)
+        #expect(try queries.search("ALPH!", in: .videos, limit: 5, cursor: next).hits.count == 2)
+        func check(_ text: String, _ scope: SearchScope?) {
+            let error = #expect(throws: ModelError.self) {
+                try queries.search(text, in: scope, limit: 1, cursor: next)
+            }
+            #expect(error?.code == .usage, "\(text)")
+        }
+        check("beta", .videos)
+        check("alpha", .videos)
+        check("alph", nil)
+        check("alph", .questions)
+    }
+
     // MARK: - Against a scan
 
     private static let texts = [

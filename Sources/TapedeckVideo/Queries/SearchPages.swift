@@ -135,20 +135,32 @@ extension VideoQueries {
     /// a look at all that one of them finds. Throws `ModelError` with `.usage` where there is no word in the
     /// text, `.tooLarge` for a text beyond `SearchLimits`.
     ///
-    /// - Parameter scope: where to search; nil for everywhere.
+    /// - Parameters:
+    ///   - text: the words.
+    ///   - scope: where to search; nil for everywhere.
+    ///   - limit: how many hits at the most.
+    ///   - cursor: the `next` of the page before, of the same words and scope.
     public func search(
         _ text: String, in scope: SearchScope? = nil, limit: Int = QueryLimits.pageCountDefault,
         cursor: String? = nil
     ) throws -> SearchPage {
         try QueryLimits.check(limit)
         let words = try SearchWords(text)
-        let after = try PageCursor.key(.search, cursor).map(SearchPosition.init)
+        let name = words.name(in: scope)
+        let after = try PageCursor.key(.search, cursor).map { key in
+            guard key.starts(with: name) else {
+                throw ModelError(
+                    .usage, "the cursor belongs to another search",
+                    hint: "give back the \"next\" of a page of the same words, in the same place")
+            }
+            return try SearchPosition(Array(key.dropFirst(name.count)))
+        }
         let found = try found(words, in: scope, after: after, limit: limit + 1)
         let page = found.prefix(limit)
         let next = found.count > limit ? page.last?.position : nil
         return SearchPage(
             hits: page.map { SearchHit($0.thing, words) },
-            next: next.map { PageCursor.text(.search, $0.bytes) })
+            next: next.map { PageCursor.text(.search, name + $0.bytes) })
     }
 
     /// What is found by words, the best first.

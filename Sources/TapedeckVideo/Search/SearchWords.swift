@@ -43,6 +43,15 @@ struct SearchWords {
         self.words = words
     }
 
+    /// What tells the search apart from others: a checksum of where it looks and of its words, in four bytes.
+    func name(in scope: SearchScope?) -> [UInt8] {
+        var bytes = Array((scope?.rawValue ?? "").utf8)
+        for word in words { bytes += [0, word.isBeginning ? 1 : 0] + word.bytes }
+        var name: [UInt8] = []
+        name.appendBigEndian(bytes.withUnsafeBytes { crc32c($0) })
+        return name
+    }
+
     /// Whether something may be found by a longer word only.
     var hasBeginning: Bool { words.last?.isBeginning ?? false }
 
