@@ -93,6 +93,22 @@ import Testing
         #expect(try texts("third") == [["video youtube:v", "title Third 0-5"]])
     }
 
+    @Test func theIndexKeepsNoMoreOfAVideoThatWasSharedOnceThanTheList() throws {
+        var script = Script()
+        try script.broadcast("1", of: "youtube:v", created: 1, title: "First", sharer: "ann")
+        let (list, index) = (
+            VideoProjections.standard.videos, VideoProjections.standard.searchVideos
+        )
+        func bytes() throws -> [[UInt8]?] {
+            try ([list, index] as [any Projection]).map { projection in
+                try folded(projection, script.events).stateBytes(VideoKey("youtube:v").tag)
+            }
+        }
+        #expect(try bytes()[0] == bytes()[1])
+        try script.broadcast("2", of: "youtube:v", created: 2, title: "Second")
+        #expect(try bytes()[0] != bytes()[1])
+    }
+
     @Test func showsUsersQuestionsAndWhatIsSaidOfAnswersAreFound() throws {
         var script = Script()
         try script.add(
@@ -120,6 +136,34 @@ import Testing
             ])
         #expect(try found("bbc", script) == ["show 7"])
         #expect(try found("seven love", script) == ["user 5"])
+    }
+
+    @Test func videosThatWereHandedInAreFoundAsTheListsShowThem() throws {
+        var script = Script()
+        try script.add(
+            "SubmissionObserved",
+            """
+            {"video":"youtube:a","title":"Findme","owner":"zed@x.org",
+             "createdAt":"2015-01-01T00:00:00Z"}
+            """)
+        try script.add("VideoSubmitted", #"{"video":"youtube:b","title":"findme, too"}"#, at: 4)
+        try script.broadcast("1", of: "youtube:a", created: 9, title: "Zed")
+        #expect(
+            try found("findme", script) == ["submission youtube:b", "submission youtube:a"])
+        #expect(try found("findme zed", script, in: .videos) == ["submission youtube:a"])
+        #expect(try found("zed", script) == ["video youtube:a", "submission youtube:a"])
+        #expect(try found("findme", script, in: .shows).isEmpty)
+        let hit = try #require(try queries(script.events).search("zed find").hits.first)
+        #expect(hit.texts.map(\.field) == [.title, .owner])
+        #expect(
+            hit.texts.map(\.matches) == [
+                [SearchMatch(start: 0, end: 4)], [SearchMatch(start: 0, end: 3)],
+            ])
+        #expect(hit.at?.description == "2015-01-01T00:00:00.000Z" && hit.about == nil)
+        // Once a remote shows the video, what it shows counts.
+        try script.add("SubmissionObserved", #"{"video":"youtube:b","title":"Elsewhere"}"#)
+        #expect(try found("findme", script) == ["submission youtube:a"])
+        #expect(try found("elsew", script) == ["submission youtube:b"])
     }
 
     @Test func textsWithoutSpacesAreFoundByAnyPart() throws {
@@ -187,7 +231,23 @@ import Testing
         var script = Script()
         for _ in 0..<60 {
             let origin = UInt64(number(3) + 1)
-            switch number(8) {
+            switch number(9) {
+            case 8:
+                if number(3) == 0 {
+                    try script.add(
+                        "VideoSubmitted",
+                        #"{"video":"youtube:v\#(number(4))","title":"\#(text())"}"#,
+                        at: Double(number(9)), origin: origin)
+                } else {
+                    var sighting = SubmissionObserved()
+                    sighting.video = "youtube:v\(number(4))"
+                    if let title = maybe(text()) { sighting.title = title }
+                    if let owner = maybe(text()) { sighting.owner = owner }
+                    if number(2) == 0 {
+                        sighting.createdAt = .init(milliseconds: Script.time(Double(number(9))))
+                    }
+                    try script.sight(sighting, at: Double(number(99)), origin: origin)
+                }
             case 0, 1, 2:
                 try script.broadcast(
                     "b\(number(12))", of: "youtube:v\(number(8))",
@@ -298,6 +358,7 @@ import Testing
         try look(projections.searchVideos, [.video: 0, .comment: 1]) {
             try reader.state(of: projections.searchVideos, key: $0)?.video.winner?.id
         }
+        try look(projections.searchSubmissions, [.submission: 7])
         try look(projections.searchShows, [.show: 2])
         try look(projections.searchUsers, [.user: 3, .question: 4])
         try look(projections.searchQuestions, [.question: 5])

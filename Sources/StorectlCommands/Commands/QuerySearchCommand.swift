@@ -8,9 +8,10 @@ struct QuerySearchCommand: ParsableCommand {
         abstract: "Find videos, shows, users, questions and comments by words.",
         discussion: """
             All words have to be there, in any case and with or without accents; the last one may be the \
-            beginning of a longer one. What is found in titles and names comes first, then by sharers and \
-            networks, then in comments; of these whole words, then the latest. The first search builds the \
-            index, which is kept from then on.
+            beginning of a longer one. What is found in titles and names comes first, then by sharers, \
+            owners and networks, then in comments; of these whole words, then the latest. A video is found by \
+            the titles of all its shares, and also where it was handed in; chats are not searched. The first \
+            search builds the index, which is kept from then on.
 
             EXAMPLE:
               storectl query search big bu
@@ -72,7 +73,8 @@ extension SearchHit {
     ///
     /// Other titles by which a video is found stand behind its own.
     fileprivate func add(to table: inout TextTable) {
-        let main = texts.firstIndex { ![.otherTitle, .sharer, .author, .network].contains($0.field) }
+        let besides: [SearchField] = [.otherTitle, .sharer, .owner, .author, .network]
+        let main = texts.firstIndex { !besides.contains($0.field) }
         let other = texts.indices.first { $0 != main && texts[$0].field != .otherTitle }
         var (text, bold): (String?, [Range<Int>]) = (nil, [])
         for index in texts.indices where index == main || texts[index].field == .otherTitle {

@@ -50,6 +50,8 @@ public struct VideoProjections: Sendable {
     public var statistics: PlayStatistics
     /// The videos and what was said about them, by words.
     public var searchVideos: SearchIndex<SharedVideos>
+    /// The videos that were handed in, by words.
+    public var searchSubmissions: SearchIndex<SubmissionList>
     /// The shows by words.
     public var searchShows: SearchIndex<ShowCatalogue>
     /// The users, and the questions that no remote shows yet, by words.
@@ -93,6 +95,7 @@ public struct VideoProjections: Sendable {
         shares = ShareList()
         statistics = PlayStatistics()
         searchVideos = .videos(videos)
+        searchSubmissions = .submissions(submissions)
         searchShows = .shows(shows)
         searchUsers = .users(users)
         searchQuestions = .questions(questions)
@@ -117,8 +120,8 @@ public struct VideoProjections: Sendable {
         [
             videos, watchLater, answers, questions, users, followers, following, shows, schedule,
             listings, submissions, chat, viewCounts, accounts, playability, extractions, playback,
-            nowPlaying, queue, downloads, lists, shares, statistics, searchVideos, searchShows,
-            searchUsers, searchQuestions, searchAnswers,
+            nowPlaying, queue, downloads, lists, shares, statistics, searchVideos,
+            searchSubmissions, searchShows, searchUsers, searchQuestions, searchAnswers,
         ]
     }
 }

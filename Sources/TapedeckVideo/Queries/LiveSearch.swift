@@ -47,10 +47,10 @@ extension LiveSearch: LiveRanking {
 
     package var systems: [String] {
         switch scope {
-        case .videos: [Shelby.system]
+        case .videos: [Shelby.system, BirdTube.system]
         case .shows: []
         case .users, .questions: [Whale.system]
-        case nil: [Shelby.system, Whale.system]
+        case nil: [Shelby.system, Whale.system, BirdTube.system]
         }
     }
 

@@ -15,6 +15,8 @@ public struct SearchHit: Codable, Hashable, Sendable {
     public enum Kind: String, Codable, Sendable, CaseIterable {
         /// A video that was shared, by its titles and its sharer.
         case video
+        /// A video that was handed in, by its title and its owner.
+        case submission
         /// What was said with a broadcast, or in a comment on a video or an answer.
         case comment
         /// A show, by its name and its network.
@@ -31,7 +33,7 @@ public struct SearchHit: Codable, Hashable, Sendable {
     public var id: String
     /// What a comment is about: `video/provider:id` or `answer/id`; nil of all else.
     @NullWhenNil public var about: String?
-    /// When a video was shared last, a comment made, a question asked from here; the first day of a show.
+    /// When a video was shared last or handed in, a comment made, a question asked from here; the first day of a show.
     @NullWhenNil public var at: UTCTime?
     /// Its texts, the one that tells most first.
     public var texts: [SearchedText]
@@ -67,6 +69,8 @@ public enum SearchField: String, Codable, Sendable, CaseIterable {
     case question
     /// Who shared a video.
     case sharer
+    /// Who handed a video in, by the remote's name for the account.
+    case owner
     /// Who said something.
     case author
     /// The network, or web channel, of a show.
@@ -77,7 +81,7 @@ public enum SearchField: String, Codable, Sendable, CaseIterable {
 
 /// Where something is searched.
 public enum SearchScope: String, Codable, Sendable, CaseIterable {
-    /// Videos, and what was said with and about them.
+    /// Videos that were shared or handed in, and what was said with and about them, but in chats.
     case videos
     /// Shows.
     case shows
@@ -105,11 +109,15 @@ extension VideoProjections {
     /// - Parameter scope: where to search; nil for everywhere.
     public func searched(in scope: SearchScope? = nil) -> [any Projection] {
         switch scope {
-        case .videos: [searchVideos]
+        case .videos: [searchVideos, searchSubmissions]
         case .shows: [searchShows]
         case .users: [searchUsers]
         case .questions: [searchQuestions, searchUsers, searchAnswers]
-        case nil: [searchVideos, searchShows, searchUsers, searchQuestions, searchAnswers]
+        case nil:
+            [
+                searchVideos, searchSubmissions, searchShows, searchUsers, searchQuestions,
+                searchAnswers,
+            ]
         }
     }
 }
@@ -127,8 +135,11 @@ extension VideoQueries {
     /// All words have to be in the texts of one thing, each a whole word but for the last, which may be the
     /// beginning of one. Case, accents and width do not matter. Words are runs of letters and digits; of scripts
     /// that are written without spaces any part of a run is found. What is found in a title, a name or a question
-    /// comes first, then what is found by a sharer or an author, a network, and a comment; of these what has the
+    /// comes first, then what is found by a sharer, an owner or an author, a network, and a comment; of these what has the
     /// last word whole; and then the latest. Of words in several fields the last of these counts.
+    ///
+    /// A video is found by the titles of all its broadcasts, one that was handed in as a submission, too. What is
+    /// said in chats is not searched.
     ///
     /// The index is built by the first read that names it, and followed from then on. A page costs look-ups for
     /// what is on it, however much is found; several words that are each very common, and rarely together, cost
@@ -194,6 +205,7 @@ extension VideoQueries {
         if isSearched(.videos) {
             sources.append(source(projections.searchVideos, .video, 0))
             sources.append(source(projections.searchVideos, .comment, 1, isOf: winner))
+            sources.append(source(projections.searchSubmissions, .submission, 7))
         }
         if isSearched(.shows) { sources.append(source(projections.searchShows, .show, 2)) }
         if isSearched(.users) { sources.append(source(projections.searchUsers, .user, 3)) }
@@ -311,6 +323,7 @@ extension SearchHit.Kind {
     var fields: [SearchField] {
         switch self {
         case .video: [.title, .otherTitle, .sharer]
+        case .submission: [.title, .owner]
         case .comment: [.author, .comment]
         case .show: [.name, .network]
         case .user: [.name]
@@ -332,7 +345,7 @@ extension SearchField {
     var weight: UInt8 {
         switch self {
         case .title, .otherTitle, .name, .question: 1
-        case .sharer, .author: 2
+        case .sharer, .owner, .author: 2
         case .network: 3
         case .comment: 4
         }

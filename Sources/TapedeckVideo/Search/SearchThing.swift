@@ -102,6 +102,30 @@ extension SearchIndex<SharedVideos> {
     }
 }
 
+extension SearchIndex<SubmissionList> {
+    /// Videos that users have handed in, by the titles and owners that the lists show.
+    static func submissions(_ base: SubmissionList) -> SearchIndex {
+        SearchIndex(base, [.submission]) { state, key in
+            var (title, owner): (String?, String?)
+            var at: Int64?
+            if let shown = state.sightings.merged {
+                title = shown.hasTitle ? shown.title : nil
+                owner = shown.hasOwner ? shown.owner : nil
+                at = shown.hasCreatedAt ? shown.createdAt.milliseconds : nil
+            } else if let own = state.own, let posted = try? VideoSubmitted(payload: own.payload) {
+                (title, at) = (posted.hasTitle ? posted.title : nil, own.at)
+            }
+            let texts: [SearchThing.Text] = .some(.title, title) + .some(.owner, owner)
+            guard !texts.isEmpty else { return [] }
+            return [
+                SearchThing(
+                    kind: .submission, id: String(key.name), at: at,
+                    place: SearchPlace(at: at, key.name), texts: texts)
+            ]
+        }
+    }
+}
+
 extension SearchIndex<AnswerList> {
     /// What was said about answers.
     static func answers(_ base: AnswerList) -> SearchIndex {
