@@ -113,7 +113,8 @@ let package = Package(
             ],
             swiftSettings: settings),
         .executableTarget(
-            name: "storectl", dependencies: ["CMalloc", "StorectlCommands"], swiftSettings: settings),
+            name: "storectl", dependencies: ["CMalloc", "StorectlCommands"],
+            swiftSettings: settings),
         .target(
             name: "TapedeckTesting",
             dependencies: [

@@ -176,6 +176,30 @@ struct DoTests {
         #expect(try storectl.succeed("status", "--json").document["events"]?.number == 0)
     }
 
+    @Test func thePageOfAVideoTellsItsTitleAndItsPicture() throws {
+        let storectl = try Storectl.demo()
+        let page = try storectl.file(
+            "page.html",
+            """
+            <html><head><meta itemprop="videoId" content="dQw4w9WgXcQ">
+            <meta property="og:title" content="Never &amp; Give">
+            <meta property="og:image" content="https://i.ytimg.com/vi/dQw4w9WgXcQ/hqdefault.jpg"></head></html>
+            """.utf8)
+        let other = try storectl.run(["do", "submit", "youtube:aaaaaaaaaaa", "--page", page])
+        #expect(other.exit == 64)
+        #expect(other.stderr.contains("youtube:dQw4w9WgXcQ"))
+        let empty = try storectl.file("empty.html", "<html></html>".utf8)
+        #expect(
+            try storectl.run(["do", "submit", "youtube:dQw4w9WgXcQ", "--page", empty]).exit == 64)
+        try storectl.succeed("do", "submit", "https://youtu.be/dQw4w9WgXcQ", "--page", page)
+        let log = try storectl.succeed("log", "--type", "VideoSubmitted", "--json").stdout
+        let last = try #require(log.split(separator: "\n").last)
+        let payload = try OrderedJSON(parsing: String(last))["payload"]
+        #expect(payload?["title"]?.text == "Never & Give")
+        #expect(
+            payload?["thumbnail"]?.text == "https://i.ytimg.com/vi/dQw4w9WgXcQ/hqdefault.jpg")
+    }
+
     @Test func aFailureIsRecordedOnceUntilTheNextTryIsDue() throws {
         let storectl = try Storectl.empty()
         for arguments in [

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Tapedeck
+internal import TapedeckConnectors
 
 /// `storectl do share`.
 struct DoShareCommand: AsyncParsableCommand {
@@ -52,10 +53,12 @@ struct DoSubmitCommand: AsyncParsableCommand {
         commandName: "submit",
         abstract: "Hand a video of YouTube in.",
         discussion: """
-            Somebody has to be signed in. What is listed or waits already records nothing.
+            Somebody has to be signed in. What is listed or waits already records nothing. The page on which \
+            the video is watched tells its title and its picture.
 
             EXAMPLE:
               storectl do submit https://youtu.be/aqz-KE-bpKQ --title "Big Buck Bunny"
+              curl -sL https://youtu.be/aqz-KE-bpKQ | storectl do submit youtube:aqz-KE-bpKQ --page -
             """)
 
     @Argument(help: "The video: its key, provider:id, or any URL of it.")
@@ -67,15 +70,34 @@ struct DoSubmitCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Where its still picture is.", valueName: "url"))
     var thumbnail: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "The HTML of its page, for what is not told; - is stdin.", valueName: "file"))
+    var page: String?
+
     @OptionGroup var options: StoreOptions
 
     func run() async throws {
-        let submit = try SubmitVideo(video, title: title, thumbnail: thumbnail)
+        let shown = try page.map { try read($0) }
+        let submit = try SubmitVideo(
+            video, title: title ?? shown?.title, thumbnail: thumbnail ?? shown?.thumbnail)
         let projections = VideoProjections.standard
         let wanted: [any Projection] = [
             projections.accounts, projections.submissions, projections.viewCounts,
         ]
         try await options.decide(wanted) { try submit.decide($0) }
+    }
+
+    /// What the page tells of the video.
+    private func read(_ file: String) throws -> YouTubePage {
+        let page = try YouTubePage(
+            html: try FileInput(file).readAll(bytesMax: YouTubePage.bytesMax))
+        guard try page.video == VideoKey(video) else {
+            throw CommandError(
+                .usage, "\(file) is the page of \(page.video)",
+                hint: "name that video, or give the page of \(video.prefix(80))")
+        }
+        return page
     }
 }
 

@@ -86,9 +86,10 @@ struct LogModel {
 
     func knows(_ fact: ObservedFact) -> Bool {
         let sightings = held.compactMap(\.fact).filter { $0.entity == fact.entity }
-        guard sightings.contains(where: { $0.content == fact.content }) else { return false }
-        let winner = sightings.max { $0.order < $1.order }
-        return winner?.content == fact.content || winner.map { fact.order < $0.order } == true
+        let behind = sightings.filter { fact.order <= $0.order }
+        let before = sightings.filter { $0.order < fact.order }.sorted { $0.order < $1.order }
+        return behind.contains { $0.content == fact.content }
+            || before.last?.content == fact.content
     }
 }
 
