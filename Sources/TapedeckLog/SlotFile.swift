@@ -175,19 +175,9 @@ package final class SlotFile<Content: SlotContent>: @unchecked Sendable {
     package func write(_ content: Content) throws(LogError) {
         let next = number + 1
         let bytes = SlotFile.slot(content, number: next)
-        let start = off_t(Int(next % 2) * bytes.count)
-        var written = 0
-        while written < bytes.count {
-            let count = bytes.withUnsafeBytes { bytes in
-                pwrite(
-                    file, bytes.baseAddress.map { $0 + written }, bytes.count - written,
-                    start + off_t(written))
-            }
-            if count < 0 {
-                if errno == EINTR { continue }
-                throw LogError.system(errno, path)
-            }
-            written += count
+        let start = Int(next % 2) * bytes.count
+        try bytes.withUnsafeBufferPointer { bytes throws(LogError) in
+            try DurableFile.write(UnsafeRawBufferPointer(bytes), to: file, at: start, path)
         }
         number = next
     }

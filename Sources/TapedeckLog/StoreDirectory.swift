@@ -225,5 +225,22 @@ package enum DurableFile {
         #endif
     }
 
+    /// Writes all bytes from an offset of an open file on; `path` is for the error.
+    package static func write(
+        _ bytes: UnsafeRawBufferPointer, to file: Int32, at offset: Int, _ path: String
+    ) throws(LogError) {
+        var written = 0
+        while written < bytes.count {
+            let count = pwrite(
+                file, bytes.baseAddress.map { $0 + written }, bytes.count - written,
+                off_t(offset + written))
+            if count < 0 {
+                if errno == EINTR { continue }
+                throw LogError.system(errno, path)
+            }
+            written += count
+        }
+    }
+
     package static func systemError() -> String { String(cString: strerror(errno)) }
 }

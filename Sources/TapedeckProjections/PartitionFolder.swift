@@ -47,8 +47,6 @@ final class PartitionFolder {
     /// Bytes of one projection after which a part of a partition is handed over: a key may have many items.
     private let partBytesMax: Int
 
-    /// Bytes of items' rows that are gathered before they are moved to a part.
-    private static let rowBytesMax = 1 << 16
     /// With more events than so many their room is given back behind a key.
     private static let eventsKeptMax = 1 << 14
     /// So many entries ahead records are fetched from memory.
@@ -96,8 +94,8 @@ final class PartitionFolder {
         put(output, isLast: true)
     }
 
-    private func put(_ folded: PartitionOutput, isLast: Bool) {
-        var output = folded
+    private func put(_ part: PartitionOutput, isLast: Bool) {
+        var output = part
         for index in output.parts.indices {
             output.parts[index].rows = output.parts[index].rows.sorted()
         }
@@ -195,15 +193,12 @@ final class PartitionFolder {
             }
             try items.forEach { item, value in
                 output.parts[index].items.add(name, item, value: value)
-                guard driver.itemsYieldRows else { return }
-                try driver.rows(
-                    ofItem: Row(key: Array(item), value: Array(value)), key: key,
-                    into: &folded.rows)
-                guard folded.rows.bytes.count > min(PartitionFolder.rowBytesMax, partBytesMax)
-                else {
-                    return
+                if driver.itemsYieldRows {
+                    try driver.rows(
+                        ofItem: Row(key: Array(item), value: Array(value)), key: key,
+                        into: &folded.rows)
+                    moveRows(to: output.parts[index].rows)
                 }
-                moveRows(to: output.parts[index].rows)
                 keepBudget(index, &output)
             }
         }

@@ -183,8 +183,9 @@ public struct RowSink: ~Copyable {
 
     package mutating func removeAll() {
         // What one large key has taken is given back.
-        bytes.removeAll(keepingCapacity: bytes.capacity <= RowSink.bytesKeptMax)
-        entries.removeAll(keepingCapacity: bytes.capacity > 0)
+        let isKept = bytes.capacity <= RowSink.bytesKeptMax
+        bytes.removeAll(keepingCapacity: isKept)
+        entries.removeAll(keepingCapacity: isKept)
     }
 
     private static let bytesKeptMax = 1 << 20

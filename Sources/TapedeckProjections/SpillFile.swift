@@ -35,17 +35,7 @@ final class SpillFile: @unchecked Sendable {
     /// Writes bytes behind the others; gives where they are found again.
     func append(_ bytes: UnsafeRawBufferPointer) throws -> Range<Int> {
         let start = count.add(bytes.count, ordering: .relaxed).oldValue
-        var written = 0
-        while written < bytes.count {
-            let count = pwrite(
-                file, bytes.baseAddress.map { $0 + written }, bytes.count - written,
-                off_t(start + written))
-            if count < 0 {
-                if errno == EINTR { continue }
-                throw LogError.system(errno, path)
-            }
-            written += count
-        }
+        try DurableFile.write(bytes, to: file, at: start, path)
         return start..<start + bytes.count
     }
 

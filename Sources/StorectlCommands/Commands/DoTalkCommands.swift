@@ -58,7 +58,7 @@ struct DoSubmitCommand: AsyncParsableCommand {
 
             EXAMPLE:
               storectl do submit https://youtu.be/aqz-KE-bpKQ --title "Big Buck Bunny"
-              curl -sL https://youtu.be/aqz-KE-bpKQ | storectl do submit youtube:aqz-KE-bpKQ --page -
+              storectl do submit youtube:aqz-KE-bpKQ --page watch.html
             """)
 
     @Argument(help: "The video: its key, provider:id, or any URL of it.")

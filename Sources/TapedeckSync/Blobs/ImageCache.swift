@@ -97,7 +97,8 @@ public final class ImageCache: Sendable {
     /// Keeps a picture in the place of what was kept of its address, and lets others go if there are too many.
     ///
     /// It returns when the picture is on disk. Throws `SyncError`: `.tooLarge` (larger than the budget by
-    /// itself), `.usage` (no picture, no address, or one that holds a user name or a password), `.diskFull`, `.accessDenied`, `.inputOutput`.
+    /// itself), `.usage` (no picture, no address, or one that holds a user name or a
+    /// password), `.diskFull`, `.accessDenied`, `.inputOutput`.
     @discardableResult
     public func keep(_ bytes: [UInt8], at url: String) throws(SyncError) -> Image {
         try HTTPAddress.checkHoldsNoLogin(url)
