@@ -120,6 +120,7 @@ public struct StoreRemotes: Sendable {
         let wait = try NetworkState.current(in: log).wait() ?? row.wait
         var status = RemoteStatus(
             remote: remote, hasLogin: login?.account != nil,
+            needsLogin: connector(for: remote)?.manifest.isOpen != true,
             contactedAt: row.contactedAt > 0 ? row.contactedAt : nil,
             readAt: row.readAt > 0 ? row.readAt : nil, reason: wait?.reason,
             message: wait?.message, until: wait.flatMap { $0.until > 0 ? $0.until : nil })
@@ -162,7 +163,7 @@ public struct StoreRemotes: Sendable {
         while true {
             switch try step(connector, secrets, answers) {
             case .send(var request, let account):
-                if let account {
+                if let account, !account.isAnonymous {
                     connector.authorize(
                         &request, account,
                         RequestMoment(
@@ -209,8 +210,8 @@ public struct StoreRemotes: Sendable {
     ///   - progress: told of each step, on some thread.
     ///
     /// What the remote made impossible is in the report's `failure`; nothing is lost by it. Throws
-    /// `SyncError`: `.notFound`, `.unauthorized` (nobody has logged in), `.busy` (another process syncs
-    /// with the remote for this store); `LogError` where the store fails.
+    /// `SyncError`: `.notFound`, `.unauthorized` (nobody has logged in where that is needed), `.busy`
+    /// (another process syncs with the remote for this store); `LogError` where the store fails.
     public func sync(
         _ name: String, isLive: Bool = false,
         progress: (@Sendable (RemoteReport) -> Void)? = nil
@@ -432,6 +433,8 @@ public struct RemoteStatus: Sendable {
     public var remote: Remote
     /// Whether this device has logged in.
     public var hasLogin: Bool
+    /// Whether nothing can be read there without a login.
+    public var needsLogin: Bool
     /// When it answered last, in Unix milliseconds; nil for never.
     public var contactedAt: UInt64?
     /// When everything was read last, in Unix milliseconds; nil for never.

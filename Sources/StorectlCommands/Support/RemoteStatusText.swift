@@ -9,7 +9,7 @@ struct RemoteStatusText {
 
     /// The first of these that holds: what has to be done about it comes first.
     var state: String {
-        if !status.hasLogin { return "loggedOut" }
+        if status.needsLogin, !status.hasLogin { return "loggedOut" }
         if status.reason != nil { return "waiting" }
         if status.ended > 0 { return "ended" }
         if status.readAt == nil { return "never" }

@@ -94,7 +94,9 @@ package struct ShelbyConnector: Connector {
 
     // MARK: - Reading
 
-    package func feeds(_ account: RemoteAccount) -> [RemotePage] { [RemotePage("broadcasts")] }
+    package func feeds(_ account: RemoteAccount, now: UInt64) -> [RemotePage] {
+        [RemotePage("broadcasts")]
+    }
 
     package func request(for page: RemotePage, _ account: RemoteAccount) -> RemoteRequest {
         let channel = RemoteRequest.segment(account.details["channel"] ?? "")

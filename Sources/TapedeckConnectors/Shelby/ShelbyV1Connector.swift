@@ -100,7 +100,7 @@ package struct ShelbyV1Connector: Connector {
     /// How far behind the newest rows others' may still turn up, in milliseconds.
     private static let lookBack: Int64 = 7_200_000
 
-    package func feeds(_ account: RemoteAccount) -> [RemotePage] {
+    package func feeds(_ account: RemoteAccount, now: UInt64) -> [RemotePage] {
         [RemotePage(ShelbyV1Connector.dashboard), RemotePage(ShelbyV1Connector.likes)]
     }
 

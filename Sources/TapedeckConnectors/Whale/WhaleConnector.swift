@@ -98,7 +98,7 @@ package struct WhaleConnector: Connector {
 
     // MARK: - Reading
 
-    package func feeds(_ account: RemoteAccount) -> [RemotePage] {
+    package func feeds(_ account: RemoteAccount, now: UInt64) -> [RemotePage] {
         ["sessions", "users", "questions", "answers"].map { RemotePage($0) }
     }
 

@@ -17,14 +17,14 @@ package protocol Connector: Sendable {
         _ secrets: RemoteSecrets, _ answers: [RemoteResponse]
     ) throws(SyncFailure) -> LoginStep
 
-    /// Adds what shows a request to be the account's own.
+    /// Adds what shows a request to be the account's own; never asked for an anonymous one.
     func authorize(
         _ request: inout RemoteRequest, _ account: RemoteAccount, _ moment: RequestMoment)
 
     // MARK: Reading
 
-    /// Where reading begins, in this order; each leads to more pages.
-    func feeds(_ account: RemoteAccount) -> [RemotePage]
+    /// Where reading begins at a time, in Unix milliseconds, in this order; each leads to more pages.
+    func feeds(_ account: RemoteAccount, now: UInt64) -> [RemotePage]
 
     /// What asks for a page.
     func request(for page: RemotePage, _ account: RemoteAccount) -> RemoteRequest
@@ -106,10 +106,14 @@ package struct ConnectorManifest: Sendable {
     package var freshness: [UInt64]
     /// The kinds of tags under whose keys this remote's intents lie.
     package var intentKinds: [String]
+    /// Whether it can be read by somebody who has not logged in, as `RemoteAccount.anonymous`.
+    ///
+    /// Then `plan` says of each intent whether it waits for a login.
+    package var isOpen: Bool
 
     package init(
         system: String, rateCount: Int, rateWindow: UInt64, settling: UInt64, freshness: [UInt64],
-        intentKinds: [String]
+        intentKinds: [String], isOpen: Bool = false
     ) {
         self.system = system
         self.rateCount = rateCount
@@ -117,6 +121,7 @@ package struct ConnectorManifest: Sendable {
         self.settling = settling
         self.freshness = freshness
         self.intentKinds = intentKinds
+        self.isOpen = isOpen
     }
 }
 

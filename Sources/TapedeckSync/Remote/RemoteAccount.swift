@@ -48,6 +48,14 @@ package struct RemoteAccount: Codable, Hashable, Sendable {
     }
 }
 
+extension RemoteAccount {
+    /// Nobody's: with it, what a remote shows to all is read.
+    package static let anonymous = RemoteAccount(user: "", token: "")
+
+    /// Whether nobody has logged in.
+    package var isAnonymous: Bool { self == .anonymous }
+}
+
 /// What is kept of a login: the secrets, by which an ended token is replaced, and the account.
 package struct RemoteLogin: Codable, Hashable, Sendable {
     package var secrets: RemoteSecrets

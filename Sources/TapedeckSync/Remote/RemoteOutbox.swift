@@ -45,7 +45,6 @@ package struct RemoteOutbox {
     private let runner: ProjectionRunner
     private let row: RemoteRow
     private let account: RemoteAccount
-    private let hasLogin: Bool
     private let network: NetworkState
 
     /// Looks at a remote's outbox in an open store; `account` where somebody has logged in.
@@ -59,8 +58,7 @@ package struct RemoteOutbox {
         self.connector = connector
         self.runner = runner
         self.outboxes = outboxes.filter { connector.manifest.intentKinds.contains($0.tagKind) }
-        self.account = account ?? RemoteAccount(user: "", token: "")
-        hasLogin = account != nil
+        self.account = account ?? .anonymous
         row = try RemoteRow.named(remote.name, in: log)
         network = try .current(in: log)
     }
@@ -138,7 +136,7 @@ package struct RemoteOutbox {
                 ? .unknown(end.message)
                 : .refused(ErrorCode(rawValue: end.code), end.message)
         }
-        if !hasLogin {
+        if account.isAnonymous, !connector.manifest.isOpen {
             return .waiting(
                 reason: .unauthorized, message: "nobody has logged in", until: nil)
         }

@@ -30,10 +30,11 @@ extension RemoteSession {
         ///
         /// - Parameter leads: what an earlier reading came across and never read.
         mutating func begin(
-            _ connector: any Connector, _ account: RemoteAccount?, leads: [RemotePage]
+            _ connector: any Connector, _ account: RemoteAccount?, now: UInt64,
+            leads: [RemotePage]
         ) {
             guard let account else { return }
-            let pages = connector.feeds(account) + leads
+            let pages = connector.feeds(account, now: now) + leads
             walks = pages.reversed().map { Walk(feed: $0, page: $0) }
             seen = Set(pages)
         }
@@ -137,7 +138,7 @@ extension RemoteSession {
     mutating func beginReading() throws {
         readingPosition = try log.currentHead()
         reading.begin(
-            connector, login.account, leads: try RemoteRow.leads(remote.name, in: log))
+            connector, login.account, now: now, leads: try RemoteRow.leads(remote.name, in: log))
     }
 
     /// Leaves a feed that cannot be read to the next sync, or for good where there is none any more.

@@ -103,7 +103,7 @@ package struct RemoteSession {
     ///   - outboxes: those of the connector's kinds.
     ///   - clock: by which leases are measured.
     ///
-    /// Throws `SyncError` with `.unauthorized` where nobody has logged in.
+    /// Throws `SyncError` with `.unauthorized` where nobody has logged in and the remote shows nothing without.
     package init(
         _ log: EventLog, _ remote: Remote, _ connector: any Connector, _ runner: ProjectionRunner,
         outboxes: [Outbox], logins: LoginFiles, options: Options = Options(),
@@ -118,7 +118,10 @@ package struct RemoteSession {
         self.options = options
         self.logins = logins
         self.random = random
-        guard let login = try logins.read(remote) else {
+        let anonymous =
+            connector.manifest.isOpen
+            ? RemoteLogin(secrets: RemoteSecrets(), account: .anonymous) : nil
+        guard let login = try logins.read(remote) ?? anonymous else {
             throw SyncError(
                 .unauthorized, "nobody has logged in at \(remote.name)",
                 hint: "storectl login \(remote.name)")
@@ -306,7 +309,7 @@ package struct RemoteSession {
     private mutating func authorized(
         _ request: RemoteRequest, as account: RemoteAccount?
     ) -> RemoteRequest {
-        guard let account else { return request }
+        guard let account, !account.isAnonymous else { return request }
         var request = request
         connector.authorize(
             &request, account,

@@ -67,7 +67,7 @@ struct BoardConnector: Connector {
         _ request: inout RemoteRequest, _ account: RemoteAccount, _ moment: RequestMoment
     ) {}
 
-    func feeds(_ account: RemoteAccount) -> [RemotePage] { [RemotePage("posts")] }
+    func feeds(_ account: RemoteAccount, now: UInt64) -> [RemotePage] { [RemotePage("posts")] }
 
     func request(for page: RemotePage, _ account: RemoteAccount) -> RemoteRequest {
         RemoteRequest("GET", "/posts")
