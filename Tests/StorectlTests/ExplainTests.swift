@@ -55,6 +55,14 @@ struct ExplainTests {
         #expect(try storectl.succeed("explain", "6").stdout.contains("watch-later"))
     }
 
+    @Test func peopleReadTimesAndNotNumbers() throws {
+        let storectl = try Storectl.demo()
+        let text = try storectl.succeed("explain", "videos", Self.video).stdout
+        #expect(text.contains("newestAt\t2012-05-"))
+        #expect(text.contains("winner.time\t2012-05-"))
+        #expect(text.contains("broadcasts\t2"))
+    }
+
     @Test func nothingIsBuiltForIt() throws {
         let storectl = try Storectl.demo()
         func views() throws -> [String] {

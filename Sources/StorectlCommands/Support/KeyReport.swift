@@ -40,7 +40,7 @@ struct KeyReport {
             fields.append(("frozen", "since \(frozen.event): \(frozen.reason)"))
         }
         if told.state == nil { fields.append(("is", "nothing: no event counts")) }
-        fields += (told.state ?? []).map { ($0.name, $0.value) }
+        fields += (told.state ?? []).map { ($0.name, KeyReport.value(of: $0)) }
         fields += [("items", String(told.items)), ("rows", String(told.rows))]
         text.fields(fields)
         guard !told.events.isEmpty else { return }
@@ -61,6 +61,19 @@ struct KeyReport {
                 "\(told.unexamined) events before these were not examined: --events \(more)")
         }
     }
+
+    /// A field's value; of one that is named as times are, and is one of the days in which there are events,
+    /// the time.
+    private static func value(of field: StateField) -> String {
+        let name = field.name.split(separator: ".").last ?? ""
+        guard ["at", "time"].contains(name) || name.hasSuffix("At"),
+            let milliseconds = Int64(field.value), milliseconds > timesMin
+        else { return field.value }
+        return TimeArgument.text(milliseconds)
+    }
+
+    /// In the year 1973: what is smaller may count something else.
+    private static let timesMin: Int64 = 100_000_000_000
 
     private static func time(_ event: KeyExplanation.Event) -> String {
         TimeArgument.text(Int64(clamping: event.atMilliseconds))
