@@ -13,7 +13,8 @@ enum TVmazeDocuments {
     static func schedule(
         _ document: JSONValue, web: Bool, _ context: IngestContext, _ result: inout IngestResult
     ) {
-        var listed: [EpisodeScheduled] = []
+        var listed: [Int64] = []
+        var (zones, isOfDay) = (ZoneCache(), false)
         forEachElement(of: document, &result) { (element, result) throws(IngestRefusal) in
             guard let show = try show(of: element) else {
                 throw IngestRefusal("\(element.path).show", .invalidPayload, "is missing")
@@ -23,31 +24,31 @@ enum TVmazeDocuments {
                 tvmaze: element, show: observed.show, updated: observed.version)
             context.propose(observed, at: show.path, in: &result)
             context.propose(episode, at: element.path, in: &result)
-            listed.append(episode)
+            listed.append(episode.episode)
+            isOfDay = isOfDay || episode.days(of: observed, &zones).contains(context.listing?.date)
         }
-        if let listing = context.listing, result.refused.isEmpty {
-            propose(listing, of: listed, web: web, context, &result)
-        }
-    }
-
-    /// Proposes the list of a day; refuses one that is of another day.
-    private static func propose(
-        _ request: ListingRequest, of episodes: [EpisodeScheduled], web: Bool,
-        _ context: IngestContext, _ result: inout IngestResult
-    ) {
-        guard episodes.isEmpty || episodes.contains(where: { $0.airdate == request.date }) else {
+        guard let listing = context.listing, result.refused.isEmpty else { return }
+        guard listed.isEmpty || isOfDay else {
             result.refuse(
                 IngestRefusal(
-                    "$", .invalidPayload, "no episode in the list is of \(request.date)"))
+                    "$", .invalidPayload, "no episode in the list is of \(listing.date)"))
             return
         }
+        propose(listing, of: listed, web: web, context, &result)
+    }
+
+    /// Proposes the list of a day.
+    private static func propose(
+        _ request: ListingRequest, of episodes: [Int64], web: Bool, _ context: IngestContext,
+        _ result: inout IngestResult
+    ) {
         var listed = ScheduleListed()
         (listed.date, listed.web) = (request.date, web)
         if let country = request.country ?? (web ? nil : ScheduleScope.countryDefault) {
             listed.country = country
         }
         listed.listedAt = Google_Protobuf_Timestamp(milliseconds: context.observedAt ?? 0)
-        listed.episodes = episodes.map(\.episode)
+        listed.episodes = episodes
         context.propose(listed, at: "$", in: &result)
     }
 
@@ -211,5 +212,17 @@ enum TVmazeDocuments {
             text += ": \(message.prefix(200))"
         }
         return IngestRefusal("$", .remoteError, text)
+    }
+}
+
+extension EpisodeScheduled {
+    /// The days of whose lists it may be: its airdate, and the day on which it begins in its channel's zone, as
+    /// nights count to the day before.
+    fileprivate func days(of show: ShowObserved, _ zones: inout ZoneCache) -> [String?] {
+        guard hasAirstamp else { return [airdate] }
+        let channel = show.hasNetwork ? show.network : show.webChannel
+        let start = airstamp.milliseconds
+        let offset = zones.offsetSeconds(channel.zone, milliseconds: start)
+        return [airdate, CalendarDay(milliseconds: start, offsetSeconds: offset).description]
     }
 }

@@ -111,6 +111,7 @@ public struct VideoProjections: Sendable {
         case is VideoList, is WatchLater, is VideoLists, is ShareList: Shelby.system
         case is AnswerList, is QuestionList, is UserList, is FollowList: Whale.system
         case is SubmissionList, is VideoChat: BirdTube.system
+        case is EpisodeSchedule, is ScheduleListings, is ShowCatalogue: TVmaze.system
         default: nil
         }
     }

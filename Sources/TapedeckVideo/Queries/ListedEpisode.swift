@@ -67,7 +67,7 @@ struct ListedEpisode {
 
 extension TVmazeChannel {
     /// The name of its zone; nil where it has none.
-    var zone: String? { hasTimezone ? timezone : nil }
+    package var zone: String? { hasTimezone ? timezone : nil }
 }
 
 extension VideoQueries {

@@ -48,9 +48,9 @@ extension LiveSearch: LiveRanking {
     package var systems: [String] {
         switch scope {
         case .videos: [Shelby.system, BirdTube.system]
-        case .shows: []
+        case .shows: [TVmaze.system]
         case .users, .questions: [Whale.system]
-        case nil: [Shelby.system, Whale.system, BirdTube.system]
+        case nil: [Shelby.system, Whale.system, BirdTube.system, TVmaze.system]
         }
     }
 

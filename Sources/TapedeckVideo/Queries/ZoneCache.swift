@@ -1,11 +1,13 @@
 internal import Foundation
 
 /// The zones that a query met, by their names.
-struct ZoneCache {
+package struct ZoneCache {
     private var zones: [String: TimeZone] = [:]
 
+    package init() {}
+
     /// How far a zone is east of Greenwich at a time; 0 for nil and for a zone that nobody knows.
-    mutating func offsetSeconds(_ zone: String?, milliseconds: Int64) -> Int {
+    package mutating func offsetSeconds(_ zone: String?, milliseconds: Int64) -> Int {
         guard let zone else { return 0 }
         let known = zones[zone] ?? TimeZone(identifier: zone) ?? .gmt
         zones[zone] = known
@@ -15,7 +17,7 @@ struct ZoneCache {
 
     /// When a day begins in a zone, in Unix milliseconds: where clocks leave midnight out, at the first
     /// moment behind it.
-    mutating func start(of day: CalendarDay, _ zone: String?) -> Int64 {
+    package mutating func start(of day: CalendarDay, _ zone: String?) -> Int64 {
         // In minutes, as zones are.
         var before = day.startMilliseconds / 60_000 - 15 * 60
         var reached = day.startMilliseconds / 60_000 + 13 * 60
