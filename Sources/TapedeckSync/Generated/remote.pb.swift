@@ -25,7 +25,7 @@ fileprivate nonisolated struct _GeneratedWithProtocGenSwiftVersion: SwiftProtobu
   typealias Version = _2
 }
 
-/// The user connected the store with an account of a remote system; or changed its address.
+/// The user connected the store with an account of a remote system; or changed its address or its parts.
 public nonisolated struct RemoteAdded: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -39,6 +39,9 @@ public nonisolated struct RemoteAdded: Sendable {
 
   /// Its address.
   public var url: String = String()
+
+  /// What of it is read, in the words of its connector; empty where that reads all it can.
+  public var parts: [String] = []
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -202,7 +205,7 @@ fileprivate nonisolated let _protobuf_package = "tapedeck.remote.v1"
 
 nonisolated extension RemoteAdded: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".RemoteAdded"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}name\0\u{1}system\0\u{1}url\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}name\0\u{1}system\0\u{1}url\0\u{1}parts\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -213,6 +216,7 @@ nonisolated extension RemoteAdded: SwiftProtobuf.Message, SwiftProtobuf._Message
       case 1: try { try decoder.decodeSingularStringField(value: &self.name) }()
       case 2: try { try decoder.decodeSingularStringField(value: &self.system) }()
       case 3: try { try decoder.decodeSingularStringField(value: &self.url) }()
+      case 4: try { try decoder.decodeRepeatedStringField(value: &self.parts) }()
       default: break
       }
     }
@@ -228,6 +232,9 @@ nonisolated extension RemoteAdded: SwiftProtobuf.Message, SwiftProtobuf._Message
     if !self.url.isEmpty {
       try visitor.visitSingularStringField(value: self.url, fieldNumber: 3)
     }
+    if !self.parts.isEmpty {
+      try visitor.visitRepeatedStringField(value: self.parts, fieldNumber: 4)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -235,6 +242,7 @@ nonisolated extension RemoteAdded: SwiftProtobuf.Message, SwiftProtobuf._Message
     if lhs.name != rhs.name {return false}
     if lhs.system != rhs.system {return false}
     if lhs.url != rhs.url {return false}
+    if lhs.parts != rhs.parts {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

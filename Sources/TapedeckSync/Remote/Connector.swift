@@ -26,6 +26,9 @@ package protocol Connector: Sendable {
     /// Where reading begins at a time, in Unix milliseconds, in this order; each leads to more pages.
     func feeds(_ account: RemoteAccount, now: UInt64) -> [RemotePage]
 
+    /// When `feeds` may be others by the time alone, in Unix milliseconds; nil for never.
+    func turn(after now: UInt64) -> UInt64?
+
     /// What asks for a page.
     func request(for page: RemotePage, _ account: RemoteAccount) -> RemoteRequest
 
@@ -78,6 +81,8 @@ package protocol Connector: Sendable {
 }
 
 extension Connector {
+    package func turn(after now: UInt64) -> UInt64? { nil }
+
     package func derived(
         _ views: some ViewReader, after: [UInt8]?, limit: Int
     ) throws -> [DerivedIntent] { [] }
@@ -110,10 +115,15 @@ package struct ConnectorManifest: Sendable {
     ///
     /// Then `plan` says of each intent whether it waits for a login.
     package var isOpen: Bool
+    /// Whether one can log in there.
+    package var takesLogin: Bool
+    /// How its pages are read.
+    package var reading: ReadingRules
 
     package init(
         system: String, rateCount: Int, rateWindow: UInt64, settling: UInt64, freshness: [UInt64],
-        intentKinds: [String], isOpen: Bool = false
+        intentKinds: [String], isOpen: Bool = false, takesLogin: Bool = true,
+        reading: ReadingRules = ReadingRules()
     ) {
         self.system = system
         self.rateCount = rateCount
@@ -122,6 +132,31 @@ package struct ConnectorManifest: Sendable {
         self.freshness = freshness
         self.intentKinds = intentKinds
         self.isOpen = isOpen
+        self.takesLogin = takesLogin
+        self.reading = reading
+    }
+}
+
+/// How the pages of a remote are read, where that differs from one after another, each time.
+package struct ReadingRules: Sendable {
+    /// Whether a feed of one page is not asked for again while its answer is fresh, by `Cache-Control`.
+    package var keepsFresh: Bool
+    /// Whether all feeds are read before anything that their pages lead to.
+    package var feedsComeFirst: Bool
+    /// Whether the feeds have nothing to do with each other: where the remote fails at one, the others are
+    /// read first, and where it fails at that one alone, it is left to the next reading.
+    package var feedsStandAlone: Bool
+    /// The most that one reading reads of what pages lead to; the rest is left to the next one.
+    package var leadsMax: Int
+
+    package init(
+        keepsFresh: Bool = false, feedsComeFirst: Bool = false, feedsStandAlone: Bool = false,
+        leadsMax: Int = 100_000
+    ) {
+        self.keepsFresh = keepsFresh
+        self.feedsComeFirst = feedsComeFirst
+        self.feedsStandAlone = feedsStandAlone
+        self.leadsMax = leadsMax
     }
 }
 

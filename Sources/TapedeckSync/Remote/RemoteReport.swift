@@ -8,6 +8,12 @@ public struct RemoteReport: Sendable {
     public var pulled = 0
     /// Parts of the remote's answers that could not be read.
     public var unreadable: [String] = []
+    /// Pages that were not asked for, as what was read of them is fresh still.
+    public var fresh = 0
+    /// When the first of these is no longer fresh, in Unix milliseconds; nil where there are none.
+    public var freshUntil: UInt64?
+    /// Pages that others have led to and that are left to the next sync.
+    public var unread = 0
     /// What the remote will not do.
     public var refused: [(event: EventID, code: ErrorCode, message: String)] = []
     /// What has not been delivered, and why; at most `waitingCountMax`.

@@ -19,7 +19,7 @@ package struct RemoteRow: Hashable, Sendable {
     private static let version: UInt8 = 1
     private static let prefix = "remote/"
 
-    private static func key(_ name: String) -> String { prefix + name }
+    static func key(_ name: String) -> String { prefix + name }
 
     /// The row that holds it.
     package var row: SyncRow {
@@ -166,5 +166,5 @@ struct LaneWait: Hashable {
 
 extension Digest16 {
     /// 32 hexadecimal digits.
-    fileprivate var text: String { OriginID(high: high, low: low).description }
+    var text: String { OriginID(high: high, low: low).description }
 }

@@ -11,17 +11,32 @@ extension RemoteSession {
             var rounds = 1
             /// Whether the feed had been read to its end when the walk began; nil before its first page.
             var wasComplete: Bool?
+            /// Whether another page has led to it.
+            var isLead = false
+            /// How often the remote failed at it, and how many pages were read before that.
+            var failures = (count: 0, readBefore: 0)
         }
 
         /// How often a feed that moves is read in one sync.
         private static let roundsMax = 3
-        /// How many things may be waiting to be read; what is beyond is left for the next sync.
-        private static let walksMax = 100_000
+        /// How often a remote may fail at a feed alone before that is left to the next reading.
+        private static let failuresMax = 3
 
+        private let rules: ReadingRules
         private var walks: [Walk] = []
         private var seen: Set<RemotePage> = []
+        private var leadCount = 0
+        private var readCount = 0
+        private var feedCount = 0
+        /// The feeds that are fresh, and until when.
+        private var freshFeeds: [RemotePage: UInt64] = [:]
+
+        init(_ rules: ReadingRules) { self.rules = rules }
 
         var isEmpty: Bool { walks.isEmpty }
+
+        /// Whether an answer has come.
+        var hasRead: Bool { readCount > 0 }
 
         /// The page to ask for.
         var next: RemotePage? { walks.last?.page }
@@ -34,9 +49,57 @@ extension RemoteSession {
             leads: [RemotePage]
         ) {
             guard let account else { return }
-            let pages = connector.feeds(account, now: now) + leads
-            walks = pages.reversed().map { Walk(feed: $0, page: $0) }
-            seen = Set(pages)
+            self = Reading(rules)
+            let feeds = connector.feeds(account, now: now)
+            let leads = leads.prefix(rules.leadsMax)
+            walks = leads.reversed().map { Walk(feed: $0, page: $0, isLead: true) }
+            walks += feeds.reversed().map { Walk(feed: $0, page: $0) }
+            seen = Set(feeds).union(leads)
+            (feedCount, leadCount) = (feeds.count, leads.count)
+        }
+
+        // MARK: Freshness
+
+        /// Whether a page is all of its feed, so that nothing behind it is missed where it is left out.
+        func isWholeFeed(_ page: RemotePage, _ content: RemoteContent) -> Bool {
+            walks.last?.feed == page && content.next == nil && !content.moves
+        }
+
+        /// Notes until when a feed need not be asked for again.
+        mutating func noteFresh(_ page: RemotePage, until end: UInt64) {
+            guard walks.last?.isLead == false else { return }
+            freshFeeds[page] = end
+        }
+
+        /// Leaves out the page that comes next.
+        mutating func skip() { walks.removeLast() }
+
+        /// When the first of the feeds that are fresh no longer is, in Unix milliseconds; nil where none is.
+        var freshUntil: UInt64? { freshFeeds.values.min() }
+
+        /// Whether every feed is fresh.
+        var isFresh: Bool { freshFeeds.count == feedCount }
+
+        // MARK: Failures
+
+        /// Puts the page at which the remote fails behind the other feeds, or where there are none behind what
+        /// these have led to; false where nothing else is to be read.
+        mutating func postpone() -> Bool {
+            guard walks.count > 1, let walk = walks.popLast() else { return false }
+            let leads = walks.prefix { $0.isLead }.count
+            walks.insert(walk, at: walk.isLead || leads == walks.count ? 0 : leads)
+            return true
+        }
+
+        /// Notes that the remote failed at the page that comes next.
+        ///
+        /// - Returns: whether it fails at that one alone: others were read meanwhile.
+        mutating func failsAlone() -> Bool {
+            guard let last = walks.indices.last else { return false }
+            if walks[last].failures.count == 0 { walks[last].failures.readBefore = readCount }
+            walks[last].failures.count += 1
+            return walks[last].failures.count >= Reading.failuresMax
+                && readCount > walks[last].failures.readBefore
         }
 
         /// Whether this reading has not come across a feed before.
@@ -60,6 +123,7 @@ extension RemoteSession {
             _ page: RemotePage, _ content: RemoteContent, news: [Bool], isComplete: Bool
         ) -> (isWhole: Bool, ended: RemotePage?) {
             guard var walk = walks.popLast() else { return (false, nil) }
+            readCount += 1
             // One page cannot hide a row from itself.
             let moves = content.moves && walk.page != walk.feed || content.stopsWhereKnown
             let hasNews = news.contains(true)
@@ -82,10 +146,13 @@ extension RemoteSession {
                     ended = nil
                 }
             }
-            for other in content.others.reversed()
-            where walks.count < Reading.walksMax && seen.insert(other).inserted {
-                walks.append(Walk(feed: other, page: other))
+            var others: [Walk] = []
+            for other in content.others
+            where leadCount < rules.leadsMax && seen.insert(other).inserted {
+                leadCount += 1
+                others.append(Walk(feed: other, page: other, isLead: true))
             }
+            walks.insert(contentsOf: others.reversed(), at: rules.feedsComeFirst ? 0 : walks.count)
             return (isWhole, ended)
         }
 
@@ -94,7 +161,8 @@ extension RemoteSession {
             _ page: RemotePage, _ failure: SyncFailure, _ report: inout RemoteReport
         ) -> RemotePage? {
             let walk = walks.popLast()
-            report.unreadable.append("\(page.feed): \(failure.message)")
+            let name = page.place.isEmpty ? page.feed : "\(page.feed) \(page.place)"
+            report.unreadable.append("\(name): \(failure.message)")
             return walk?.feed
         }
     }
@@ -119,7 +187,12 @@ extension RemoteSession {
         func leavesGap(_ recorded: EventLog.RecordedEvents) -> Bool {
             isHeld && read.next != nil && recorded.recorded > 0
         }
-        let recorded = try log.record(content.sightings, rows: [row.row]) { recorded in
+        var noted = [row.row]
+        if connector.manifest.reading.keepsFresh, reading.isWholeFeed(page, content) {
+            noted.append(fresh.take(page, self.remote, response, at: row.contactedAt))
+            noteFresh(page)
+        }
+        let recorded = try log.record(content.sightings, rows: noted) { recorded in
             others(recorded).map { RemoteRow.lead(remote, $0) }
                 + (leavesGap(recorded) ? [SyncRow(complete.name, nil)] : [])
         }
@@ -137,8 +210,34 @@ extension RemoteSession {
     /// Begins at the front of every feed, and with what an earlier sync has not come to.
     mutating func beginReading() throws {
         readingPosition = try log.currentHead()
-        reading.begin(
-            connector, login.account, now: now, leads: try RemoteRow.leads(remote.name, in: log))
+        let now = now
+        fresh = try asksAll ? RemoteFreshness() : RemoteFreshness(remote, at: now, in: log)
+        let leads = try RemoteRow.leads(remote.name, in: log)
+            .filter { fresh.end(of: $0, remote, at: now) == nil }
+        reading.begin(connector, login.account, now: now, leads: leads)
+        readingTurn = connector.turn(after: now) ?? .max
+        (readingBegan, isReading) = (now, true)
+        (report.fresh, report.freshUntil) = (0, nil)
+        hasGivenUp = false
+    }
+
+    /// The page to ask for; those that are fresh are left out.
+    mutating func nextPage() -> RemotePage? {
+        while let page = reading.next {
+            guard let end = noteFresh(page) else { return page }
+            reading.skip()
+            report.fresh += 1
+            report.freshUntil = min(report.freshUntil ?? .max, end)
+        }
+        return nil
+    }
+
+    /// Until when the page that comes next is fresh; nil where it is not.
+    @discardableResult
+    private mutating func noteFresh(_ page: RemotePage) -> UInt64? {
+        guard let end = fresh.end(of: page, remote, at: now) else { return nil }
+        reading.noteFresh(page, until: end)
+        return end
     }
 
     /// Leaves a feed that cannot be read to the next sync, or for good where there is none any more.

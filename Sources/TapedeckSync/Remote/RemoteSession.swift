@@ -69,13 +69,23 @@ package struct RemoteSession {
     /// A request that comes next.
     var held: (request: RemoteRequest, pending: Pending)?
 
-    var reading = Reading()
+    var reading: Reading
+    /// What need not be asked for again yet.
+    var fresh = RemoteFreshness()
+    /// Whether the next reading asks for what is fresh as well.
+    var asksAll: Bool
+    /// When the reading began, and when its feeds are others by the time alone.
+    var readingBegan: UInt64 = 0
+    var readingTurn: UInt64 = .max
+    /// Whether a reading has not come to its end.
+    var isReading = false
     /// The end of the log when the reading began: what is behind it was wanted later.
     var readingPosition = LogPosition(rawValue: 0)
     var delivering = Delivering()
     package var report = RemoteReport()
-    /// Readings without news in a row: the longer, the rarer.
+    /// Readings in a row, all of them and those that left something out: the more, the rarer.
     private var quietReadings = 0
+    private var lackingReadings = 0
     private var nextReading: UInt64 = 0
     private var patience = RemoteSession.patienceMax
     /// Whether a feed could not be read to its end.
@@ -102,12 +112,13 @@ package struct RemoteSession {
     ///   - runner: serves the outboxes and what the connector looks things up in.
     ///   - outboxes: those of the connector's kinds.
     ///   - clock: by which leases are measured.
+    ///   - asksAll: whether also what is fresh is asked for at first.
     ///
     /// Throws `SyncError` with `.unauthorized` where nobody has logged in and the remote shows nothing without.
     package init(
         _ log: EventLog, _ remote: Remote, _ connector: any Connector, _ runner: ProjectionRunner,
         outboxes: [Outbox], logins: LoginFiles, options: Options = Options(),
-        clock: SteadyClock = .system,
+        clock: SteadyClock = .system, asksAll: Bool = false,
         random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
     ) throws {
         self.log = log
@@ -118,6 +129,8 @@ package struct RemoteSession {
         self.options = options
         self.logins = logins
         self.random = random
+        self.asksAll = asksAll
+        reading = Reading(connector.manifest.reading)
         let anonymous =
             connector.manifest.isOpen
             ? RemoteLogin(secrets: RemoteSecrets(), account: .anonymous) : nil
@@ -174,6 +187,7 @@ package struct RemoteSession {
     /// A wait has ended, or the user wants it to.
     package mutating func woken() throws -> Step {
         if row.wait?.reason != .throttled { row.wait = nil }
+        if options.isLive, isReadingOverdue { try beginReading() }
         return try next()
     }
 
@@ -214,12 +228,12 @@ package struct RemoteSession {
             return try send(held.request, held.pending)
         }
         guard let account = usableAccount else { return try logIn() }
-        if let page = reading.next {
+        if let page = nextPage() {
             return try send(connector.request(for: page, account), .page(page))
         }
         if let (request, pending) = try nextDelivery(account) { return try send(request, pending) }
         // What is wanted may have to be held against what the remote shows now.
-        if let page = reading.next {
+        if let page = nextPage() {
             delivering.restart()
             return try send(connector.request(for: page, account), .page(page))
         }
@@ -339,6 +353,7 @@ package struct RemoteSession {
         if case .delivery(let delivery, let intent) = pending {
             try failed(failure, delivery, of: intent)
         }
+        if case .page(let page) = pending, try leave(page, failure) { return try next() }
         guard concernsAll(failure, pending) else {
             switch pending {
             case .page(let page): try giveUp(page, failure)
@@ -368,8 +383,28 @@ package struct RemoteSession {
             reason: failure.code, message: failure.message, until: now + pause)
         row.wait = wait
         try log.setSyncRows([row.row])
-        if options.failuresMax > 0, row.failures >= options.failuresMax { return try end(failure) }
-        return .wait(wait)
+        guard options.failuresMax > 0, row.failures >= options.failuresMax else {
+            return .wait(wait)
+        }
+        if case .page(let page) = pending, connector.manifest.reading.feedsStandAlone {
+            try giveUp(page, failure)
+        }
+        return try end(failure)
+    }
+
+    /// Leaves a page at which the remote fails to be read behind the others, or to the next reading where
+    /// the remote fails at that one alone; false where all of the remote is in question.
+    private mutating func leave(_ page: RemotePage, _ failure: SyncFailure) throws -> Bool {
+        guard connector.manifest.reading.feedsStandAlone,
+            [.unavailable, .offline].contains(failure.code)
+        else { return false }
+        if reading.failsAlone() {
+            try giveUp(page, failure)
+            return true
+        }
+        guard row.failures == 0, reading.postpone() else { return false }
+        row.failures += 1
+        return true
     }
 
     /// An answer came: whatever was in the way is gone.
@@ -386,11 +421,17 @@ package struct RemoteSession {
     // MARK: - The end
 
     private mutating func settle() throws -> Step {
-        // What was given up may hold what is not known yet.
-        if !hasGivenUp { row.readAt = now }
+        let (isDone, before) = (isReading, row)
+        if isDone {
+            (isReading, asksAll) = (false, false)
+            report.unread = try RemoteRow.leads(remote.name, in: log).count
+            // What was given up may hold what is not known yet; what is fresh was read before.
+            if !hasGivenUp, reading.hasRead || row.readAt == 0 { row.readAt = now }
+            lackingReadings = hasGivenUp || report.unread > 0 ? lackingReadings + 1 : 0
+        }
         row.failures = 0
         row.wait = nil
-        try log.setSyncRows([row.row])
+        if isDone || row != before { try log.setSyncRows([row.row]) }
         let soonest = delivering.soonest
         delivering = Delivering()
         guard options.isLive else {
@@ -400,11 +441,9 @@ package struct RemoteSession {
             }
             return try end(nil)
         }
-        if nextReading == 0 {
-            let ladder = connector.manifest.freshness
-            nextReading = now + ladder[min(quietReadings, ladder.count - 1)]
+        if isDone {
+            nextReading = readAgainAt
         } else if nextReading <= now {
-            nextReading = 0
             quietReadings += 1
             try beginReading()
             return try next()
@@ -412,9 +451,36 @@ package struct RemoteSession {
         return .idle(until: min(nextReading, soonest ?? .max))
     }
 
+    /// When a live session reads again: as soon as the first feed is no longer fresh, else by the manifest's
+    /// steps, which also what was left out is read again by; and no later than when the feeds are others.
+    private var readAgainAt: UInt64 {
+        let now = now
+        let steps = connector.manifest.freshness
+        func step(_ number: Int) -> UInt64 { now + steps[min(number, steps.count - 1)] }
+        var next = readingTurn
+        // However short an answer's life is, the remote is not asked without a pause.
+        if let end = reading.freshUntil { next = min(next, max(end, step(0))) }
+        if lackingReadings > 0 {
+            next = min(next, step(lackingReadings - 1))
+        } else if !reading.isFresh {
+            next = min(next, step(quietReadings))
+        }
+        return max(next, now + 1)
+    }
+
+    /// Whether a reading that does not come to its end, as the remote fails, has lasted so long that what was
+    /// read is to be read again.
+    private var isReadingOverdue: Bool {
+        guard connector.manifest.reading.feedsStandAlone, isReading else { return false }
+        let steps = connector.manifest.freshness
+        let end = max(reading.freshUntil ?? .max, readingBegan + (steps.first ?? 0))
+        return now >= min(end, readingBegan + (steps.last ?? 0), readingTurn)
+    }
+
     private mutating func end(_ failure: SyncFailure?) throws -> Step {
         try log.setSyncRows([row.row])
         try leases.remember(log)
+        report.unread = try RemoteRow.leads(remote.name, in: log).count
         report.failure = failure.map { failure in
             guard failure.code == .unauthorized else { return SyncError(failure) }
             return SyncError(

@@ -12,8 +12,8 @@ public struct Remotes: Projection {
 
     /// `remotes`.
     public var name: String { "remotes" }
-    /// 1.
-    public var version: Int { 1 }
+    /// 2.
+    public var version: Int { 2 }
     /// `remote`.
     public var tagKind: String { Remotes.kind }
     /// What is added and what is removed.
@@ -29,20 +29,24 @@ public struct Remotes: Projection {
     public struct State: ProjectionState, Equatable {
         var system: String?
         var url = ""
+        var parts: [String] = []
 
         /// None.
         public init() {}
 
         /// Reads a state's bytes.
-        public init(decoding bytes: inout StateReader) throws {
+        public init(decoding bytes: inout StateReader) throws(ModelError) {
             system = try bytes.optionalString()
             url = try bytes.string()
+            parts = try bytes.array { (reader) throws(ModelError) in try reader.string() }
         }
 
         /// Writes the state's bytes.
         public func encode(into bytes: inout StateWriter) {
             bytes.add(system)
             bytes.add(url)
+            bytes.add(UInt64(parts.count))
+            for part in parts { bytes.add(part) }
         }
     }
 
@@ -55,6 +59,7 @@ public struct Remotes: Projection {
         let added = try event.decode(RemoteAdded.self)
         key.state.system = added.system
         key.state.url = added.url
+        key.state.parts = added.parts
     }
 
     /// One row for a remote that is there.
@@ -76,8 +81,9 @@ public struct Remotes: Projection {
         ).compactMap { row in
             try StateReader.read(row.value) { (reader) throws(ModelError) in
                 let name = try reader.string()
-                let system = try reader.optionalString()
-                return Remote(name: name, system: system ?? "", url: try reader.string())
+                let state = try State(decoding: &reader)
+                return Remote(
+                    name: name, system: state.system ?? "", url: state.url, parts: state.parts)
             }
         }
     }
@@ -91,6 +97,8 @@ public struct Remote: Hashable, Sendable {
     public var system: String
     /// Its address, without a slash at the end.
     public var url: String
+    /// What of it is read, in the words of its connector; empty where that reads all it can.
+    public var parts: [String]
 
     /// The longest name.
     public static let nameCountMax = 40
@@ -98,7 +106,9 @@ public struct Remote: Hashable, Sendable {
     /// Checks a name and an address.
     ///
     /// Throws `SyncError` with `.usage`.
-    public init(checking name: String, system: String, url: String) throws(SyncError) {
+    public init(
+        checking name: String, system: String, url: String, parts: [String] = []
+    ) throws(SyncError) {
         let isName =
             (1...Remote.nameCountMax).contains(name.utf8.count)
             && name.utf8.allSatisfy {
@@ -111,12 +121,13 @@ public struct Remote: Hashable, Sendable {
                     "use 1 to \(Remote.nameCountMax) lower-case letters, digits and hyphens, such as home"
             )
         }
-        self.init(name: name, system: system, url: try HTTPAddress(url).base)
+        self.init(name: name, system: system, url: try HTTPAddress(url).base, parts: parts)
     }
 
-    init(name: String, system: String, url: String) {
+    init(name: String, system: String, url: String, parts: [String]) {
         self.name = name
         self.system = system
         self.url = url
+        self.parts = parts
     }
 }

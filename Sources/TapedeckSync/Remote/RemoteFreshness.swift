@@ -1,0 +1,134 @@
+internal import Foundation
+package import TapedeckLog
+internal import TapedeckModel
+
+/// From when to when an answer may be taken as it is, in Unix milliseconds.
+package struct FreshSpan: Hashable, Sendable {
+    package var since: UInt64
+    package var until: UInt64
+
+    package init(since: UInt64, until: UInt64) {
+        self.since = since
+        self.until = until
+    }
+
+    /// Whether it holds at a time; a clock that was set back to before the answer ends it.
+    func holds(at now: UInt64) -> Bool { since <= now && now < until }
+}
+
+/// The pages of a remote that need not be asked for again yet, by what their answers said.
+///
+/// It is kept in rows of the log, so that it holds for the next process as well.
+package struct RemoteFreshness: Sendable {
+    /// The most pages that a reading begins with; of more, those that end first are forgotten.
+    package static let pagesMax = 2_000
+
+    /// By the names of the pages' rows.
+    private var spans: [String: FreshSpan] = [:]
+
+    init() {}
+
+    /// Reads what is remembered of a remote, and forgets what has ended.
+    @available(*, noasync)
+    package init(_ remote: Remote, at now: UInt64, in log: EventLog) throws(LogError) {
+        let rows = try RemoteRow.fresh(remote.name, in: log)
+        let held = rows.filter { $0.span?.holds(at: now) == true }
+            .sorted { ($0.span?.until ?? 0, $0.name) > ($1.span?.until ?? 0, $1.name) }
+            .prefix(RemoteFreshness.pagesMax)
+        for row in held { spans[row.name] = row.span }
+        let ended = rows.filter { spans[$0.name] == nil }.map { SyncRow($0.name, nil) }
+        if !ended.isEmpty { try log.setSyncRows(ended) }
+    }
+
+    /// When a page is no longer fresh; nil where it is not now.
+    package func end(of page: RemotePage, _ remote: Remote, at now: UInt64) -> UInt64? {
+        guard !spans.isEmpty, let span = spans[RemoteRow.fresh(remote, page, nil).name] else {
+            return nil
+        }
+        return span.holds(at: now) ? span.until : nil
+    }
+
+    /// Takes an answer in; gives the row that remembers it.
+    mutating func take(
+        _ page: RemotePage, _ remote: Remote, _ response: RemoteResponse, at now: UInt64
+    ) -> SyncRow {
+        let time = response.freshFor
+        let span = time > 0 ? FreshSpan(since: now, until: now + time) : nil
+        let row = RemoteRow.fresh(remote, page, span)
+        spans[row.name] = span
+        return row
+    }
+}
+
+extension RemoteRow {
+    /// That a page at a remote's address is fresh; nil removes it.
+    package static func fresh(_ remote: Remote, _ page: RemotePage, _ span: FreshSpan?) -> SyncRow {
+        var bytes: [UInt8] = []
+        bytes.appendPrefixed(remote.url)
+        bytes.appendPrefixed(page.feed)
+        bytes.appendPrefixed(page.place)
+        let name = RemoteRow.freshPrefix(remote.name) + Digest16(hashing: bytes).text
+        guard let span else { return SyncRow(name, nil) }
+        var value: [UInt8] = []
+        value.appendLittleEndian(span.since)
+        value.appendLittleEndian(span.until)
+        return SyncRow(name, value)
+    }
+
+    /// The rows of pages that were fresh once; without a span where a row holds none.
+    @available(*, noasync)
+    fileprivate static func fresh(
+        _ remote: String, in log: EventLog
+    ) throws(LogError) -> [(name: String, span: FreshSpan?)] {
+        try log.syncRows(prefix: freshPrefix(remote)).map { row in
+            let span = row.value?.withUnsafeBytes { bytes -> FreshSpan? in
+                var reader = ByteReader(bytes)
+                guard let since = reader.littleEndian(UInt64.self),
+                    let until = reader.littleEndian(UInt64.self)
+                else { return nil }
+                return FreshSpan(since: since, until: until)
+            }
+            return (row.name, span ?? nil)
+        }
+    }
+
+    private static func freshPrefix(_ remote: String) -> String { "\(key(remote))/fresh/" }
+}
+
+extension RemoteResponse {
+    /// The longest that an answer is taken as it is, in milliseconds, whatever it says of itself.
+    package static let freshMax: UInt64 = 86_400_000
+
+    /// How long the answer may be taken as it is, in milliseconds: the `max-age` of `Cache-Control` less the
+    /// `Age` that it already had; 0 where it says nothing, or not to.
+    package var freshFor: UInt64 {
+        let directives = headers.filter { $0.name.lowercased() == "cache-control" }
+            .flatMap { $0.value.lowercased().split(separator: ",") }
+            .map { $0.split(separator: "=", maxSplits: 1).map(RemoteResponse.bare) }
+        var ages: [UInt64] = []
+        for directive in directives {
+            switch directive.first {
+            case "no-store", "no-cache": return 0
+            case "max-age": ages.append(RemoteResponse.seconds(directive.last) ?? 0)
+            default: break
+            }
+        }
+        let age = RemoteResponse.seconds(header("Age").map { RemoteResponse.bare($0[...]) }) ?? 0
+        // Of several the shortest holds.
+        let left = (ages.min() ?? 0).subtractingReportingOverflow(age)
+        return left.overflow ? 0 : left.partialValue * 1_000
+    }
+
+    /// Seconds, of which those beyond `freshMax` do not count; nil for what is no number.
+    private static func seconds(_ text: String?) -> UInt64? {
+        guard let text, !text.isEmpty,
+            text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
+        else { return nil }
+        return min(UInt64(text) ?? .max, freshMax / 1_000)
+    }
+
+    /// A word without blanks and quotes around it.
+    private static func bare(_ text: Substring) -> String {
+        text.trimmingCharacters(in: .init(charactersIn: " \t\""))
+    }
+}
