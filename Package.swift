@@ -176,8 +176,8 @@ let package = Package(
         .testTarget(
             name: "RowTests",
             dependencies: [
-                "Tapedeck", "TapedeckTesting", "TapedeckVideo", "TapedeckModel",
-                "TapedeckProjections", "TapedeckLog",
+                "Tapedeck", "TapedeckConnectors", "TapedeckTesting", "TapedeckVideo",
+                "TapedeckModel", "TapedeckProjections", "TapedeckLog",
             ],
             path: "Tests/Rows", swiftSettings: settings),
         .executableTarget(

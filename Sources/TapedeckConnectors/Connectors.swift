@@ -5,23 +5,38 @@ package import TapedeckVideo
 /// Every connector of this program, and the projections that they need.
 public enum Connectors {
     /// The systems that `storectl remote add` knows.
-    public static let systems: [String] = [Shelby.system, Whale.system]
+    public static let systems: [String] = [Shelby.system, TVmaze.system, Whale.system]
 
     /// The connector of a system at an address; nil for a system that there is none for.
     ///
     /// The address of a Shelby ends in `/v1` where it is that of 2012 to 2014; any other speaks v2.
     ///
-    /// - Parameter blobs: where what is to be uploaded lies.
+    /// - Parameters:
+    ///   - parts: what of it is read.
+    ///   - blobs: where what is to be uploaded lies.
     package static func named(
-        _ system: String, url: String = "", projections: VideoProjections = .standard,
+        _ system: String, url: String = "", parts: [String] = [], projections: VideoProjections = .standard,
         blobs: BlobStore? = nil
     ) -> (any Connector)? {
         switch system {
         case Shelby.system where url.hasSuffix("/v1"): ShelbyV1Connector(projections)
         case Shelby.system: ShelbyConnector(projections, url: url)
+        case TVmaze.system: TVmazeConnector(schedules: parts)
         case Whale.system: WhaleConnector(projections, blobs: blobs)
         default: nil
         }
+    }
+
+    /// What of a system is to be read, as it stands in the log: the schedules of TVmaze.
+    ///
+    /// Throws `SyncError` with `.usage` for what the system does not have, and where it has no parts.
+    static func parts(of system: String, _ parts: [String]) throws(SyncError) -> [String] {
+        if system == TVmaze.system { return try TVmazeSchedule.read(parts).map(\.name) }
+        guard parts.isEmpty else {
+            throw SyncError(
+                .usage, "\(system) has no schedules", hint: "\(TVmaze.system) has: leave --schedule out")
+        }
+        return []
     }
 
     /// What the user wants of remotes, by the kinds of keys under which it lies.

@@ -61,19 +61,27 @@ public struct StoreRemotes: Sendable {
 
     /// Connects the store with an account of a remote system, on all of the user's devices.
     ///
-    /// A store holds one account of a system. Adding the same name again changes its address, and ends
-    /// the login there. Throws `SyncError`: `.usage`, `.conditionFailed` (another remote has the system
-    /// or the name).
+    /// A store holds one account of a system. Adding the same name again changes its address, which ends
+    /// the login there, and its parts. Throws `SyncError`: `.usage`, `.conditionFailed` (another remote has
+    /// the system or the name).
+    ///
+    /// - Parameter parts: what of it is read: of TVmaze schedules such as `US`, `web` and `web-DE`, by default
+    ///   `US`. Other systems have none.
     @available(*, noasync)
     @discardableResult
-    public func add(_ name: String, system: String, url: String) throws -> Remote {
-        let remote = try Remote(checking: name, system: system, url: url)
+    public func add(
+        _ name: String, system: String, url: String, parts: [String] = []
+    ) throws -> Remote {
         guard Connectors.systems.contains(system) else {
             throw SyncError(
                 .usage, "there is no system \"\(system.prefix(80))\"",
                 hint: "known are \(Connectors.systems.joined(separator: ", "))")
         }
-        for other in try all() where other.name != name || other.system != system {
+        let remote = try Remote(
+            checking: name, system: system, url: url,
+            parts: try Connectors.parts(of: system, parts))
+        let known = try all()
+        for other in known where other.name != name || other.system != system {
             if other.system == system {
                 throw SyncError(
                     .conditionFailed, "the store is connected with \(system) as \(other.name)",
@@ -87,14 +95,17 @@ public struct StoreRemotes: Sendable {
                     hint: "use another name, or storectl remote remove \(name) first")
             }
         }
-        if try all().contains(remote) { return remote }
+        if known.contains(remote) { return remote }
         try LeaseClock.begin(in: eventLog)
         // What was meant for one address must not be sent to another.
-        logins.remove(remote.name)
+        if !known.contains(where: { $0.name == name && $0.url == remote.url }) {
+            logins.remove(remote.name)
+        }
         var added = RemoteAdded()
         added.name = remote.name
         added.system = remote.system
         added.url = remote.url
+        added.parts = remote.parts
         try log.record([try ProposedEvent(added)])
         return remote
     }
@@ -133,6 +144,18 @@ public struct StoreRemotes: Sendable {
 
     // MARK: - Login
 
+    /// Makes sure that one can log in at a remote.
+    ///
+    /// Throws `SyncError`: `.notFound`, `.usage` where its system takes no login.
+    @available(*, noasync)
+    public func checkLogin(at name: String) throws {
+        let (remote, connector) = try connector(of: name)
+        guard !connector.manifest.takesLogin else { return }
+        throw SyncError(
+            .usage, "\(name) is a remote of \(remote.system), which takes no login",
+            hint: "storectl sync \(name) reads it without one")
+    }
+
     /// Logs in, and keeps what is needed to do it again when the token ends.
     ///
     /// - Returns: the remote's id of the account.
@@ -141,7 +164,10 @@ public struct StoreRemotes: Sendable {
     /// `.unauthorized`, `.offline` and the other codes of a remote.
     @discardableResult
     public func logIn(_ name: String, _ credentials: RemoteCredentials) async throws -> String {
-        let (remote, connector) = try await offThread { try self.connector(of: name) }
+        let (remote, connector) = try await offThread {
+            try self.checkLogin(at: name)
+            return try self.connector(of: name)
+        }
         let transport = try HTTPRemoteTransport(base: remote.url)
         let account: RemoteAccount
         do {
@@ -207,16 +233,19 @@ public struct StoreRemotes: Sendable {
     ///
     /// - Parameters:
     ///   - isLive: whether to go on until the task is cancelled.
+    ///   - asksAll: whether to ask also for what is fresh by what the remote said of it.
     ///   - progress: told of each step, on some thread.
     ///
     /// What the remote made impossible is in the report's `failure`; nothing is lost by it. Throws
     /// `SyncError`: `.notFound`, `.unauthorized` (nobody has logged in where that is needed), `.busy`
     /// (another process syncs with the remote for this store); `LogError` where the store fails.
     public func sync(
-        _ name: String, isLive: Bool = false,
+        _ name: String, isLive: Bool = false, asksAll: Bool = false,
         progress: (@Sendable (RemoteReport) -> Void)? = nil
     ) async throws -> RemoteReport {
-        let engine = try await offThread { try self.engine(name, isLive: isLive) }
+        let engine = try await offThread {
+            try self.engine(name, isLive: isLive, asksAll: asksAll)
+        }
         return try await withTaskCancellationHandler {
             try await engine.run(progress: progress)
         } onCancel: {
@@ -225,14 +254,14 @@ public struct StoreRemotes: Sendable {
     }
 
     @available(*, noasync)
-    private func engine(_ name: String, isLive: Bool) throws -> RemoteEngine {
+    private func engine(_ name: String, isLive: Bool, asksAll: Bool) throws -> RemoteEngine {
         let (remote, connector) = try connector(of: name)
         let session = try RemoteSession(
             log, remote, connector, runner, outboxes: Connectors.outboxes, logins: logins,
             options: RemoteSession.Options(
                 isLive: isLive, failuresMax: isLive ? 0 : 3,
                 // Somebody is looking: a remote that is back is noticed soon.
-                backoffMax: isLive ? 30_000 : 4_000))
+                backoffMax: isLive ? 30_000 : 4_000), asksAll: asksAll)
         return try RemoteEngine(
             session, try HTTPRemoteTransport(base: remote.url), store: log.directory.path)
     }
@@ -389,7 +418,7 @@ public struct StoreRemotes: Sendable {
 
     private func connector(for remote: Remote) -> (any Connector)? {
         Connectors.named(
-            remote.system, url: remote.url, projections: projections,
+            remote.system, url: remote.url, parts: remote.parts, projections: projections,
             blobs: BlobStore(store: log.directory.path))
     }
 

@@ -2,7 +2,7 @@ import Tapedeck
 import TapedeckTesting
 import Testing
 
-/// CT3: a cast is kept, and survives a restart.
+/// CT3: a cast is read where its show is news, kept, and not asked for again while it is fresh; it survives a restart.
 @Suite struct CT3Tests {
     private func cast(_ people: [String], version: Int) -> String {
         let members = people.enumerated().map {
@@ -19,6 +19,44 @@ import Testing
         let store = try stage.place.open()
         let show = try await store.query { try VideoQueries($0).show(1) }
         #expect(show.cast.map(\.person) == ["Ada", "Bob"])
+    }
+
+    @Test func theCastsOfTheWeekAreReadAndThereWithoutTheRemote() async throws {
+        try await TVmazeStage.run("ct3", at: "2019-07-09T16:00:00Z") { stage in
+            var store = try stage.open()
+            let report = try await stage.sync(store)
+            #expect(report.failure == nil && report.unread == 0)
+            store.close()
+            let world = try stage.world
+            await stage.end()
+            store = try stage.open()
+            let shows = Set(try await stage.week(store).map(\.showId))
+            #expect(shows.count > 3)
+            for id in shows {
+                let show = try await store.query { try VideoQueries($0).show(id) }
+                let roles = world.casts[Int(id)] ?? []
+                #expect(show.cast.map(\.person) == roles.map(\.personName))
+                #expect(show.cast.map(\.character) == roles.map(\.characterName))
+            }
+        }
+    }
+
+    /// With nobody to ask, a sync that finds everything fresh has nothing to complain of.
+    @Test func whatIsFreshIsNotAskedForBehindARestart() async throws {
+        try await TVmazeStage.run("ct3", at: "2019-07-09T16:00:00Z") { stage in
+            var store = try stage.open()
+            try await stage.sync(store)
+            store.close()
+            await stage.end()
+            store = try stage.open()
+            let fresh = try await stage.sync(store)
+            #expect(fresh.failure == nil && fresh.fresh == 7)
+            let end = try #require(fresh.freshUntil)
+            #expect(end == UInt64(try time("2019-07-09T17:00:00Z").milliseconds))
+            stage.wait(.seconds(3_600))
+            let report = try await stage.sync(store)
+            #expect(report.failure?.code == .offline && report.fresh == 0)
+        }
     }
 
     @Test func theNewestCastCountsAsAWhole() async throws {

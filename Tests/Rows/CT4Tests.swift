@@ -2,7 +2,8 @@ import Tapedeck
 import TapedeckTesting
 import Testing
 
-/// CT4: what has changed, an episode at a time: added, rescheduled, cancelled, told otherwise.
+/// CT4: what has changed, an episode at a time: added, rescheduled, cancelled, told otherwise; the week turns at
+/// midnight, and who follows is told when the remote is waited for.
 @Suite struct CT4Tests {
     private let stage: ScheduleStage
     private let day = "2019-07-10"
@@ -166,5 +167,84 @@ import Testing
             try await stage.changes(since: .start, limit: 0)
         }
         #expect(error?.code == .usage)
+    }
+
+    // MARK: - From TVmaze
+
+    @Test func whatTheRemoteHasChangedIsToldAnEpisodeAtATime() async throws {
+        try await TVmazeStage.run("ct4", at: "2019-07-09T16:00:00Z", others: .seconds(300)) {
+            stage in
+            let store = try stage.open()
+            try await stage.sync(store)
+            let (mark, before) = (store.log.head, try await stage.week(store))
+            stage.wait(.seconds(6 * 3_600))
+            try await stage.sync(store)
+            let after = try await stage.week(store)
+            let (was, isNow) = (starts(before), starts(after))
+            // It shows what the remote has.
+            let world = try stage.world
+            #expect(isNow.allSatisfy { world.episodes[Int($0.key)]?.startsAt == $0.value })
+            #expect(was.keys.allSatisfy { isNow[$0] != nil || gone(Int($0), world) })
+            let log = store.log
+            let changes = try await store.query {
+                try VideoQueries($0).scheduleChanges(since: mark, in: log, limit: 500)
+            }
+            func ids(_ kind: ScheduleChanges.Kind) -> Set<Int64> {
+                Set(changes.episodes.filter { $0.change == kind }.map(\.id))
+            }
+            #expect(ids(.added) == Set(isNow.keys).subtracting(was.keys))
+            #expect(ids(.cancelled) == Set(was.keys).subtracting(isNow.keys))
+            #expect(ids(.rescheduled) == Set(was.keys.filter { isNow[$0] ?? was[$0] != was[$0] }))
+            #expect(!changes.episodes.isEmpty)
+        }
+    }
+
+    private func starts(_ episodes: [ScheduleWeek.Episode]) -> [Int64: Int64] {
+        episodes.reduce(into: [:]) { $0[$1.id] = $1.startsAt.milliseconds }
+    }
+
+    /// Whether an episode is not in the schedule of the week any more: it is nowhere, or was moved behind its end.
+    private func gone(_ id: Int, _ world: TVmazeWorld) -> Bool {
+        guard let episode = world.episodes[id] else { return true }
+        return episode.startsAt >= 1_563_163_200_000
+    }
+
+    @Test func theWeekTurnsAtMidnight() async throws {
+        // Sunday in New York, ten minutes before Monday.
+        try await TVmazeStage.run("ct4", at: "2019-07-15T03:50:00Z") { stage in
+            let store = try stage.open()
+            try await stage.sync(store)
+            let before = try await stage.week(store)
+            stage.wait(.seconds(601))
+            let report = try await stage.sync(store)
+            #expect(report.fresh == 0 && report.pulled > 0, "it asks for other days")
+            let after = try await stage.week(store)
+            #expect(!before.isEmpty && !after.isEmpty)
+            let turn = try time("2019-07-15T04:00:00Z")
+            #expect(before.allSatisfy { $0.startsAt < turn })
+            #expect(after.allSatisfy { $0.startsAt >= turn })
+        }
+    }
+
+    @Test(.timeLimit(.minutes(10))) func whoFollowsTheScheduleIsToldWhenTheRemoteIsTriedAgain()
+        async throws
+    {
+        try await TVmazeStage.run("ct4", at: "2019-07-09T16:00:00Z") { stage in
+            let store = try stage.open()
+            try await stage.sync(store)
+            let week: ArrangedList<ScheduleRow, DatedEpisode> = try .schedule(
+                scope: ScheduleScope())
+            var updates = store.live(week).makeAsyncIterator()
+            let first = try #require(try await updates.next())
+            #expect(first.state == LiveState() && !first.changes.isEmpty)
+            await stage.end()
+            stage.wait(.seconds(3_601))
+            #expect(try await stage.sync(store).failure?.code == .offline)
+            var failed = try #require(try await updates.next())
+            while failed.state.failures.isEmpty { failed = try #require(try await updates.next()) }
+            #expect(failed.state.failures.map(\.remote) == ["tv"])
+            #expect(failed.state.failures.map(\.code) == [.offline])
+            #expect(failed.state.retryAt != nil)
+        }
     }
 }

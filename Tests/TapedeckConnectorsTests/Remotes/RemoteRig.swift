@@ -98,13 +98,13 @@ final class RemoteDevice {
     let place: TemporaryStore
     private(set) var store: TapedeckStore
     let world: RemoteWorld
-    private let remote: Remote
+    let remote: Remote
     private let boot: String
     private var random: SeededGenerator
 
     init(
-        _ world: RemoteWorld, _ system: String, _ secrets: RemoteSecrets, seed: UInt64 = 1,
-        root: String = ""
+        _ world: RemoteWorld, _ system: String, _ secrets: RemoteSecrets? = nil,
+        parts: [String] = [], seed: UInt64 = 1, root: String = ""
     ) throws {
         self.world = world
         world.root = root
@@ -113,8 +113,8 @@ final class RemoteDevice {
         boot = UUID().uuidString
         random = SeededGenerator(seed: seed)
         remote = try StoreRemotes(store.log, store.projections).add(
-            "home", system: system, url: "http://127.0.0.1:1\(root)")
-        try logIn(secrets)
+            "home", system: system, url: "http://127.0.0.1:1\(root)", parts: parts)
+        if let secrets { try logIn(secrets) }
     }
 
     static var projections: [any Projection] {
@@ -129,12 +129,18 @@ final class RemoteDevice {
 
     /// Syncs to the end; nil where the device died on the way.
     ///
-    /// - Parameter meanwhile: told of each request, by its number, before the answer arrives.
+    /// - Parameters:
+    ///   - asksAll: whether to ask also for what is fresh.
+    ///   - failuresMax: failures in a row that end it.
+    ///   - meanwhile: told of each request, by its number, before the answer arrives.
     @discardableResult
     func sync(
-        crashing: CrashPoint? = nil, meanwhile: (Int) throws -> Void = { _ in }
+        crashing: CrashPoint? = nil, asksAll: Bool = false, failuresMax: UInt32 = 30,
+        meanwhile: (Int) throws -> Void = { _ in }
     ) throws -> RemoteReport? {
-        guard var session = try session() else { return nil }
+        guard var session = try session(failuresMax: failuresMax, asksAll: asksAll) else {
+            return nil
+        }
         var step = try session.begin()
         var sent = 0
         while true {
@@ -160,10 +166,13 @@ final class RemoteDevice {
     }
 
     /// A session as `sync` drives one.
-    func session(isLive: Bool = false, failuresMax: UInt32 = 30) throws -> RemoteSession? {
+    func session(
+        isLive: Bool = false, failuresMax: UInt32 = 30, asksAll: Bool = false
+    ) throws -> RemoteSession? {
         guard
             let connector = Connectors.named(
-                remote.system, url: remote.url, blobs: BlobStore(store: place.directory))
+                remote.system, url: remote.url, parts: remote.parts,
+                blobs: BlobStore(store: place.directory))
         else { return nil }
         let (clock, boot) = (world.clock, boot)
         return try RemoteSession(
@@ -171,7 +180,7 @@ final class RemoteDevice {
             logins: LoginFiles(store: place.directory),
             options: RemoteSession.Options(
                 isLive: isLive, failuresMax: failuresMax, backoffMax: 4_000),
-            clock: SteadyClock { (boot, clock.milliseconds) }, random: random)
+            clock: SteadyClock { (boot, clock.milliseconds) }, asksAll: asksAll, random: random)
     }
 
     /// Writes another login, as `storectl login` of another process does.
@@ -192,7 +201,8 @@ final class RemoteDevice {
     }
 
     /// The process is gone; what was on disk is there.
-    private func restart() throws -> RemoteReport? {
+    @discardableResult
+    func restart() throws -> RemoteReport? {
         store.close()
         _ = random.next()
         store = try place.open(projections: RemoteDevice.projections)

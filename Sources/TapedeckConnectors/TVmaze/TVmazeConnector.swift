@@ -1,0 +1,161 @@
+internal import TapedeckModel
+package import TapedeckProjections
+package import TapedeckSync
+internal import TapedeckVideo
+
+/// Reads TVmaze's API: when shows are on, in the week that it is, and who plays in them.
+///
+/// Nobody logs in there and nothing is written. Which week it is, and when it turns, is by the zone of each
+/// schedule. A whole answer for a day is a fact of its own, so that what is gone from a day is cancelled.
+///
+/// | feed | what it is |
+/// |---|---|
+/// | `schedule/US/monday` with a date | `/schedule`: a day of the networks of a country; leads to casts |
+/// | `schedule/web/monday`, `schedule/web-US/monday` | `/schedule/web`: the same of web channels |
+/// | `shows/{id}/cast` | `/shows/{id}/cast` |
+///
+/// A weekday is a feed, and which date it has its place: so it is remembered of seven feeds, and not of every
+/// day that ever was, that the casts of what they list have been read.
+package struct TVmazeConnector: Connector {
+    /// The most casts that one reading asks for: with 20 requests in 10 s, some two minutes.
+    static let castsMax = 200
+
+    private let schedules: [TVmazeSchedule]
+
+    /// Makes a connector that reads some schedules, as `TVmazeSchedule.read` has them; those that it does not know
+    /// are left out.
+    package init(schedules names: [String] = []) {
+        let known = names.compactMap { TVmazeSchedule($0) }
+        schedules = known.isEmpty ? TVmazeSchedule.standard : known
+    }
+
+    package var manifest: ConnectorManifest {
+        ConnectorManifest(
+            system: TVmaze.system, rateCount: 20, rateWindow: 10_000, settling: 0,
+            freshness: [60_000, 120_000, 300_000, 900_000, 3_600_000], intentKinds: [],
+            isOpen: true, takesLogin: false,
+            reading: ReadingRules(
+                keepsFresh: true, feedsComeFirst: true, feedsStandAlone: true,
+                leadsMax: TVmazeConnector.castsMax))
+    }
+
+    package var lookups: [any Projection] { [] }
+
+    // MARK: - Login
+
+    /// There is none.
+    package func login(
+        _ secrets: RemoteSecrets, _ answers: [RemoteResponse]
+    ) throws(SyncFailure) -> LoginStep {
+        throw SyncFailure(.usage, "TVmaze takes no login")
+    }
+
+    package func authorize(
+        _ request: inout RemoteRequest, _ account: RemoteAccount, _ moment: RequestMoment
+    ) {}
+
+    // MARK: - Reading
+
+    package func feeds(_ account: RemoteAccount, now: UInt64) -> [RemotePage] {
+        schedules.flatMap { schedule in
+            schedule.week(at: now).enumerated().map { index, day in
+                RemotePage(
+                    "\(TVmazeConnector.schedule)/\(schedule.name)/\(TVmazeConnector.weekdays[index])",
+                    day.description)
+            }
+        }
+    }
+
+    /// The first midnight of a schedule: with the day the week may turn.
+    package func turn(after now: UInt64) -> UInt64? {
+        schedules.map { $0.midnight(after: now) }.min()
+    }
+
+    package func request(for page: RemotePage, _ account: RemoteAccount) -> RemoteRequest {
+        guard let (schedule, date) = TVmazeConnector.day(page) else {
+            let path = page.feed.split(separator: "/").map { RemoteRequest.segment(String($0)) }
+            return RemoteRequest("GET", "/" + path.joined(separator: "/"))
+        }
+        var query = [RemoteRequest.Field("date", date)]
+        if let country = schedule.country { query.insert(.init("country", country), at: 0) }
+        return RemoteRequest("GET", schedule.isWeb ? "/schedule/web" : "/schedule", query: query)
+    }
+
+    package func read(
+        _ response: RemoteResponse, of page: RemotePage, _ account: RemoteAccount
+    ) throws(SyncFailure) -> RemoteContent {
+        if let failure = TVmazeConnector.failure(response) { throw failure }
+        let result: IngestResult
+        do throws(ModelError) {
+            result = try TVmazeConnector.read(response, of: page)
+        } catch {
+            throw SyncFailure(.remoteError, error.message)
+        }
+        if result.proposals.isEmpty, let refusal = result.refused.first, refusal.path == "$" {
+            throw SyncFailure(
+                .unavailable, "TVmaze did not answer as its API does: \(refusal.message)")
+        }
+        var content = RemoteContent()
+        content.sightings = result.proposals
+        content.refused = result.refused.map { "\(page.feed) \($0.path): \($0.message)" }
+        guard TVmazeConnector.day(page) != nil else { return content }
+        for (index, sighting) in result.proposals.enumerated()
+        where sighting.type == ShowObserved.eventType {
+            guard let show = sighting.tags.first?.name else { continue }
+            content.leads.append(
+                (RemotePage("\(TVmazeConnector.shows)/\(show)/cast"), sighting: index))
+        }
+        return content
+    }
+
+    private static func read(
+        _ response: RemoteResponse, of page: RemotePage
+    ) throws(ModelError) -> IngestResult {
+        guard let (schedule, date) = day(page) else {
+            let show = page.feed.split(separator: "/").dropFirst().first.flatMap { Int64($0) }
+            return try IngestResource.named("tvmaze/cast").read(
+                response.body, show: show, observedAt: response.date)
+        }
+        // Nobody could tell what a list without a time is newer than.
+        let listing = try response.date.map { (_) throws(ModelError) in
+            try ListingRequest(date: date, country: schedule.country)
+        }
+        return try IngestResource.named(
+            schedule.isWeb ? "tvmaze/schedule-web" : "tvmaze/schedule"
+        ).read(response.body, listing: listing, observedAt: response.date)
+    }
+
+    /// Why nothing can be read; nil for success.
+    ///
+    /// There is no login that could be refused: who is turned away has to wait.
+    private static func failure(_ response: RemoteResponse) -> SyncFailure? {
+        guard [401, 403].contains(response.status) else { return response.failure }
+        return SyncFailure(
+            .unavailable, "TVmaze turns everybody away (\(response.status))",
+            retryAfter: response.retryAfter)
+    }
+
+    private static let schedule = "schedule"
+    private static let shows = "shows"
+    private static let weekdays = [
+        "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday",
+    ]
+
+    /// The schedule and the day that a page is of; nil where it is of none.
+    private static func day(_ page: RemotePage) -> (TVmazeSchedule, String)? {
+        let words = page.feed.split(separator: "/")
+        guard words.count == 3, words[0] == TVmazeConnector.schedule else { return nil }
+        return TVmazeSchedule(String(words[1])).map { ($0, page.place) }
+    }
+
+    // MARK: - Delivering
+
+    package func plan(
+        _ intent: Intent, _ views: some ViewReader, _ account: RemoteAccount
+    ) throws -> DeliveryPlan { .foreign }
+
+    package func confirm(
+        _ response: RemoteResponse, _ delivery: Delivery, of intent: Intent,
+        _ account: RemoteAccount
+    ) throws(SyncFailure) -> Confirmation { Confirmation() }
+}

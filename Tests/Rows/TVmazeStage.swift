@@ -1,0 +1,97 @@
+import Tapedeck
+import TapedeckConnectors
+import TapedeckTesting
+import Testing
+
+/// A store that reads TVmaze as `tv`, over HTTP, at a time that a scenario moves.
+///
+/// TVmaze is made up: five shows on networks of the United States, one of which is on daily.
+final class TVmazeStage: Sendable {
+    let place: TemporaryStore
+    private let server: SimulatorServer
+
+    private init(_ place: TemporaryStore, _ server: SimulatorServer) {
+        (self.place, self.server) = (place, server)
+    }
+
+    /// Runs a scenario that begins at a time.
+    ///
+    /// - Parameter others: how often the schedule changes by itself, as the mean of the pauses.
+    static func run(
+        _ name: String, at now: String, others: Duration? = nil,
+        _ scenario: (TVmazeStage) async throws -> Void
+    ) async throws {
+        let clock = ManualClock(milliseconds: UInt64(try time(now).milliseconds))
+        let place = try TemporaryStore(name, clock: clock)
+        var adversary = SimulatorAdversary()
+        adversary.othersMilliseconds = others.map { $0.components.seconds * 1_000 }
+        adversary.deletionRate = 0.3
+        let seed = SeededGenerator.fromEnvironment().seed
+        print("TAPEDECK_SEED=\(seed)")
+        let maze = TVmazeSimulator(
+            world: try world(at: Int64(clock.milliseconds)), seed: seed, adversary: adversary)
+        let (urls, listens) = AsyncStream.makeStream(of: String.self)
+        let server = SimulatorServer(
+            maze,
+            configuration: .init(
+                endsOnSignals: false, now: { Int64(clock.milliseconds) },
+                onListening: { listens.yield($0) }))
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                defer { listens.finish() }
+                try await server.run()
+            }
+            let url = try #require(await urls.first { _ in true })
+            let stage = TVmazeStage(place, server)
+            try stage.connect(url)
+            try await scenario(stage)
+            await server.shutDown()
+            try await group.waitForAll()
+        }
+    }
+
+    private static func world(at now: Int64) throws -> TVmazeWorld {
+        var made = TVmazeWorld(seed: 11, at: now)
+        let kept = made.shows.values.filter { $0.channel.country?.code == "US" && !$0.channel.isWeb }
+            .sorted { ($0.weekdays.count, $1.id) > ($1.weekdays.count, $0.id) }
+            .prefix(5).map(\.id)
+        made.shows = made.shows.filter { kept.contains($0.key) }
+        made.casts = made.casts.filter { kept.contains($0.key) }
+        made.episodes = made.episodes.filter { kept.contains($0.value.show) }
+        return made
+    }
+
+    func open() throws -> TapedeckStore {
+        try place.open(projections: VideoProjections.standard.all + Connectors.projections)
+    }
+
+    private func connect(_ url: String) throws {
+        let store = try open()
+        defer { store.close() }
+        try StoreRemotes(store.log, store.projections).add("tv", system: "tvmaze", url: url)
+    }
+
+    /// What TVmaze has now.
+    var world: TVmazeWorld {
+        get throws { try #require(server.simulator as? TVmazeSimulator).world }
+    }
+
+    /// TVmaze is there no more.
+    func end() async { await server.shutDown() }
+
+    func wait(_ duration: Duration) { place.clock.advance(by: duration) }
+
+    @discardableResult
+    func sync(_ store: TapedeckStore) async throws -> RemoteReport {
+        try await StoreRemotes(store.log, store.projections).sync("tv")
+    }
+
+    /// The episodes of the week that it is.
+    func week(_ store: TapedeckStore) async throws -> [ScheduleWeek.Episode] {
+        let now = UTCTime(milliseconds: Int64(place.clock.milliseconds))
+        let scope = try ScheduleScope()
+        return try await store.query {
+            try VideoQueries($0).schedule(at: now, scope: scope)
+        }.days.flatMap(\.episodes)
+    }
+}
