@@ -14,7 +14,7 @@ struct SimulateTests {
         return try process.wait()
     }
 
-    @Test(arguments: ["shelby", "whale"])
+    @Test(arguments: ["shelby", "tvmaze", "whale"])
     func firstLineSaysWhereAndAsWhom(_ system: String) throws {
         let run = try run(system, "--seed", "7", "--adversary", "--json")
         #expect(run.exit == 0, "\(run.stderr)")
@@ -35,7 +35,7 @@ struct SimulateTests {
     @Test func anUnknownSystemIsAnsweredWithTheNames() throws {
         let run = try Storectl().run("simulate", "myspace")
         #expect(run.exit == 64)
-        #expect(run.stderr.contains("there is no system myspace; there are shelby, whale"))
+        #expect(run.stderr.contains("there is no system myspace; there are shelby, tvmaze, whale"))
     }
 
     @Test func aKilledOneGoesOnWithItsJournal() throws {

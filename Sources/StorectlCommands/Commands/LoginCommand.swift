@@ -50,7 +50,7 @@ struct LoginCommand: AsyncParsableCommand {
         let store = try options.openStore()
         defer { store.close() }
         let remotes = StoreRemotes(store)
-        // Before anybody types a password for a remote that is not there.
+        // Before anybody types a password for a remote that is not there, or takes none.
         try check(remotes)
         let credentials = try credentials()
         let account = try await logIn(remotes, credentials)
@@ -75,7 +75,7 @@ struct LoginCommand: AsyncParsableCommand {
         }
     }
 
-    private func check(_ remotes: StoreRemotes) throws { _ = try remotes.named(name) }
+    private func check(_ remotes: StoreRemotes) throws { try remotes.checkLogin(at: name) }
 
     private func credentials() throws -> RemoteCredentials {
         if let tokenFile {

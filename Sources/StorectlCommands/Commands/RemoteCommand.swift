@@ -16,6 +16,7 @@ struct RemoteCommand: ParsableCommand {
               storectl remote add home shelby https://api.example.org
               storectl login home --token-file token
               storectl sync home
+              storectl remote add tv tvmaze https://api.tvmaze.com --schedule US --schedule web
             """,
         subcommands: [
             RemoteAddCommand.self, RemoteListCommand.self, RemoteRemoveCommand.self,
@@ -30,10 +31,14 @@ struct RemoteAddCommand: ParsableCommand {
         discussion: """
             A store holds one account of a system. The same name again changes the address, and asks \
             for a new login there. Nothing is sent yet. An address of a Shelby that ends in /v1 speaks as that \
-            of 2012 to 2014 did, any other one as v2.
+            of 2012 to 2014 did, any other one as v2. Of TVmaze the schedules of this week are read that \
+            --schedule names: a country's code, web for the web channels of all countries, web-US for \
+            those of one; by default US. TVmaze takes no login.
 
             EXAMPLE:
               storectl remote add home shelby https://api.example.org
+              storectl remote add tv tvmaze https://api.tvmaze.com
+              storectl remote add tv tvmaze https://api.tvmaze.com --schedule GB --schedule web-DE
               storectl remote add home shelby http://127.0.0.1:8080 --json
             """)
 
@@ -51,16 +56,27 @@ struct RemoteAddCommand: ParsableCommand {
     @Argument(help: ArgumentHelp("Its address, without a user name.", valueName: "url"))
     var url: String
 
+    @Option(
+        help: ArgumentHelp(
+            "A schedule of TVmaze that is read: US, web, web-DE and the like; again for more.",
+            valueName: "name"))
+    var schedule: [String] = []
+
     @OptionGroup var options: StoreOptions
 
     func run() throws {
-        let remote = try options.withRemotes { try $0.add(name, system: system, url: url) }
+        let (remote, needsLogin) = try options.withRemotes { remotes in
+            let remote = try remotes.add(name, system: system, url: url, parts: schedule)
+            return (remote, try remotes.status(remote).needsLogin)
+        }
         let document: JSON = [
             "name": .text(remote.name), "system": .text(remote.system), "url": .text(remote.url),
+            "schedules": .list(remote.parts.map { .text($0) }),
         ]
         try options.print(document) { text in
-            text.line("added \(remote.name): \(remote.system) at \(remote.url)")
-            text.remark("storectl login \(remote.name) comes next")
+            let parts = remote.parts.isEmpty ? "" : ", \(remote.parts.joined(separator: ", "))"
+            text.line("added \(remote.name): \(remote.system) at \(remote.url)\(parts)")
+            text.remark("storectl \(needsLogin ? "login" : "sync") \(remote.name) comes next")
         }
     }
 }
@@ -86,11 +102,13 @@ struct RemoteListCommand: ParsableCommand {
         }
         try options.print(["remotes": .list(statuses.map(\.json))]) { text in
             var table = TextTable([
-                .text("name"), .text("system"), .text("address"), .state("state"),
+                .text("name"), .text("system"), .text("address"), .text("schedules"),
+                .state("state"),
             ])
             for text in statuses {
                 let remote = text.status.remote
-                table.add([remote.name, remote.system, remote.url, text.line])
+                let parts = remote.parts.joined(separator: " ")
+                table.add([remote.name, remote.system, remote.url, parts, text.line])
             }
             text.table(table)
         }

@@ -9,8 +9,8 @@ struct SimulateCommand: AsyncParsableCommand {
         commandName: "simulate",
         abstract: "Run a made-up remote system on this machine.",
         discussion: """
-            The system is shelby (API v2 at /v2, v1 at /v1) or whale. It behaves as the real one is \
-            known to, on 127.0.0.1 only, keeps everything in memory, and has a sample account; \
+            The system is shelby (API v2 at /v2, v1 at /v1), tvmaze or whale. It behaves as the real one \
+            is known to, on 127.0.0.1 only, keeps everything in memory, and has a sample account; \
             SIGTERM or SIGINT ends it. With --adversary connections break, tokens expire and \
             others are busy. With --journal it goes on where it was, also after kill -9.
 
@@ -20,7 +20,7 @@ struct SimulateCommand: AsyncParsableCommand {
               storectl simulate shelby --port 8080 --journal requests
             """)
 
-    @Argument(help: ArgumentHelp("Which system: shelby or whale.", valueName: "system"))
+    @Argument(help: ArgumentHelp("Which system: shelby, tvmaze or whale.", valueName: "system"))
     var system: String
 
     @Option(help: ArgumentHelp("The port; 0 for any that is free.", valueName: "n"))
@@ -95,6 +95,7 @@ struct SimulateCommand: AsyncParsableCommand {
 /// The systems that can be simulated.
 private enum SimulatedSystem: String, CaseIterable {
     case shelby
+    case tvmaze
     case whale
 
     func simulator(
@@ -102,18 +103,21 @@ private enum SimulatedSystem: String, CaseIterable {
     ) -> any RemoteSimulator {
         switch self {
         case .shelby: ShelbySimulator(seed: seed, at: now, adversary: adversary)
+        case .tvmaze: TVmazeSimulator(seed: seed, at: now, adversary: adversary)
         case .whale: WhaleSimulator(seed: seed, at: now, adversary: adversary)
         }
     }
 
-    /// The account is the same in every made-up world, and documented: it is no secret.
+    /// The account is the same in every made-up world, and documented: it is no secret. TVmaze has none.
+    var user: String? { self == .tvmaze ? nil : SimulatorAccount.user }
+    var password: String? { self == .tvmaze ? nil : SimulatorAccount.password }
     var token: String? { self == .shelby ? SimulatorAccount.oauthToken : nil }
     var tokenSecret: String? { self == .shelby ? SimulatorAccount.oauthSecret : nil }
 
     func document(_ url: String, _ seed: UInt64) -> JSON {
         let members: [(name: String, value: JSON)] = [
-            ("url", .text(url)), ("user", .text(SimulatorAccount.user)),
-            ("password", .text(SimulatorAccount.password)), ("system", .text(rawValue)),
+            ("url", .text(url)), ("user", JSON(user)), ("password", JSON(password)),
+            ("system", .text(rawValue)),
             ("token", JSON(token)), ("tokenSecret", JSON(tokenSecret)), ("seed", .unsigned(seed)),
         ]
         return .object(members)
@@ -121,7 +125,7 @@ private enum SimulatedSystem: String, CaseIterable {
 
     func line(_ url: String, _ seed: UInt64) -> String {
         let token = token.map { ", OAuth token \($0), secret \(tokenSecret ?? "")" } ?? ""
-        return "\(rawValue) at \(url): user \(SimulatorAccount.user), password "
-            + "\"\(SimulatorAccount.password)\"\(token); seed \(seed)"
+        let account = user.map { "user \($0), password \"\(password ?? "")\"\(token)" }
+        return "\(rawValue) at \(url): \(account ?? "no login"); seed \(seed)"
     }
 }

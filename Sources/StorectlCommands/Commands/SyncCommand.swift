@@ -19,6 +19,7 @@ struct SyncCommand: AsyncParsableCommand {
               storectl sync http://127.0.0.1:8737 --token-file token --dry-run --json
               storectl sync home
               storectl sync home --dry-run
+              storectl sync tv --refresh
             """)
 
     @Argument(help: "The server's address, or the name of a remote.")
@@ -30,6 +31,9 @@ struct SyncCommand: AsyncParsableCommand {
     @Flag(help: "Say what there is to do, without doing it; a remote is not even asked.")
     var dryRun = false
 
+    @Flag(help: "Ask a remote also for what is fresh, by what it said when it was asked before.")
+    var refresh = false
+
     @Option(
         help: ArgumentHelp(
             "The file that holds a server's token; else TAPEDECK_TOKEN_FILE names it.",
@@ -40,6 +44,9 @@ struct SyncCommand: AsyncParsableCommand {
 
     func validate() throws {
         if watch, dryRun { throw ValidationError("--watch and --dry-run exclude each other") }
+        if refresh, target.contains("://") {
+            throw ValidationError("--refresh is for a remote, and \(target.prefix(80)) is a server")
+        }
     }
 
     func run() async throws {

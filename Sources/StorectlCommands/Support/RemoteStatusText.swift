@@ -19,7 +19,8 @@ struct RemoteStatusText {
     var json: JSON {
         [
             "name": .text(status.remote.name), "system": .text(status.remote.system),
-            "url": .text(status.remote.url), "state": .text(state),
+            "url": .text(status.remote.url),
+            "schedules": .list(status.remote.parts.map { .text($0) }), "state": .text(state),
             "loggedIn": .init(status.hasLogin),
             "contactedAt": .init(RemoteStatusText.time(status.contactedAt)),
             "readAt": .init(RemoteStatusText.time(status.readAt)),

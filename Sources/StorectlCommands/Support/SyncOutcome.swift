@@ -24,6 +24,11 @@ struct SyncOutcome {
     private let healed: UInt64
     /// Parts of a remote's answers that could not be read; a server's are read or fail as a whole.
     private let unreadable: [String]
+    /// Pages of a remote that were not asked for, and until when the first of these is fresh.
+    private let fresh: Int
+    private let freshUntil: UInt64?
+    /// Pages of a remote that are left to the next sync.
+    private let unread: Int
     /// What the two sides exchange: events, or intents and facts.
     private let units: (pushed: String, pulled: String)
     let error: CommandError?
@@ -40,6 +45,7 @@ struct SyncOutcome {
         renewedOrigins = report.renewedOrigins
         healed = report.healed
         unreadable = []
+        (fresh, freshUntil, unread) = (0, nil, 0)
         units = ("event", "event")
         error = report.failure.map { SyncOutcome.naming(token, in: CommandError($0)) }
     }
@@ -65,6 +71,7 @@ struct SyncOutcome {
         renewedOrigins = 0
         healed = 0
         unreadable = report.unreadable
+        (fresh, freshUntil, unread) = (report.fresh, report.freshUntil, report.unread)
         units = ("intent", "fact")
         error = report.failure.map { CommandError($0) }
     }
@@ -107,6 +114,9 @@ struct SyncOutcome {
             "healed": .init(healed),
             "unreadable": .list(
                 unreadable.prefix(SyncOutcome.unreadableListedMax).map { .text($0) }),
+            "fresh": .init(fresh),
+            "freshUntil": .init(freshUntil.map { TimeArgument.text(Int64(clamping: $0)) }),
+            "unread": .init(unread),
         ]
         return error.map { document.adding("error", $0.json) } ?? document
     }
@@ -140,6 +150,12 @@ struct SyncOutcome {
                 text.line("storectl outbox lists the others")
             }
         }
+        if let freshUntil {
+            text.line(
+                "\(Figures.count(fresh, "page")) not asked for, as what was read is fresh until"
+                    + " \(TimeArgument.text(Int64(clamping: freshUntil))); --refresh asks all the same")
+        }
+        if unread > 0 { text.line("\(Figures.count(unread, "page")) left to the next sync") }
         for part in unreadable.prefix(SyncOutcome.unreadableListedMax) {
             text.line(TextTable.printable("could not read \(part)"))
         }
