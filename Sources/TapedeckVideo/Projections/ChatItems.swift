@@ -27,6 +27,11 @@ enum ChatItems {
         return bytes
     }
 
+    /// When a message was said, by its item's name.
+    static func time(of name: [UInt8]) -> Int64 {
+        Int64(bitPattern: ~name[1..<9].bigEndianWord)
+    }
+
     /// Behind all messages of a time and later, and in front of all earlier ones.
     static func end(of time: Int64) -> [UInt8] {
         var bytes: [UInt8] = []

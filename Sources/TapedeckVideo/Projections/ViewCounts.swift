@@ -7,16 +7,21 @@ public import TapedeckProjections
 /// A viewer counts once in a **window**: the opening that begins it counts, those within `window` of it do
 /// not, and the first behind it begins the next one. A viewing counts by its first report alone, whatever
 /// device reports it and however late. An opening that counts is the user's own until a remote was read
-/// behind the confirmation that it took it; one that was refused or dropped counts no more. What a remote
-/// shows without a time says nothing about what is in it. Table 0 holds one row a video, with its state.
+/// behind its being told; one that was refused or dropped counts no more. One of which nobody knows whether
+/// the remote took it passes for taken: a count that is too low by one is better than one that goes up
+/// twice. So it is where a device has told of another report of the same window, before it heard of the one
+/// that counts. What a remote shows without a time says nothing about what is in it. Table 0 holds one row
+/// a video, with its state.
 ///
 /// | item | value |
 /// |---|---|
-/// | `w` viewer | the opening that began the viewer's last window |
-/// | `v` viewing | its first report |
+/// | `w` viewer | the opening that began the viewer's last window: a `Report` |
+/// | `v` viewing | its first report, and the opening that counts for it: a `Report` |
 /// | `a` event-id | an opening that counts: its `Standing` |
-/// | `c` time event-id | nothing: one that was confirmed then and is in no count yet |
+/// | `b` event-id | of a report that does not count, the opening that counts for it |
+/// | `c` time event-id | nothing: one that was told then and is in no count yet |
 /// | `o` event-id | the last `IntentOutcome` of an intent of the system that has this video |
+/// | `t` event-id 0 time event-id | nothing: for the first, the second was told then |
 ///
 /// A report asks for a refold where it comes before the beginning of its viewer's last window, or before
 /// another report of its viewing.
@@ -37,8 +42,8 @@ public struct ViewCounts: Projection {
 
     /// `view-counts`.
     public var name: String { "view-counts" }
-    /// 1.
-    public var version: Int { 1 }
+    /// 2.
+    public var version: Int { 2 }
     /// The window.
     public var parameters: String { "windowMilliseconds=\(windowMilliseconds)" }
     /// `video`.
@@ -110,14 +115,26 @@ public struct ViewCounts: Projection {
             guard sighting.hasViews, key.state.take(sighting.views, event.order) else { return }
             try key.coverConfirmed()
         default:
-            guard let (intent, outcome) = try IntentOutcome.read(event.payload, order: event.order)
-            else { return }
-            let name = ViewItems.outcome(intent)
-            if let held = key.item(name), try IntentOutcome(decoding: held).order >= outcome.order {
-                return
-            }
-            key.setItem(name, outcome.encoded)
-            if key.item(ViewItems.opening(intent)) != nil { try key.judge(intent) }
+            try foldOutcome(event, into: &key)
+        }
+    }
+
+    private func foldOutcome(
+        _ event: borrowing FoldEvent, into key: inout KeyedState<State>
+    ) throws {
+        // That nobody knows what came of a request adds nothing to its having been sent.
+        guard
+            let (intent, outcome) = try IntentOutcome.read(
+                event.payload, order: event.order, of: BirdTube.system),
+            outcome.kind != .unknown
+        else { return }
+        let held = try key.viewOutcome(of: intent)
+        if let held, held.order >= outcome.order { return }
+        key.setItem(ViewItems.outcome(intent), outcome.encoded)
+        if let counting = key.item(ViewItems.other(intent)) {
+            try key.tell(intent, from: held, to: outcome, for: counting)
+        } else if key.item(ViewItems.opening(intent)) != nil {
+            try key.judge(intent)
         }
     }
 
@@ -134,49 +151,64 @@ public struct ViewCounts: Projection {
         _ event: borrowing FoldEvent, into key: inout KeyedState<State>
     ) throws {
         let opening = try event.decode(VideoOpened.self).normalized()
-        let order = event.order
+        let (order, id) = (event.order, Array(event.id.description.utf8))
         let (viewing, window) = (ViewItems.viewing(opening), ViewItems.window(opening))
-        if let held = key.item(viewing).flatMap(FoldOrder.init(item:)) {
-            if order < held { key.requestRefold() }
-            return
+        if let first = ViewItems.Report(item: key.item(viewing)) {
+            guard first.order < order else { return key.requestRefold() }
+            return try key.add(id, to: first.counting)
         }
-        if let begin = key.item(window).flatMap(FoldOrder.init(item:)) {
-            guard begin < order else {
-                key.requestRefold()
-                return
-            }
-            key.setItem(viewing, order.item)
-            let passed = Int64(event.stamp.milliseconds) - Int64(begin.activityMilliseconds)
-            guard passed >= windowMilliseconds else { return }
-        } else {
-            key.setItem(viewing, order.item)
+        var report = ViewItems.Report(order, counting: id)
+        if let begin = ViewItems.Report(item: key.item(window)) {
+            guard begin.order < order else { return key.requestRefold() }
+            let passed = Int64(event.stamp.milliseconds) - Int64(begin.order.activityMilliseconds)
+            if passed < windowMilliseconds { report.counting = begin.counting }
         }
-        key.setItem(window, order.item)
-        try key.judge(Array(event.id.description.utf8))
+        key.setItem(viewing, report.item)
+        guard report.counting == id else { return try key.add(id, to: report.counting) }
+        key.setItem(window, report.item)
+        try key.judge(id)
     }
 }
 
 extension KeyedState<ViewCounts.State> {
+    fileprivate func viewOutcome(of id: [UInt8]) throws(ModelError) -> IntentOutcome? {
+        try item(ViewItems.outcome(id)).map { bytes throws(ModelError) in
+            try IntentOutcome(decoding: bytes)
+        }
+    }
+
+    /// Takes a report that does not count by itself.
+    fileprivate mutating func add(_ id: [UInt8], to counting: [UInt8]) throws(ModelError) {
+        setItem(ViewItems.other(id), counting)
+        try tell(id, from: nil, to: try viewOutcome(of: id), for: counting)
+    }
+
+    /// Notes whether a remote was told of a report in the place of the one that counts.
+    fileprivate mutating func tell(
+        _ id: [UInt8], from old: IntentOutcome?, to new: IntentOutcome?, for counting: [UInt8]
+    ) throws(ModelError) {
+        guard old?.toldAt != new?.toldAt else { return }
+        if let at = old?.toldAt { removeItem(ViewItems.told(counting, at, id)) }
+        if let at = new?.toldAt { setItem(ViewItems.told(counting, at, id), []) }
+        try judge(counting)
+    }
+
     /// Says anew how an opening that counts stands, by what is known of it.
     fileprivate mutating func judge(_ id: [UInt8]) throws(ModelError) {
         let name = ViewItems.opening(id)
         let held = try item(name).map { bytes throws(ModelError) in
             try ViewItems.Standing(decoding: bytes)
         }
-        let outcome = try item(ViewItems.outcome(id)).map { bytes throws(ModelError) in
-            try IntentOutcome(decoding: bytes)
+        let outcome = try viewOutcome(of: id)
+        var standing = ViewItems.Standing.waiting
+        if let kind = outcome?.kind, [.refused, .dropped].contains(kind) {
+            standing = .void
+        } else if let at = [
+            outcome?.toldAt,
+            firstItem(prefix: ViewItems.told(id)).map { ViewItems.time($0.name, of: id) },
+        ].compactMap(\.self).min() {
+            standing = at > state.countedUntil ? .confirmed(at) : .counted
         }
-        let standing: ViewItems.Standing =
-            switch outcome?.kind {
-            case .refused, .dropped: .void
-            case .confirmed:
-                if let at = outcome?.order.activityMilliseconds, at > state.countedUntil {
-                    .confirmed(at)
-                } else {
-                    .counted
-                }
-            case .dispatched, .unknown, .unsent, .retried, nil: .waiting
-            }
         if case .confirmed(let at) = held { removeItem(ViewItems.confirmed(at, id)) }
         if case .confirmed(let at) = standing { setItem(ViewItems.confirmed(at, id), []) }
         setItem(name, standing.encoded)
@@ -184,12 +216,19 @@ extension KeyedState<ViewCounts.State> {
         if standing.isUncounted { state.uncounted += 1 }
     }
 
-    /// Openings that were confirmed before the newest sighting are in it.
+    /// Openings that were told before the newest sighting are in it.
     fileprivate mutating func coverConfirmed() throws(ModelError) {
         while let first = firstItem(prefix: RowKey(ViewItems.confirmed)),
             ViewItems.time(first.name) <= state.countedUntil
         {
             try judge(Array(first.name.dropFirst(9)))
         }
+    }
+}
+
+extension IntentOutcome {
+    /// When a remote was told, or may have been, in Unix milliseconds.
+    fileprivate var toldAt: UInt64? {
+        kind == .dispatched || kind == .confirmed ? order.activityMilliseconds : nil
     }
 }

@@ -4,6 +4,7 @@ internal import TapedeckProjections
 /// The names and values of items; see `ViewCounts`.
 enum ViewItems {
     static let confirmed: [UInt8] = [UInt8(ascii: "c")]
+    private static let told: [UInt8] = [UInt8(ascii: "t")]
 
     static func viewing(_ opening: VideoOpened) -> RowKey { viewing(opening.viewing) }
     static func viewing(_ viewing: String) -> RowKey { RowKey([UInt8(ascii: "v")] + viewing.utf8) }
@@ -12,19 +13,55 @@ enum ViewItems {
     }
     static func opening(_ id: [UInt8]) -> RowKey { RowKey([UInt8(ascii: "a")] + id) }
     static func outcome(_ id: [UInt8]) -> RowKey { RowKey([UInt8(ascii: "o")] + id) }
+    static func other(_ id: [UInt8]) -> RowKey { RowKey([UInt8(ascii: "b")] + id) }
     static func confirmed(_ time: UInt64, _ id: [UInt8]) -> RowKey {
         var bytes = confirmed
         bytes.appendBigEndian(time)
         return RowKey(bytes + id)
     }
 
+    /// In front of all that were told of a window, by the opening that counts; ids have no byte 0.
+    static func told(_ counting: [UInt8]) -> RowKey { RowKey(told + counting + [0]) }
+    static func told(_ counting: [UInt8], _ time: UInt64, _ id: [UInt8]) -> RowKey {
+        var bytes = told + counting + [0]
+        bytes.appendBigEndian(time)
+        return RowKey(bytes + id)
+    }
+
     static func time(_ name: [UInt8]) -> UInt64 { name[1..<9].bigEndianWord }
+
+    /// The time in the name of one that was told.
+    static func time(_ name: [UInt8], of counting: [UInt8]) -> UInt64 {
+        let begin = told.count + counting.count + 1
+        return name[begin..<begin + 8].bigEndianWord
+    }
+
+    /// A report and the opening that counts for it, which may be itself.
+    struct Report: Equatable {
+        var order: FoldOrder
+        var counting: [UInt8]
+
+        init(_ order: FoldOrder, counting: [UInt8]) {
+            self.order = order
+            self.counting = counting
+        }
+
+        init?(item bytes: [UInt8]?) {
+            let count = FoldOrder.encodedCount
+            guard let bytes, let order = FoldOrder(item: Array(bytes.prefix(count))) else {
+                return nil
+            }
+            self.init(order, counting: Array(bytes.dropFirst(count)))
+        }
+
+        var item: [UInt8] { order.item + counting }
+    }
 
     /// How an opening stands that counts.
     enum Standing: Equatable {
-        /// A remote has not said that it took it.
+        /// No remote can have counted it.
         case waiting
-        /// A remote said so then, in Unix milliseconds, and was not read since.
+        /// A remote took it then, in Unix milliseconds, or may have, and was not read since.
         case confirmed(UInt64)
         /// It is in what a remote counts.
         case counted

@@ -59,11 +59,18 @@ extension VideoQueries {
     ///
     /// Costs a look-up.
     public func signedInAccount(at system: String = BirdTube.system) throws -> AccountEntry? {
+        try signedInAccounts(at: system, limit: 1).first
+    }
+
+    /// The accounts of a system with which the user is signed in, by name.
+    func signedInAccounts(
+        at system: String, limit: Int = QueryLimits.pageCountMax
+    ) throws -> [AccountEntry] {
         let lower = RowKey().text(system.lowercased())
         return try reader.rows(
             of: projections.accounts, table: AccountList.Table.signedIn, lower: lower,
-            upper: lower.end, after: nil, limit: 1
-        ).first.map { try accountEntry($0) }
+            upper: lower.end, after: nil, limit: limit
+        ).map { try accountEntry($0) }
     }
 
     /// The account of a system with which the user is signed in.

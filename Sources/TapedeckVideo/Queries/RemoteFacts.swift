@@ -170,3 +170,62 @@ package struct KnownNumbers: Sendable {
         answer = try greatest(projections.answers, table: 1)
     }
 }
+
+/// What a remote tells of a video that was handed in, for those that speak with it.
+package struct KnownSubmission: Sendable {
+    /// Whether the remote lists it.
+    package var isListed: Bool
+    /// Whether the user has handed it in and the remote does not list it.
+    package var isOwn: Bool
+    /// Where its chat is held; nil where nobody has said so.
+    package var channel: String?
+    /// When the newest message in its chat was said, in Unix milliseconds; 0 for an empty one.
+    package var newestMessage: Int64
+
+    /// Looks a video up in projections that `views` holds.
+    package init(_ video: Tag, _ views: some ViewReader, _ projections: VideoProjections) throws {
+        let state = try views.state(of: projections.submissions, key: video)
+        let shown = state?.sightings.merged
+        isListed = shown != nil
+        isOwn = !isListed && state?.own != nil
+        channel = shown.flatMap { $0.hasChannel ? $0.channel : nil }
+        newestMessage =
+            try [ChatItems.shown, ChatItems.blocked].compactMap { list in
+                try views.items(
+                    of: projections.chat, key: video, prefix: RowKey(list), after: nil, limit: 1
+                ).first.map { ChatItems.time(of: $0.key) }
+            }.max() ?? 0
+    }
+}
+
+/// How an opening of a video stands, for those that tell a remote of it.
+package enum KnownOpening: Sendable {
+    /// It counts, and no other report of its window was told.
+    case counts
+    /// Another report of its window was told, or may have been.
+    case told
+    /// Another one counts, which no remote was told of.
+    case idle
+
+    /// Looks an opening up in projections that `views` holds.
+    package init(
+        _ opening: EventID, of video: Tag, _ views: some ViewReader,
+        _ projections: VideoProjections
+    ) throws {
+        let id = Array(opening.description.utf8)
+        func item(_ name: RowKey) throws -> [UInt8]? {
+            try views.item(of: projections.viewCounts, key: video, name: name)
+        }
+        guard let counting = try item(ViewItems.other(id)) else {
+            let others = try views.items(
+                of: projections.viewCounts, key: video, prefix: ViewItems.told(id), after: nil,
+                limit: 1)
+            self = others.isEmpty ? .counts : .told
+            return
+        }
+        let standing = try item(ViewItems.opening(counting)).map {
+            try ViewItems.Standing(decoding: $0)
+        }
+        self = standing == .waiting ? .idle : .told
+    }
+}
