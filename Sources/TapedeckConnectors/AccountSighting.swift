@@ -15,11 +15,11 @@ struct AccountSighting {
 
     /// Takes the texts that the system has under these names.
     mutating func take(
-        _ user: JSONElement, nickname: String, email: String? = nil, image: String
+        _ user: JSONElement, nickname: String, email: String? = nil, image: String? = nil
     ) {
         if let value = try? user.text(nickname).value { sighting.nickname = value }
         if let email, let value = try? user.text(email).value { sighting.email = value }
-        if let value = try? user.url(image).value { sighting.image = value }
+        if let image, let value = try? user.url(image).value { sighting.image = value }
     }
 
     /// The services that are linked with the account: all of them.

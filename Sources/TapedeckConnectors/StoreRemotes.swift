@@ -15,7 +15,7 @@ public import TapedeckVideo
 /// let report = try await remotes.sync("home")
 /// ```
 ///
-/// The store has to keep `Connectors.projections`. Which remotes there are stands in the log and is the
+/// The store has to keep `Connectors.projections` beside those of the domain. Which remotes there are stands in the log and is the
 /// same on all of the user's devices; logins are each device's own, in files beside the log. Errors are
 /// `SyncError`, `LogError` and `ProjectionError`.
 public struct StoreRemotes: Sendable {
@@ -62,8 +62,8 @@ public struct StoreRemotes: Sendable {
     /// Connects the store with an account of a remote system, on all of the user's devices.
     ///
     /// A store holds one account of a system. Adding the same name again changes its address, which ends
-    /// the login there, and its parts. Throws `SyncError`: `.usage`, `.conditionFailed` (another remote has
-    /// the system or the name).
+    /// the login there and signs the user out, and its parts. Throws `SyncError`: `.usage`,
+    /// `.conditionFailed` (another remote has the system or the name).
     ///
     /// - Parameter parts: what of it is read: of TVmaze schedules such as `US`, `web` and `web-DE`, by default
     ///   `US`. Other systems have none.
@@ -106,19 +106,19 @@ public struct StoreRemotes: Sendable {
         added.system = remote.system
         added.url = remote.url
         added.parts = remote.parts
-        try log.record([try ProposedEvent(added)])
+        try log.record(try signedOut(of: system) + [try ProposedEvent(added)])
         return remote
     }
 
     /// Ends a connection, on all of the user's devices; what was recorded stays.
     ///
-    /// Throws `SyncError`: `.notFound`.
+    /// The user is signed out there. Throws `SyncError`: `.notFound`.
     @available(*, noasync)
     public func remove(_ name: String) throws {
         let remote = try named(name)
         var removed = RemoteRemoved()
         removed.name = remote.name
-        try log.record([try ProposedEvent(removed)])
+        try log.record(try signedOut(of: remote.system) + [try ProposedEvent(removed)])
         logins.remove(remote.name)
         try RemoteRow.remove(remote.name, in: log)
     }
@@ -158,12 +158,19 @@ public struct StoreRemotes: Sendable {
 
     /// Logs in, and keeps what is needed to do it again when the token ends.
     ///
+    /// That the user is signed in with the account, and with no other one of the system, is recorded unless
+    /// it is so already.
+    ///
+    /// - Parameter isNew: whether the account is to be made first.
     /// - Returns: the remote's id of the account.
     ///
-    /// Throws `SyncError`: `.notFound`, `.usage` (the system takes another kind of login),
-    /// `.unauthorized`, `.offline` and the other codes of a remote.
+    /// Throws `SyncError`: `.notFound`, `.usage` (the system takes another kind of login, or makes accounts
+    /// elsewhere), `.unauthorized`, `.conditionFailed` (a new account is there already), `.offline` and the
+    /// other codes of a remote.
     @discardableResult
-    public func logIn(_ name: String, _ credentials: RemoteCredentials) async throws -> String {
+    public func logIn(
+        _ name: String, _ credentials: RemoteCredentials, isNew: Bool = false
+    ) async throws -> String {
         let (remote, connector) = try await offThread {
             try self.checkLogin(at: name)
             return try self.connector(of: name)
@@ -171,7 +178,8 @@ public struct StoreRemotes: Sendable {
         let transport = try HTTPRemoteTransport(base: remote.url)
         let account: RemoteAccount
         do {
-            account = try await logIn(remote, connector, credentials.secrets, transport)
+            account = try await logIn(
+                remote, connector, credentials.secrets, isNew: isNew, transport)
         } catch {
             await transport.close()
             guard let failure = error as? SyncFailure else { throw error }
@@ -182,12 +190,12 @@ public struct StoreRemotes: Sendable {
     }
 
     private func logIn(
-        _ remote: Remote, _ connector: any Connector, _ secrets: RemoteSecrets,
+        _ remote: Remote, _ connector: any Connector, _ secrets: RemoteSecrets, isNew: Bool,
         _ transport: HTTPRemoteTransport
     ) async throws -> RemoteAccount {
         var answers: [RemoteResponse] = []
         while true {
-            switch try step(connector, secrets, answers) {
+            switch try step(connector, secrets, isNew: isNew, answers) {
             case .send(var request, let account):
                 if let account, !account.isAnonymous {
                     connector.authorize(
@@ -206,7 +214,8 @@ public struct StoreRemotes: Sendable {
                     var row = try RemoteRow.named(remote.name, in: log)
                     row.wait = nil
                     row.contactedAt = log.now()
-                    try log.record(sightings, rows: [row.row])
+                    try log.record(
+                        sightings + signedIn(account, at: remote.system), rows: [row.row])
                 }
                 return account
             }
@@ -217,14 +226,39 @@ public struct StoreRemotes: Sendable {
     ///
     /// Nobody has refused what never was sent: it is of the wrong form.
     private func step(
-        _ connector: any Connector, _ secrets: RemoteSecrets, _ answers: [RemoteResponse]
+        _ connector: any Connector, _ secrets: RemoteSecrets, isNew: Bool,
+        _ answers: [RemoteResponse]
     ) throws(SyncFailure) -> LoginStep {
         do throws(SyncFailure) {
-            return try connector.login(secrets, answers)
+            return isNew
+                ? try connector.signUp(secrets, answers) : try connector.login(secrets, answers)
         } catch {
             guard answers.isEmpty, error.code == .unauthorized else { throw error }
             throw SyncFailure(.usage, error.message, hint: error.hint)
         }
+    }
+
+    /// What says that the user is signed in with an account; nothing where it is so already, or where the
+    /// account has a name that no event takes: a login does not fail for that.
+    @available(*, noasync)
+    private func signedIn(_ account: RemoteAccount, at system: String) throws -> [ProposedEvent] {
+        guard let signIn = try? SignIn(account.user, at: system) else { return [] }
+        return try decided { try signIn.decide($0) }
+    }
+
+    /// What says that the user is signed in nowhere at a system.
+    @available(*, noasync)
+    private func signedOut(of system: String) throws -> [ProposedEvent] {
+        try decided { try SignOut(at: system).decide($0) }
+    }
+
+    @available(*, noasync)
+    private func decided(
+        _ decide: (VideoQueries<Views>) throws -> [any Event]
+    ) throws -> [ProposedEvent] {
+        try runner.read([projections.accounts.name]) {
+            try decide(VideoQueries($0, projections: projections))
+        }.map { try ProposedEvent($0) }
     }
 
     // MARK: - Sync

@@ -14,12 +14,14 @@ struct LoginCommand: AsyncParsableCommand {
             --password-file, else from the file that TAPEDECK_PASSWORD_FILE names, else it is asked \
             for without being shown, or read as one line of stdin that is no terminal. A token file \
             has the token and its secret on a line each, and if the system wants that, the consumer \
-            key and the consumer secret on a third and a fourth.
+            key and the consumer secret on a third and a fourth. With --sign-up the account is made first, \
+            where the system lets other programs do that: birdtube does.
 
             EXAMPLE:
               storectl login home --token-file token
               storectl login home --user ada@example.org
               storectl login home --user ada@example.org --password-file password --json
+              storectl login birds --user ada@example.org --sign-up
             """)
 
     @Argument(help: ArgumentHelp("The remote's name.", valueName: "name"))
@@ -38,11 +40,15 @@ struct LoginCommand: AsyncParsableCommand {
         completion: .file())
     var tokenFile: String?
 
+    @Flag(help: "Make the account first.")
+    var signUp = false
+
     @OptionGroup var options: StoreOptions
 
     func validate() throws {
-        if tokenFile != nil, user != nil || passwordFile != nil {
-            throw ValidationError("--token-file goes without --user and --password-file")
+        if tokenFile != nil, user != nil || passwordFile != nil || signUp {
+            throw ValidationError(
+                "--token-file goes without --user, --password-file and --sign-up")
         }
     }
 
@@ -63,7 +69,7 @@ struct LoginCommand: AsyncParsableCommand {
         _ remotes: StoreRemotes, _ credentials: RemoteCredentials
     ) async throws -> String {
         do {
-            return try await remotes.logIn(name, credentials)
+            return try await remotes.logIn(name, credentials, isNew: signUp)
         } catch let error as SyncError where error.code == .unauthorized {
             if let tokenFile {
                 throw CommandError(error).adding("the token was read from \(tokenFile)")

@@ -33,13 +33,14 @@ struct RemoteAddCommand: ParsableCommand {
             for a new login there. Nothing is sent yet. An address of a Shelby that ends in /v1 speaks as that \
             of 2012 to 2014 did, any other one as v2. Of TVmaze the schedules of this week are read that \
             --schedule names: a country's code, web for the web channels of all countries, web-US for \
-            those of one; by default US. TVmaze takes no login.
+            those of one; by default US. TVmaze takes no login, and BirdTube none to be read.
 
             EXAMPLE:
               storectl remote add home shelby https://api.example.org
               storectl remote add tv tvmaze https://api.tvmaze.com
               storectl remote add tv tvmaze https://api.tvmaze.com --schedule GB --schedule web-DE
               storectl remote add home shelby http://127.0.0.1:8080 --json
+              storectl remote add birds birdtube http://127.0.0.1:8081
             """)
 
     @Argument(
@@ -76,7 +77,8 @@ struct RemoteAddCommand: ParsableCommand {
         try options.print(document) { text in
             let parts = remote.parts.isEmpty ? "" : ", \(remote.parts.joined(separator: ", "))"
             text.line("added \(remote.name): \(remote.system) at \(remote.url)\(parts)")
-            text.remark("storectl \(needsLogin ? "login" : "sync") \(remote.name) comes next")
+            let next = needsLogin ? "storectl login" : "storectl sync"
+            text.remark("\(next) \(remote.name) comes next")
         }
     }
 }

@@ -17,6 +17,13 @@ package protocol Connector: Sendable {
         _ secrets: RemoteSecrets, _ answers: [RemoteResponse]
     ) throws(SyncFailure) -> LoginStep
 
+    /// The next step of making an account, which logs in as well.
+    ///
+    /// Throws `.usage` where the system makes accounts elsewhere.
+    func signUp(
+        _ secrets: RemoteSecrets, _ answers: [RemoteResponse]
+    ) throws(SyncFailure) -> LoginStep
+
     /// Adds what shows a request to be the account's own; never asked for an anonymous one.
     func authorize(
         _ request: inout RemoteRequest, _ account: RemoteAccount, _ moment: RequestMoment)
@@ -82,6 +89,14 @@ package protocol Connector: Sendable {
 
 extension Connector {
     package func turn(after now: UInt64) -> UInt64? { nil }
+
+    package func signUp(
+        _ secrets: RemoteSecrets, _ answers: [RemoteResponse]
+    ) throws(SyncFailure) -> LoginStep {
+        throw SyncFailure(
+            .usage, "\(manifest.system) makes no accounts for other programs",
+            hint: "sign up there, then storectl login NAME")
+    }
 
     package func derived(
         _ views: some ViewReader, after: [UInt8]?, limit: Int
@@ -190,6 +205,9 @@ package struct RemoteContent: Sendable {
     /// sighting only where that is news.
     package var leads: [(page: RemotePage, sighting: Int?)] = []
     var others: [RemotePage] = []
+    /// What those feeds begin with that the remote turns out not to have, and that for people: none of them
+    /// is asked for in this reading.
+    package var missing: (feeds: String, message: String)?
 
     package init() {}
 }

@@ -112,10 +112,8 @@ package struct LoginFiles: Sendable {
     package func write(_ login: RemoteLogin, for remote: Remote) throws(SyncError) {
         var login = login
         login.url = remote.url
+        try makeDirectory()
         do {
-            try FileManager.default.createDirectory(
-                atPath: directory, withIntermediateDirectories: true,
-                attributes: [.posixPermissions: 0o700])
             let encoder = JSONEncoder()
             encoder.outputFormatting = [.sortedKeys, .prettyPrinted]
             try replace(path(remote.name), with: encoder.encode(login))
@@ -123,6 +121,18 @@ package struct LoginFiles: Sendable {
             throw error
         } catch {
             throw SyncError(.inputOutput, "the login cannot be written: \(error)", cause: error)
+        }
+    }
+
+    /// Makes the directory, where there is none.
+    func makeDirectory() throws(SyncError) {
+        do {
+            try FileManager.default.createDirectory(
+                atPath: directory, withIntermediateDirectories: true,
+                attributes: [.posixPermissions: 0o700])
+        } catch {
+            throw SyncError(
+                .inputOutput, "\(directory) cannot be made: \(error)", cause: error)
         }
     }
 

@@ -159,10 +159,9 @@ private final class RemoteLock: Sendable {
     private let file: Int32
 
     init(store: String, _ remote: String) throws(SyncError) {
-        let directory = "\(store)/\(LoginFiles.directoryName)"
-        // Where nobody has logged in yet, it is not there; what is in the way says the opening.
-        _ = mkdir(directory, 0o700)
-        let path = "\(directory)/\(remote).lock"
+        // Where nobody has logged in there is none yet.
+        try LoginFiles(store: store).makeDirectory()
+        let path = "\(store)/\(LoginFiles.directoryName)/\(remote).lock"
         let opened = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard opened >= 0 else {
             throw SyncError(

@@ -32,6 +32,8 @@ extension RemoteSession {
         private var freshFeeds: [RemotePage: UInt64] = [:]
 
         init(_ rules: ReadingRules) { self.rules = rules }
+        /// What feeds begin with that are not there.
+        private var missing: [String] = []
 
         var isEmpty: Bool { walks.isEmpty }
 
@@ -102,8 +104,16 @@ extension RemoteSession {
                 && readCount > walks[last].failures.readBefore
         }
 
-        /// Whether this reading has not come across a feed before.
-        func isNew(_ page: RemotePage) -> Bool { !seen.contains(page) }
+        /// Leaves feeds that begin so.
+        mutating func drop(_ feeds: String) {
+            missing.append(feeds)
+            walks.removeAll { $0.feed.feed.hasPrefix(feeds) }
+        }
+
+        /// Whether this reading has not come across a feed before, and may ask for it.
+        func isNew(_ page: RemotePage) -> Bool {
+            !seen.contains(page) && !missing.contains(where: page.feed.hasPrefix)
+        }
 
         /// Whether what lies behind the page that is asked for was known when its walk began.
         ///
@@ -204,6 +214,12 @@ extension RemoteSession {
         let isKnown = isWhole || isComplete && ended != nil
         if isKnown, !isHeld || leavesGap(recorded) { rows.append(complete) }
         if let ended { rows.append(RemoteRow.lead(remote, ended, isOpen: false)) }
+        if let missing = content.missing {
+            self.reading.drop(missing.feeds)
+            if !report.unreadable.contains(missing.message) {
+                report.unreadable.append(missing.message)
+            }
+        }
         if !rows.isEmpty { try log.setSyncRows(rows) }
     }
 
