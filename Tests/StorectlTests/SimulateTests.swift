@@ -14,7 +14,7 @@ struct SimulateTests {
         return try process.wait()
     }
 
-    @Test(arguments: ["shelby", "tvmaze", "whale"])
+    @Test(arguments: ["shelby", "tvmaze", "whale", "birdtube"])
     func firstLineSaysWhereAndAsWhom(_ system: String) throws {
         let run = try run(system, "--seed", "7", "--adversary", "--json")
         #expect(run.exit == 0, "\(run.stderr)")
@@ -35,7 +35,9 @@ struct SimulateTests {
     @Test func anUnknownSystemIsAnsweredWithTheNames() throws {
         let run = try Storectl().run("simulate", "myspace")
         #expect(run.exit == 64)
-        #expect(run.stderr.contains("there is no system myspace; there are shelby, tvmaze, whale"))
+        #expect(
+            run.stderr.contains(
+                "there is no system myspace; there are shelby, tvmaze, whale, birdtube"))
     }
 
     @Test func aKilledOneGoesOnWithItsJournal() throws {

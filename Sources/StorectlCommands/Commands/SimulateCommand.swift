@@ -9,7 +9,7 @@ struct SimulateCommand: AsyncParsableCommand {
         commandName: "simulate",
         abstract: "Run a made-up remote system on this machine.",
         discussion: """
-            The system is shelby (API v2 at /v2, v1 at /v1), tvmaze or whale. It behaves as the real one \
+            The system is shelby (API v2 at /v2, v1 at /v1), tvmaze, whale or birdtube. It behaves as the real one \
             is known to, on 127.0.0.1 only, keeps everything in memory, and has a sample account; \
             SIGTERM or SIGINT ends it. With --adversary connections break, tokens expire and \
             others are busy. With --journal it goes on where it was, also after kill -9.
@@ -18,9 +18,11 @@ struct SimulateCommand: AsyncParsableCommand {
               storectl simulate whale
               storectl simulate shelby --port 8080 --seed 7 --adversary --json
               storectl simulate shelby --port 8080 --journal requests
+              storectl simulate birdtube --adversary
             """)
 
-    @Argument(help: ArgumentHelp("Which system: shelby, tvmaze or whale.", valueName: "system"))
+    @Argument(
+        help: ArgumentHelp("Which system: shelby, tvmaze, whale or birdtube.", valueName: "system"))
     var system: String
 
     @Option(help: ArgumentHelp("The port; 0 for any that is free.", valueName: "n"))
@@ -97,6 +99,7 @@ private enum SimulatedSystem: String, CaseIterable {
     case shelby
     case tvmaze
     case whale
+    case birdtube
 
     func simulator(
         seed: UInt64, at now: Int64, adversary: SimulatorAdversary
@@ -105,6 +108,7 @@ private enum SimulatedSystem: String, CaseIterable {
         case .shelby: ShelbySimulator(seed: seed, at: now, adversary: adversary)
         case .tvmaze: TVmazeSimulator(seed: seed, at: now, adversary: adversary)
         case .whale: WhaleSimulator(seed: seed, at: now, adversary: adversary)
+        case .birdtube: BirdTubeSimulator(seed: seed, at: now, adversary: adversary)
         }
     }
 

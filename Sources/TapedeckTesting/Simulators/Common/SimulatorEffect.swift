@@ -40,6 +40,10 @@ public struct SimulatorEffect: Codable, Hashable, Sendable, CustomStringConverti
         case visit
         /// Shelby v1: a token for notifications came or went.
         case notificationToken
+        /// BirdTube: a video was handed in; `text` is its title, `detail` its address.
+        case submission
+        /// BirdTube: a view was counted.
+        case view
     }
 
     /// Its number, from 1.
