@@ -5,7 +5,9 @@ package import TapedeckVideo
 /// Every connector of this program, and the projections that they need.
 public enum Connectors {
     /// The systems that `storectl remote add` knows.
-    public static let systems: [String] = [Shelby.system, TVmaze.system, Whale.system]
+    public static let systems: [String] = [
+        Shelby.system, TVmaze.system, Whale.system, BirdTube.system,
+    ]
 
     /// The connector of a system at an address; nil for a system that there is none for.
     ///
@@ -23,6 +25,7 @@ public enum Connectors {
         case Shelby.system: ShelbyConnector(projections, url: url)
         case TVmaze.system: TVmazeConnector(schedules: parts)
         case Whale.system: WhaleConnector(projections, blobs: blobs)
+        case BirdTube.system: BirdTubeConnector(projections)
         default: nil
         }
     }
@@ -42,9 +45,15 @@ public enum Connectors {
     /// What the user wants of remotes, by the kinds of keys under which it lies.
     public static let outboxes: [Outbox] = [
         Outbox(
-            of: "video", inserts: [CommentPosted.eventType, VideoShared.eventType],
+            of: "video",
+            inserts: [
+                CommentPosted.eventType, VideoShared.eventType, VideoOpened.eventType,
+                ChatMessagePosted.eventType,
+            ],
             registers: [
                 LikeToggled.eventType, VideoWatched.eventType, WatchLaterToggled.eventType,
+                // One that is made behind a refusal takes its place.
+                VideoSubmitted.eventType,
             ]),
         Outbox(
             of: "answer", inserts: [CommentPosted.eventType], registers: [LikeToggled.eventType]),

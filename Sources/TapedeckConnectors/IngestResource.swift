@@ -14,6 +14,8 @@ public struct IngestResource: Sendable {
     public let name: String
     /// Whether `read` must be told of which show the response speaks.
     public let needsShow: Bool
+    /// Whether `read` must be told of which video the response speaks.
+    public let needsVideo: Bool
     /// Whether a response is the list of a day, so that `read` can be told of which.
     public let isListing: Bool
     private let reader: @Sendable (JSONValue, IngestContext, inout IngestResult) -> Void
@@ -36,14 +38,18 @@ public struct IngestResource: Sendable {
         IngestResource(name: "shelby/broadcasts", reader: ShelbyDocuments.broadcasts),
         IngestResource(name: "shelby/dashboard", reader: ShelbyV1Lists.dashboard),
         IngestResource(name: "shelby/roll", reader: ShelbyV1Lists.roll),
+        IngestResource(name: "birdtube/videos", reader: BirdTubeDocuments.videos),
+        IngestResource(
+            name: "birdtube/messages", needsVideo: true, reader: BirdTubeDocuments.messages),
     ]
 
     private init(
-        name: String, needsShow: Bool = false, isListing: Bool = false,
+        name: String, needsShow: Bool = false, needsVideo: Bool = false, isListing: Bool = false,
         reader: @escaping @Sendable (JSONValue, IngestContext, inout IngestResult) -> Void
     ) {
         self.name = name
         self.needsShow = needsShow
+        self.needsVideo = needsVideo
         self.isListing = isListing
         self.reader = reader
     }
@@ -66,6 +72,8 @@ public struct IngestResource: Sendable {
     /// - Parameters:
     ///   - bytes: the body of the response; a byte-order mark in front is skipped.
     ///   - show: TVmaze's id of the show, where `needsShow`.
+    ///   - video: the video beside which is said what the response holds, by its key or any URL form of it,
+    ///     where `needsVideo`.
     ///   - list: the name of the list that a dashboard or a roll of Shelby is, as `VideoGroup` has it; nil
     ///     for the user's stream, and for the roll that the response names.
     ///   - listing: what was asked for, where the response is the whole answer to it and `isListing`:
@@ -73,17 +81,23 @@ public struct IngestResource: Sendable {
     ///   - observedAt: Unix milliseconds of the response, such as its `Date` header says; nil if
     ///     unknown.
     ///
-    /// Throws `ModelError` with `.usage` where a show is needed and not given, a list is none, or a listing is
-    /// told that cannot be one or without the time of the response, and with `.invalidTime` for a time before
-    /// 1970 or after 9999.
+    /// Throws `ModelError` with `.usage` where a show or a video is needed and not given, a list is none, or a
+    /// listing is told that cannot be one or without the time of the response, with `.invalidVideo` for what is
+    /// no video, and with `.invalidTime` for a time before 1970 or after 9999.
     public func read(
-        _ bytes: [UInt8], show: Int64? = nil, list: String? = nil, listing: ListingRequest? = nil,
-        observedAt: Int64? = nil
+        _ bytes: [UInt8], show: Int64? = nil, video: String? = nil, list: String? = nil,
+        listing: ListingRequest? = nil, observedAt: Int64? = nil
     ) throws(ModelError) -> IngestResult {
         if needsShow, show.map({ $0 <= 0 }) ?? true {
             throw ModelError(
                 .usage, "\(name) does not tell its show", hint: "give the show's id: --show ID")
         }
+        if needsVideo, video == nil {
+            throw ModelError(
+                .usage, "\(name) does not tell its video",
+                hint: "give the video's key or its address: --video KEY")
+        }
+        let key = try video.map { (text) throws(ModelError) in try VideoKey(text) }
         if let list {
             guard case .listed? = VideoGroup(list) else {
                 throw ModelError(
@@ -108,7 +122,7 @@ public struct IngestResource: Sendable {
         do {
             let document = try JSONParser.parse(bytes, bytesMax: IngestResource.documentBytesMax)
             let context = IngestContext(
-                show: show, list: list, listing: listing, observedAt: observedAt)
+                show: show, video: key?.text, list: list, listing: listing, observedAt: observedAt)
             reader(document, context, &result)
         } catch {
             result.refuse(IngestRefusal("$", error))
@@ -144,6 +158,8 @@ public struct ListingRequest: Hashable, Sendable {
 struct IngestContext: Sendable {
     /// Of which show it speaks.
     var show: Int64?
+    /// Beside which video it is said.
+    var video: String?
     /// Which list it is.
     var list: String?
     /// What it is the whole answer to.

@@ -1,4 +1,5 @@
 import Tapedeck
+import TapedeckConnectors
 import TapedeckModel
 import TapedeckTesting
 import Testing
@@ -94,5 +95,63 @@ import Testing
         try await signIn(store, "ada@example.org")
         #expect(try await store.decide { try submit.decide(VideoQueries($0)) } != nil)
         #expect(try await store.decide { try post.decide(VideoQueries($0)) } != nil)
+    }
+
+    // MARK: - At the remote
+
+    @Test(.timeLimit(.minutes(10))) func loggingInSignsInUntilTheConnectionEnds() async throws {
+        try await BirdTubeStage.run { stage in
+            let (store, submit) = (stage.store, try SubmitVideo(Self.video))
+            try await stage.sync()
+            await #expect(throws: (any Error).self) {
+                try await store.decide { try submit.decide(VideoQueries($0)) }
+            }
+            try await stage.logIn()
+            var found = try await accounts(store)
+            #expect(found.map(\.account) == [SimulatorAccount.user])
+            #expect(found.map(\.nickname) == ["user1"] && found.map(\.isSignedIn) == [true])
+            // Once more, and a sync, say nothing new.
+            let head = store.log.head
+            try await stage.logIn()
+            try await stage.sync()
+            #expect(try await accounts(store) == found)
+            #expect(try signings(store, after: head) == 0)
+            #expect(try await store.decide { try submit.decide(VideoQueries($0)) } != nil)
+            // Another account takes its place.
+            try await stage.logIn(
+                RemoteCredentials(user: "user2@example.org", password: "password2"))
+            found = try await accounts(store)
+            #expect(found.map(\.isSignedIn) == [false, true])
+            try stage.disconnect()
+            #expect(try await accounts(store).map(\.isSignedIn) == [false, false])
+        }
+    }
+
+    @Test(.timeLimit(.minutes(10))) func signingUpMakesAnAccountOnce() async throws {
+        try await BirdTubeStage.run { stage in
+            let grace = RemoteCredentials(user: "grace@example.org", password: "compiler")
+            func refusal(_ isNew: Bool, _ credentials: RemoteCredentials) async -> ErrorCode? {
+                let error = await #expect(throws: SyncError.self) {
+                    try await stage.remotes.logIn("birds", credentials, isNew: isNew)
+                }
+                return error?.code
+            }
+            #expect(await refusal(false, grace) == .notFound)
+            #expect(try await accounts(stage.store).isEmpty)
+            try await stage.remotes.logIn("birds", grace, isNew: true)
+            let found = try await accounts(stage.store)
+            #expect(found.map(\.nickname) == ["grace"] && found.map(\.isSignedIn) == [true])
+            #expect(await refusal(true, grace) == .conditionFailed)
+            let wrong = RemoteCredentials(user: "grace@example.org", password: "no")
+            #expect(await refusal(false, wrong) == .unauthorized)
+            #expect(try await accounts(stage.store) == found)
+        }
+    }
+
+    /// How often somebody signed in or out behind a position.
+    private func signings(_ store: TapedeckStore, after position: LogPosition) throws -> Int {
+        try store.log.events(after: position).count {
+            [SignedIn.eventType, SignedOut.eventType].contains($0.type)
+        }
     }
 }

@@ -95,4 +95,36 @@ import Testing
         }
         #expect(mixed?.code == .invalidPayload)
     }
+
+    // MARK: - At the remote
+
+    @Test(.timeLimit(.minutes(10))) func aSubmissionReachesTheRemoteOnce() async throws {
+        try await BirdTubeStage.run { stage in
+            let store = stage.store
+            try await signIn(store)
+            let mine = try SubmitVideo("youtube:brandnewone", title: "Mine")
+            let odd = try SubmitVideo("youtube:odd", title: "Odd")
+            let id = try #require(try await submit(mine, to: store))
+            _ = try await submit(odd, to: store)
+            // Whoever has not logged in is asked to.
+            let asked = try await stage.sync()
+            #expect(asked.waiting.map(\.reason) == [.signInRequired, .signInRequired])
+            try await stage.logIn()
+            let report = try await stage.sync()
+            #expect(report.pushed == 1 && report.refused.map(\.code) == [.remoteError])
+            for _ in 0..<2 { try await stage.sync() }
+            #expect(stage.effects == ["submission brandnewone Mine"])
+            let entry = try #require(
+                try await store.query {
+                    try VideoQueries($0).submission(video: "youtube:brandnewone")
+                })
+            #expect(entry.state == .registered && entry.submission == id.description)
+            #expect(entry.owner == "1" && entry.channel != nil)
+            let refused = try await store.query {
+                try VideoQueries($0).submission(video: "youtube:odd")
+            }
+            #expect(refused?.state == .refused)
+            #expect(refused?.message?.contains("can't be registered") == true)
+        }
+    }
 }

@@ -112,4 +112,21 @@ import Testing
         #expect(entry?.title == "Video 1")
         #expect(entry?.owner == "ada@example.org")
     }
+
+    // MARK: - At the remote
+
+    @Test(.timeLimit(.minutes(10))) func theListIsReadWithoutALogin() async throws {
+        try await BirdTubeStage.run { stage in
+            let report = try await stage.sync()
+            #expect(report.pulled > 30 && report.unreadable.isEmpty)
+            let popular = try await pages(stage.store, .popular)
+            #expect(popular.map(\.count) == [20, 10])
+            #expect(popular.joined().map(\.views) == (1...30).reversed())
+            #expect(popular.joined().map(\.key) == (1...30).reversed().map(BirdTubeStage.key))
+            let new = try await pages(stage.store, .new)
+            #expect(new.joined().map(\.key) == (1...30).map(BirdTubeStage.key))
+            #expect(new.first?.first?.thumbnail == "https://example.org/1.jpg")
+            #expect(try await stage.sync().pulled == 0)
+        }
+    }
 }

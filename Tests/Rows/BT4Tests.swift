@@ -132,4 +132,61 @@ import Testing
         let entry = try await store.query { try VideoQueries($0).submissions().videos.first }
         #expect(entry?.views == 11 && entry?.ownViews == 1)
     }
+
+    /// Two devices open it in one window: what one has told is not told by the other, and is not added.
+    @Test func aWindowThatWasToldOfIsNotCountedAgain() async throws {
+        let place = try TemporaryStore()
+        let store = try place.open()
+        try await sight(store, 10, at: 0)
+        let told = try await open(store, "ada", "2", at: 20)
+        try await tell(store, told, .dispatched, at: 21)
+        try await tell(store, told, .confirmed, at: 21.1)
+        try await sight(store, 11, at: 22)
+        #expect(try await figures(store) == [11, 11, 0])
+        // The other device was offline: its opening came before, and begins the window.
+        try await open(store, "ada", "1", at: 5)
+        #expect(try await figures(store) == [11, 11, 0])
+        // One that no window of theirs has is a view of its own.
+        try await open(store, "ada", "3", at: 30)
+        #expect(try await figures(store) == [12, 11, 1])
+    }
+
+    @Test func oneThatMayHaveBeenToldIsNotAddedToALaterCount() async throws {
+        let place = try TemporaryStore()
+        let store = try place.open()
+        let opening = try await open(store, "ada", "1", at: 1)
+        try await sight(store, 10, at: 2)
+        #expect(try await figures(store) == [11, 10, 1])
+        try await tell(store, opening, .dispatched, at: 3)
+        try await tell(store, opening, .unknown, at: 5)
+        #expect(try await figures(store) == [11, 10, 1])
+        try await sight(store, 11, at: 4)
+        #expect(try await figures(store) == [11, 11, 0])
+        // It never left, as it turns out; or the user wants it told again.
+        try await tell(store, opening, .unsent, at: 6)
+        #expect(try await figures(store) == [12, 11, 1])
+    }
+
+    // MARK: - At the remote
+
+    @Test(.timeLimit(.minutes(10))) func anOpeningIsToldOnceWithoutALogin() async throws {
+        try await BirdTubeStage.run { stage in
+            let (store, key) = (stage.store, BirdTubeStage.key(3))
+            func figures() async throws -> [Int?] {
+                let found = try await store.query { try VideoQueries($0).views(video: key) }
+                return [found.views, found.observed, found.own]
+            }
+            try await stage.sync()
+            for viewing in ["1", "2"] {
+                let open = try OpenVideo(key, viewer: "guest", viewing: viewing)
+                _ = try await store.decide { try open.decide(VideoQueries($0)) }
+            }
+            #expect(try await figures() == [4, 3, 1])
+            try await stage.sync()
+            #expect(try await figures() == [4, 3, 1])
+            for _ in 0..<2 { try await stage.sync() }
+            #expect(stage.effects == ["view \(BirdTubeStage.id(3)) "])
+            #expect(try await figures() == [4, 4, 0])
+        }
+    }
 }

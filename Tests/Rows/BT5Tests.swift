@@ -1,4 +1,5 @@
 import Tapedeck
+import TapedeckConnectors
 import TapedeckModel
 import TapedeckTesting
 import Testing
@@ -209,5 +210,52 @@ import Testing
             try #require(first.messages.map(\.id) == [String(newest)])
         } while cursor != nil
         #expect(joined == (1...count).map(String.init))
+    }
+
+    // MARK: - At the remote
+
+    @Test func savedMessagesAreIngested() async throws {
+        let place = try TemporaryStore()
+        let store = try await open(place)
+        let resource = try IngestResource.named("birdtube/messages")
+        let json = """
+            [{"id":9,"timestamp":1500000000009,"text":"later","sender":{"id":"u","name":"U"}},\
+            {"id":4,"timestamp":1500000000001,"text":"first","isGuestMessage":true},\
+            {"id":9,"timestamp":1500000000009,"text":"later","sender":{"id":"u","name":"U"}},\
+            {"id":5,"timestamp":1500000000009,"text":"hidden","isBlocked":true},\
+            {"id":6,"timestamp":1500000000009,"file":{"url":"https://example.org/a.png"}}]
+            """
+        let read = try resource.read(Array(json.utf8), video: Self.video, observedAt: Self.start)
+        #expect(read.refused.isEmpty)
+        try await store.log.append(read.proposals)
+        let shown = try await chat(store).messages
+        #expect(shown.map(\.id) == ["4", "6", "9"])
+        #expect(shown.map(\.kind) == ["text", "file", "text"] && shown[0].isGuest)
+        #expect(try await chat(store, blocked: true).messages.map(\.id) == ["4", "5", "6", "9"])
+    }
+
+    @Test(.timeLimit(.minutes(10))) func theChatIsReadByGuestsAndWrittenOnce() async throws {
+        try await BirdTubeStage.run { stage in
+            let (store, key) = (stage.store, BirdTubeStage.key(1))
+            func messages() async throws -> [ChatEntry] {
+                try await store.query {
+                    try VideoQueries($0).chat(video: key, isGuestAllowed: true, limit: 500).messages
+                }
+            }
+            try await stage.sync()
+            #expect(try await messages().map(\.text) == (1...120).map { "m\($0)" })
+            try await stage.logIn()
+            for text in ["hello", "hello"] {
+                let post = try PostChatMessage(key, text: text)
+                _ = try await store.decide { try post.decide(VideoQueries($0)) }
+            }
+            #expect(try await messages().suffix(2).map(\.state) == [.waiting, .waiting])
+            for _ in 0..<3 { try await stage.sync() }
+            let said = "comment \(BirdTubeStage.id(1)) hello"
+            #expect(stage.effects == [said, said])
+            let shown = try await messages()
+            #expect(shown.count == 122 && shown.allSatisfy { $0.state == .shown })
+            #expect(shown.suffix(2).map(\.id) == ["121", "122"])
+        }
     }
 }

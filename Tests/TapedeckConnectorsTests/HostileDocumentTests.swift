@@ -101,12 +101,70 @@ struct BadElement: CustomTestStringConvertible {
             "shelby/broadcasts",
             "[{\(broadcast),\"liked_by_owner\":2}]",
             "$[0].liked_by_owner", .invalidPayload),
+        // Errors come with status 200.
+        BadElement(
+            "birdtube/videos", #"{"result":"error","message":"no tables"}"#, "$", .remoteError),
+        BadElement("birdtube/videos", #"{"result":"success"}"#, "$.video_list", .invalidPayload),
+        BadElement("birdtube/videos", #"{"video_list":[]}"#, "$", .remoteError),
+        BadElement("birdtube/videos", "[]", "$", .invalidPayload),
+        BadElement(
+            "birdtube/videos", videos("{}"), "$.video_list[1].video_id", .invalidPayload, kept: 1),
+        BadElement(
+            "birdtube/videos", videos(#"{"video_id":"a/b"}"#), "$.video_list[1].video_id",
+            .invalidVideo, kept: 1),
+        BadElement(
+            "birdtube/videos", videos(#"{"video_id":"b","viewer":-1}"#), "$.video_list[1].viewer",
+            .invalidPayload, kept: 1),
+        BadElement(
+            "birdtube/videos", videos(#"{"video_id":"b","created_time":"soon"}"#),
+            "$.video_list[1].created_time", .invalidTime, kept: 1),
+        BadElement(
+            "birdtube/videos", videos(#"{"video_id":"b","created_time":1e300}"#),
+            "$.video_list[1].created_time", .invalidTime, kept: 1),
+        BadElement(
+            "birdtube/videos", videos(#"{"video_id":"b","owner":{}}"#), "$.video_list[1].owner",
+            .invalidPayload, kept: 1),
+        BadElement(
+            "birdtube/videos", videos(#"{"video_id":"b","channel_url":7}"#),
+            "$.video_list[1].channel_url", .invalidPayload, kept: 1),
+        BadElement("birdtube/messages", "{}", "$", .remoteError),
+        BadElement("birdtube/messages", messages("7"), "$[1]", .invalidPayload, kept: 1),
+        BadElement(
+            "birdtube/messages", messages(#"{"id":2}"#), "$[1].timestamp", .invalidPayload, kept: 1),
+        BadElement(
+            "birdtube/messages", messages(#"{"timestamp":2}"#), "$[1].messageId", .invalidPayload,
+            kept: 1),
+        BadElement(
+            "birdtube/messages", messages(#"{"id":2,"timestamp":9223372036854775807}"#),
+            "$[1].timestamp", .invalidPayload, kept: 1),
+        BadElement(
+            "birdtube/messages", messages(#"{"id":2,"timestamp":1,"type":"shout"}"#), "$[1]",
+            .invalidPayload, kept: 1),
+        BadElement(
+            "birdtube/messages", messages(#"{"id":2,"timestamp":1,"file":{"name":"a"}}"#),
+            "$[1].file.url", .invalidPayload, kept: 1),
+        BadElement(
+            "birdtube/messages", messages(#"{"id":2,"timestamp":1,"temp_id":[]}"#),
+            "$[1].temp_id", .invalidPayload, kept: 1),
+        BadElement(
+            "birdtube/messages", messages(#"{"id":2,"timestamp":1,"isBlocked":"no"}"#),
+            "$[1].isBlocked", .invalidPayload, kept: 1),
     ]
+
+    /// A list of BirdTube with a good row and another one.
+    private static func videos(_ other: String) -> String {
+        #"{"result":"success","video_list":[{"video_id":"a"},\#(other)]}"#
+    }
+
+    /// Messages of a chat, a good one and another one.
+    private static func messages(_ other: String) -> String {
+        #"[{"id":1,"timestamp":1},\#(other)]"#
+    }
 
     @Test(arguments: bad)
     func badElementIsRefusedWhereItStands(_ element: BadElement) throws {
         let result = try IngestResource.named(element.resource)
-            .read(Array(element.json.utf8), show: 1)
+            .read(Array(element.json.utf8), show: 1, video: "youtube:a")
         #expect(result.refused.map(\.path) == [element.path])
         #expect(result.refused.map(\.code) == [element.code])
         #expect(result.proposals.count == element.kept)
@@ -123,7 +181,8 @@ struct BadElement: CustomTestStringConvertible {
                 .utf8)
         for resource in IngestResource.all {
             for count in json.indices {
-                let result = try resource.read(Array(json[..<count]), show: 1)
+                let result = try resource.read(
+                    Array(json[..<count]), show: 1, video: "youtube:a")
                 #expect(result.refused.map(\.path) == ["$"])
             }
         }
@@ -134,13 +193,14 @@ struct BadElement: CustomTestStringConvertible {
         let pieces = [
             "{", "}", "[", "]", ",", ":", "\"id\"", "\"show\"", "1", "-1", "null", "true", "\"x\"",
             "\"_embedded\"", "\"name\"", "\u{0}", "\\", "\"", "1e9", "é", "\"_id\"", "\"err\"",
+            "\"result\"", "\"success\"", "\"video_list\"", "\"messages\"", "\"timestamp\"",
         ]
         for _ in 0..<4_000 {
             let count = Int.random(in: 0..<30, using: &generator)
             let json = (0..<count).compactMap { _ in pieces.randomElement(using: &generator) }
                 .joined()
             for resource in IngestResource.all {
-                _ = try resource.read(Array(json.utf8), show: 1)
+                _ = try resource.read(Array(json.utf8), show: 1, video: "youtube:a")
             }
         }
     }

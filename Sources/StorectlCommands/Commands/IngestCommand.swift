@@ -22,6 +22,7 @@ struct IngestCommand: ParsableCommand {
               storectl ingest tvmaze/schedule - --observed-at 2019-07-11 --date 2019-07-12
               storectl ingest tvmaze/cast - --show 1 < cast.json
               storectl ingest shelby/dashboard day.json --list dashboard/4e38
+              storectl ingest birdtube/messages chat.json --video youtube:aqz-KE-bpKQ
             """)
 
     @Argument(
@@ -41,6 +42,12 @@ struct IngestCommand: ParsableCommand {
         help: ArgumentHelp(
             "TVmaze's id of the show, where a response does not tell it.", valueName: "id"))
     var show: Int64?
+
+    @Option(
+        help: ArgumentHelp(
+            "The video beside which messages of a chat are said: its key, or any URL of it.",
+            valueName: "video"))
+    var video: String?
 
     @Option(
         help: ArgumentHelp(
@@ -77,7 +84,8 @@ struct IngestCommand: ParsableCommand {
         let observedAt = try observedAt.map { try TimeArgument.milliseconds($0, "--observed-at") }
         // Says what is wrong with the options, and with a file's name, before anything is recorded.
         _ = try resource.read(
-            Array("[]".utf8), show: show, list: list, listing: listing, observedAt: observedAt)
+            Array("[]".utf8), show: show, video: video, list: list, listing: listing,
+            observedAt: observedAt)
         let inputs = try file.map { try FileInput($0) }
         let reports = try options.withLog { log in
             let meter = ProgressMeter("files")
@@ -111,7 +119,7 @@ struct IngestCommand: ParsableCommand {
     ) throws -> FileReport {
         let bytes = try input.readAll(bytesMax: IngestResource.documentBytesMax)
         let result = try resource.read(
-            bytes, show: show, list: list, listing: listing, observedAt: observedAt)
+            bytes, show: show, video: video, list: list, listing: listing, observedAt: observedAt)
         let meter = ProgressMeter("facts")
         defer { meter.finish() }
         let outcome = try recorder.record(result.proposals) { done in

@@ -1,20 +1,8 @@
 import Foundation
 import Testing
 
-/// `storectl simulate shelby` as a process that can be killed and goes on where it was, and a store that is
-/// connected with it as `home`.
-final class ShelbyProcess {
-    /// A write that took effect there.
-    struct Effect: Decodable, Hashable, CustomStringConvertible {
-        let kind: String
-        let entity: String
-        let text: String
-        /// When, in Unix milliseconds.
-        let atMilliseconds: Int
-
-        var description: String { "\(kind) \(entity) \(text)" }
-    }
-
+/// `storectl simulate shelby` as a process, and a store that is connected with it as `home`.
+final class ShelbyProcess: SimulatorProcess {
     /// A video that the remote told of.
     struct Video {
         let key: String
@@ -22,66 +10,15 @@ final class ShelbyProcess {
         let broadcast: String
     }
 
-    let port: Int
     /// Both are the sample account's own, and are never to be seen anywhere but in the login.
-    let secrets: [String]
-    let tokenFile: String
-    private let storectl: Storectl
-    private let arguments: [String]
-    private var process: RunningStorectl?
+    var secrets: [String] { ["token", "tokenSecret"].compactMap { document[$0]?.text } }
+    /// Where they are kept for `login`.
+    var tokenFile: String { storectl.directory.path + "/token" }
 
     init(seed: Int = 7) throws {
-        storectl = try Storectl()
-        let journal = storectl.directory.path + "/journal"
-        var launched: (process: RunningStorectl, document: OrderedJSON)?
-        var (port, arguments) = (0, [String]())
-        for _ in 0..<5 where launched == nil {
-            port = try LocalSocket.freePort()
-            arguments = [
-                "simulate", "shelby", "--seed", "\(seed)", "--port", "\(port)", "--journal",
-                journal, "--json",
-            ]
-            launched = try ShelbyProcess.launch(storectl, arguments)
-        }
-        let (process, document) = try #require(launched, "the simulator does not start")
-        self.port = port
-        self.arguments = arguments
-        self.process = process
-        secrets = try ["token", "tokenSecret"].map { try #require(document[$0]?.text) }
-        tokenFile = try storectl.file("token", (secrets.joined(separator: "\n") + "\n").utf8)
-    }
-
-    var url: String { "http://127.0.0.1:\(port)" }
-
-    private static func launch(
-        _ storectl: Storectl, _ arguments: [String]
-    ) throws -> (process: RunningStorectl, document: OrderedJSON)? {
-        let process = try storectl.start(arguments)
-        while process.isRunning {
-            let line = try process.stdoutSoFar
-            if line.hasSuffix("\n") { return (process, try OrderedJSON(parsing: line)) }
-            usleep(5_000)
-        }
-        return nil
-    }
-
-    /// Ends it without a chance to clean up.
-    func kill() throws {
-        guard let process else { return }
-        process.send(SIGKILL)
-        _ = try process.wait()
-        self.process = nil
-    }
-
-    /// Starts it where it was.
-    func start() throws {
-        // A connection of somebody else may hold the port for a moment.
-        for _ in 0..<20 {
-            process = try ShelbyProcess.launch(storectl, arguments)?.process
-            if process != nil { return }
-            usleep(100_000)
-        }
-        Issue.record("the simulator does not start again")
+        try super.init("shelby", seed: seed)
+        try #require(secrets.count == 2)
+        _ = try storectl.file("token", (secrets.joined(separator: "\n") + "\n").utf8)
     }
 
     /// A store that knows all that the remote has.
@@ -91,20 +28,6 @@ final class ShelbyProcess {
         try store.succeed("login", "home", "--token-file", tokenFile)
         try store.succeed("sync", "home")
         return store
-    }
-
-    var effects: [Effect] {
-        get throws {
-            let body = try LocalSocket.get("/_simulator/effects", port: port)
-            return try JSONDecoder().decode([Effect].self, from: body)
-        }
-    }
-
-    var violations: String {
-        get throws {
-            String(
-                decoding: try LocalSocket.get("/_simulator/violations", port: port), as: UTF8.self)
-        }
     }
 
     /// How a video stands there: whether any of its broadcasts is liked, and whether any is marked.

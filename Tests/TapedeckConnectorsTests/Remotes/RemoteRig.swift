@@ -102,6 +102,7 @@ final class RemoteDevice {
     private let boot: String
     private var random: SeededGenerator
 
+    /// - Parameter secrets: what it has logged in with; nil for a device that has not.
     init(
         _ world: RemoteWorld, _ system: String, _ secrets: RemoteSecrets? = nil,
         parts: [String] = [], seed: UInt64 = 1, root: String = ""

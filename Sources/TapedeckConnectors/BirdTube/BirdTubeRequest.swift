@@ -1,0 +1,151 @@
+internal import Foundation
+internal import TapedeckModel
+internal import TapedeckSync
+internal import TapedeckVideo
+
+/// The requests of BirdTube's API: posts with a JSON body.
+enum BirdTubeRequest {
+    static let registerPath = "/video/register"
+    static let viewPath = "/video/view"
+    static let messagesPath = "/channel/messages"
+    static let sendPath = "/channel/send"
+
+    static func signIn(_ secrets: RemoteSecrets) -> RemoteRequest {
+        post("/signin", SignIn(email: secrets.user, password: secrets.password))
+    }
+
+    static func signUp(_ secrets: RemoteSecrets) -> RemoteRequest {
+        post(
+            "/signup",
+            SignIn(
+                email: secrets.user, password: secrets.password,
+                nickname: Nickname.standing(for: secrets.user)))
+    }
+
+    /// The videos by age, from a row on.
+    static func list(offset: Int64) -> RemoteRequest {
+        post("/video/list", List(offset: offset, limit: BirdTubeConnector.rowsPerPage))
+    }
+
+    static func register(_ submission: VideoSubmitted, _ key: VideoKey) -> RemoteRequest {
+        let url =
+            submission.url.isEmpty ? "https://www.youtube.com/watch?v=\(key.id)" : submission.url
+        return post(
+            registerPath,
+            Register(
+                video_id: key.id, url: url, title: submission.title,
+                thumbnail: submission.thumbnail))
+    }
+
+    static func view(_ key: VideoKey) -> RemoteRequest {
+        post(viewPath, View(video_id: key.id))
+    }
+
+    /// The messages of a chat before a time.
+    static func messages(of channel: String, before timestamp: Int64) -> RemoteRequest {
+        post(
+            messagesPath,
+            Messages(
+                channel_url: channel, timestamp: timestamp,
+                limit: BirdTubeConnector.messagesPerPage))
+    }
+
+    /// What `messages` was asked with; nil for another request.
+    static func chat(
+        askedBy request: RemoteRequest?
+    ) -> (channel: String, before: Int64)? {
+        guard let request, request.path == messagesPath, case .json(let bytes) = request.body,
+            let document = try? JSONParser.parse(bytes, bytesMax: bytes.count),
+            let element = try? JSONElement(document, at: "$"),
+            let channel = try? element.text("channel_url").value,
+            let before = try? element.integer("timestamp").value
+        else { return nil }
+        return (channel, before)
+    }
+
+    static func send(
+        _ message: ChatMessagePosted, named name: String, to channel: String
+    ) -> RemoteRequest {
+        let file = File(
+            url: message.file.url, name: message.file.name, type: message.file.type,
+            size: message.file.bytes)
+        return post(
+            sendPath,
+            Send(
+                channel_url: channel, temp_id: name, text: message.hasText ? message.text : nil,
+                file: message.hasFile ? file : nil))
+    }
+
+    /// Adds the session in front of what a request that takes one says.
+    ///
+    /// The requests that are planned hold none: they may wait, and be looked at.
+    static func add(session: String, to request: inout RemoteRequest) {
+        guard [registerPath, sendPath].contains(request.path), case .json(let body) = request.body
+        else { return }
+        let member = Array("{\"session\":".utf8) + encoded(session) + [UInt8(ascii: ",")]
+        request.body = .json(member + body.dropFirst())
+    }
+
+    private static func post(_ path: String, _ body: some Encodable) -> RemoteRequest {
+        RemoteRequest("POST", path, body: .json(encoded(body)))
+    }
+
+    private static func encoded(_ value: some Encodable) -> [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        guard let bytes = try? encoder.encode(value) else {
+            preconditionFailure("texts and whole numbers can be written as JSON")
+        }
+        return Array(bytes)
+    }
+
+    // MARK: - Bodies, in the API's own names
+
+    private struct SignIn: Encodable {
+        var email: String
+        var password: String
+        var nickname: String?
+        /// Nobody is to be pushed to.
+        var device_token = ""
+        var device_type = "WEB"
+    }
+
+    private struct List: Encodable {
+        var offset: Int64
+        var limit: Int64
+        /// By age; 1 is by views.
+        var order_by = 2
+    }
+
+    private struct Register: Encodable {
+        var video_id: String
+        var url: String
+        var title: String
+        var thumbnail: String
+    }
+
+    private struct View: Encodable {
+        var video_id: String
+    }
+
+    private struct Messages: Encodable {
+        var channel_url: String
+        var timestamp: Int64
+        var limit: Int64
+        var direction = "previous"
+    }
+
+    private struct Send: Encodable {
+        var channel_url: String
+        var temp_id: String
+        var text: String?
+        var file: File?
+    }
+
+    private struct File: Encodable {
+        var url: String
+        var name: String
+        var type: String
+        var size: UInt64
+    }
+}

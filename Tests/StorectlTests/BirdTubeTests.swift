@@ -1,0 +1,162 @@
+import Foundation
+import TapedeckTesting
+import Testing
+
+/// BirdTube as a remote, with real processes.
+@Suite(.serialized) struct BirdTubeTests {
+    private let remote: SimulatorProcess
+    private let store: Storectl
+
+    init() throws {
+        remote = try SimulatorProcess("birdtube")
+        store = try Storectl.empty()
+        try store.succeed("remote", "add", "birds", "birdtube", remote.url)
+    }
+
+    /// Logs in as the sample account.
+    private func logIn(_ more: String...) throws -> Storectl.Run {
+        let password = try #require(remote.document["password"]?.text)
+        let file = try store.file("password", (password + "\n").utf8)
+        let user = try #require(remote.document["user"]?.text)
+        return try store.run(
+            ["login", "birds", "--user", user, "--password-file", file] + more)
+    }
+
+    private func videos(_ order: String) throws -> [OrderedJSON] {
+        let run = try store.succeed("query", "submissions", "--order", order, "--json")
+        return try #require(try run.document["videos"]?.list)
+    }
+
+    @Test func aDayAtBirdTube() throws {
+        // Who has not logged in looks around.
+        #expect(try store.succeed("sync", "birds", "--json").document["pulled"]?.number ?? 0 > 64)
+        let first = try #require(try videos("popular").first)
+        let key = try #require(first["key"]?.text)
+        let views = try #require(first["views"]?.number)
+        try store.checkFails("do", "submit", "youtube:brandnewone", code: "signInRequired", exit: 7)
+        try store.checkFails("query", "chat", key, code: "signInRequired", exit: 7)
+        try store.succeed("query", "chat", key, "--guest")
+        try store.succeed("do", "open", key, "--viewer", "guest")
+        try store.succeed("do", "open", key, "--viewer", "guest")
+        // What an app recorded before anybody signed in waits.
+        try store.append("VideoSubmitted", #"{"video":"youtube:brandnewone","title":"New"}"#)
+        let waits = try store.run("sync", "birds", "--json")
+        #expect(waits.exit == 2)
+        #expect(try waits.document["waiting"]?[0]?["reason"]?.text == "signInRequired")
+        let item = try store.run("outbox", "--json").document["items"]?[0]
+        #expect(item?["delivery"]?["reason"]?.text == "signInRequired")
+
+        #expect(try logIn().exit == 0)
+        let account = try store.succeed("query", "accounts", "--json").document["accounts"]?[0]
+        #expect(account?["isSignedIn"] == .bool(true) && account?["nickname"]?.text == "ada")
+        try store.succeed("do", "chat", key, "hello there")
+        try store.succeed("do", "submit", "https://youtu.be/brandnewtwo", "--title", "Two")
+        for _ in 0..<2 { try store.succeed("sync", "birds") }
+        let id = key.dropFirst("youtube:".count)
+        #expect(
+            try remote.effects.map(\.description).sorted() == [
+                "comment \(id) hello there", "submission brandnewone New",
+                "submission brandnewtwo Two", "view \(id) ",
+            ])
+        let popular = try #require(try videos("popular").first)
+        #expect(popular["views"]?.number == views + 1 && popular["ownViews"]?.number == 0)
+        let new = try videos("new").prefix(2).compactMap { $0["key"]?.text }
+        #expect(new.sorted() == ["youtube:brandnewone", "youtube:brandnewtwo"])
+        let said = try store.succeed("query", "chat", key, "--json").document["messages"]?.list?
+            .last
+        #expect(said?["text"]?.text == "hello there" && said?["state"]?.text == "shown")
+        #expect(try store.succeed("outbox", "--json").document["items"]?.list == [])
+        let log = try store.succeed("log", "--json").stdout
+        #expect(!log.contains(try #require(remote.document["password"]?.text)))
+        #expect(try remote.violations == "[]")
+
+        try store.succeed("remote", "remove", "birds", "--yes")
+        let after = try store.succeed("query", "accounts", "--json").document["accounts"]?[0]
+        #expect(after?["isSignedIn"] == .bool(false))
+    }
+
+    @Test func anAccountIsMadeOnce() throws {
+        let password = try store.file("password", "compiler\n".utf8)
+        func logIn(_ more: String...) throws -> Storectl.Run {
+            try store.run(
+                ["login", "birds", "--user", "grace@example.org", "--password-file", password]
+                    + more)
+        }
+        let unknown = try logIn("--json")
+        #expect(unknown.exit == 4)
+        #expect(unknown.stderr.contains("hint: storectl login birds --sign-up"))
+        let made = try logIn("--sign-up", "--json")
+        #expect(made.exit == 0)
+        #expect(try made.document["account"]?.text == "grace@example.org")
+        #expect(try logIn("--sign-up").exit == 3)
+        #expect(try logIn().exit == 0)
+        #expect(try remote.effects.map(\.kind) == ["signUp"])
+        try store.checkFails(
+            "login", "birds", "--sign-up", "--token-file", password, code: "usage", exit: 64)
+    }
+
+    @Test func killedSyncsDoNothingTwice() throws {
+        let random = SeededGenerator.fromEnvironment()
+        print("BirdTube kills: \(random)")
+        var moments = random
+        #expect(try logIn().exit == 0)
+        try store.succeed("sync", "birds")
+        let keys = try videos("new").prefix(8).compactMap { $0["key"]?.text }
+        for (number, key) in keys.enumerated() {
+            try store.succeed("do", "open", key, "--viewer", "me")
+            try store.succeed("do", "chat", key, "message \(number)")
+            try store.succeed("do", "submit", "youtube:brandnew\(100 + number)", "--title", "New")
+        }
+        for number in 0..<12 {
+            let process = try store.start(["sync", "birds"])
+            usleep(UInt32(30_000 + moments.below(400) * 1_000))
+            process.send(SIGKILL)
+            _ = try process.wait()
+            // The system is gone for a while, too.
+            if number == 5 {
+                try remote.kill()
+                #expect(try store.run("sync", "birds").exit == 7)
+                try remote.start()
+            }
+        }
+        for _ in 0..<3 { _ = try store.run("sync", "birds") }
+        let effects = try remote.effects.map(\.description)
+        #expect(Set(effects).count == effects.count, "twice: \(effects.sorted())")
+        #expect(effects.count { $0.hasPrefix("comment") } == keys.count)
+        #expect(effects.count { $0.hasPrefix("submission") } == keys.count)
+        let left = try #require(try store.run("outbox", "--json").document["items"]?.list)
+        for item in left {
+            #expect(item["type"]?.text == "VideoOpened")
+            #expect(item["delivery"]?["state"]?.text == "unknown")
+        }
+        #expect(effects.count { $0.hasPrefix("view") } + left.count >= keys.count)
+        #expect(try remote.violations == "[]")
+    }
+
+    @Test func savedDocumentsAreIngested() throws {
+        let row = #"{"video_id":"a","viewer":3,"title":"A"}"#
+        let list = #"{"result":"success","video_list":[\#(row)]}"#
+        let first = try store.run(
+            ["ingest", "birdtube/videos", "-", "--json"], input: Data(list.utf8))
+        #expect(first.exit == 0, "\(first.stderr)")
+        #expect(try videos("popular").first?["title"]?.text == "A")
+        let error = try store.run(
+            ["ingest", "birdtube/videos", "-", "--json"],
+            input: Data(#"{"result":"error","message":"no"}"#.utf8))
+        #expect(error.exit == 2)
+        let messages = #"[{"id":1,"timestamp":1449046512345,"text":"hi"}]"#
+        let chat = try store.run(
+            [
+                "ingest", "birdtube/messages", "-", "--video", "https://youtu.be/dQw4w9WgXcQ",
+                "--json",
+            ],
+            input: Data(messages.utf8))
+        #expect(chat.exit == 0, "\(chat.stderr)")
+        let shown = try store.succeed("query", "chat", "youtube:dQw4w9WgXcQ", "--guest", "--json")
+            .document
+        #expect(shown["messages"]?[0]?["at"]?.text == "2015-12-02T08:55:12.345Z")
+        let missing = try store.run(
+            ["ingest", "birdtube/messages", "-", "--json"], input: Data(messages.utf8))
+        #expect(missing.exit == 64)
+    }
+}

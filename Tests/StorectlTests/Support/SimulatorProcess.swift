@@ -1,0 +1,88 @@
+import Foundation
+import Testing
+
+/// `storectl simulate` as a process that can be killed and goes on where it was.
+class SimulatorProcess {
+    /// A write that took effect there.
+    struct Effect: Decodable, Hashable, CustomStringConvertible {
+        let kind: String
+        let entity: String
+        let text: String
+        /// When, in Unix milliseconds.
+        let atMilliseconds: Int
+
+        var description: String { "\(kind) \(entity) \(text)" }
+    }
+
+    let port: Int
+    let storectl: Storectl
+    /// What it said of itself when it was started.
+    let document: OrderedJSON
+    private let arguments: [String]
+    private var process: RunningStorectl?
+
+    init(_ system: String, seed: Int = 7) throws {
+        storectl = try Storectl()
+        let journal = storectl.directory.path + "/journal"
+        var launched: (process: RunningStorectl, document: OrderedJSON)?
+        var (port, arguments) = (0, [String]())
+        for _ in 0..<5 where launched == nil {
+            port = try LocalSocket.freePort()
+            arguments = [
+                "simulate", system, "--seed", "\(seed)", "--port", "\(port)", "--journal",
+                journal, "--json",
+            ]
+            launched = try SimulatorProcess.launch(storectl, arguments)
+        }
+        (process, document) = try #require(launched, "the simulator does not start")
+        self.port = port
+        self.arguments = arguments
+    }
+
+    var url: String { "http://127.0.0.1:\(port)" }
+
+    private static func launch(
+        _ storectl: Storectl, _ arguments: [String]
+    ) throws -> (process: RunningStorectl, document: OrderedJSON)? {
+        let process = try storectl.start(arguments)
+        while process.isRunning {
+            let line = try process.stdoutSoFar
+            if line.hasSuffix("\n") { return (process, try OrderedJSON(parsing: line)) }
+            usleep(5_000)
+        }
+        return nil
+    }
+
+    /// Ends it without a chance to clean up.
+    func kill() throws {
+        guard let process else { return }
+        process.send(SIGKILL)
+        _ = try process.wait()
+        self.process = nil
+    }
+
+    /// Starts it where it was.
+    func start() throws {
+        // A connection of somebody else may hold the port for a moment.
+        for _ in 0..<20 {
+            process = try SimulatorProcess.launch(storectl, arguments)?.process
+            if process != nil { return }
+            usleep(100_000)
+        }
+        Issue.record("the simulator does not start again")
+    }
+
+    var effects: [Effect] {
+        get throws {
+            let body = try LocalSocket.get("/_simulator/effects", port: port)
+            return try JSONDecoder().decode([Effect].self, from: body)
+        }
+    }
+
+    var violations: String {
+        get throws {
+            String(
+                decoding: try LocalSocket.get("/_simulator/violations", port: port), as: UTF8.self)
+        }
+    }
+}
