@@ -31,9 +31,10 @@ extension RemoteSession {
         /// The feeds that are fresh, and until when.
         private var freshFeeds: [RemotePage: UInt64] = [:]
 
-        init(_ rules: ReadingRules) { self.rules = rules }
         /// What feeds begin with that are not there.
         private var missing: [String] = []
+
+        init(_ rules: ReadingRules) { self.rules = rules }
 
         var isEmpty: Bool { walks.isEmpty }
 
