@@ -1,9 +1,9 @@
 internal import Dispatch
 internal import Synchronization
-internal import TapedeckLog
+package import TapedeckLog
 
 /// Wakes one who waits as soon as this process commits to the log; other processes take a look now and then.
-final class CommitWaker: Sendable {
+package final class CommitWaker: Sendable {
     private struct State {
         /// Whether a commit came since the last wait.
         var isDue = false
@@ -16,7 +16,7 @@ final class CommitWaker: Sendable {
     private let log: EventLog
     private let state = Mutex(State())
 
-    init(_ log: EventLog) {
+    package init(_ log: EventLog) {
         self.log = log
         let observer = log.observeCommits { [weak self] _ in self?.wake() }
         state.withLock { $0.observer = observer }
@@ -27,7 +27,7 @@ final class CommitWaker: Sendable {
     }
 
     /// Waits for a commit, for so long at the most; comes back at once where one came since the last wait.
-    func wait(atMost duration: Duration) async {
+    package func wait(atMost duration: Duration) async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let wait = state.withLock { state -> UInt64? in

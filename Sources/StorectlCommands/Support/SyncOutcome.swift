@@ -24,6 +24,8 @@ struct SyncOutcome {
     private let healed: UInt64
     /// Parts of a remote's answers that could not be read; a server's are read or fail as a whole.
     private let unreadable: [String]
+    /// What a remote does not have; it goes without.
+    private let missing: [String]
     /// Pages of a remote that were not asked for, and until when the first of these is fresh.
     private let fresh: Int
     private let freshUntil: UInt64?
@@ -44,7 +46,7 @@ struct SyncOutcome {
         waitingCount = report.waitingCount
         renewedOrigins = report.renewedOrigins
         healed = report.healed
-        unreadable = []
+        (unreadable, missing) = ([], [])
         (fresh, freshUntil, unread) = (0, nil, 0)
         units = ("event", "event")
         error = report.failure.map { SyncOutcome.naming(token, in: CommandError($0)) }
@@ -70,7 +72,7 @@ struct SyncOutcome {
         waitingCount = UInt64(report.waitingCount)
         renewedOrigins = 0
         healed = 0
-        unreadable = report.unreadable
+        (unreadable, missing) = (report.unreadable, report.missing)
         (fresh, freshUntil, unread) = (report.fresh, report.freshUntil, report.unread)
         units = ("intent", "fact")
         error = report.failure.map { CommandError($0) }
@@ -114,6 +116,7 @@ struct SyncOutcome {
             "healed": .init(healed),
             "unreadable": .list(
                 unreadable.prefix(SyncOutcome.unreadableListedMax).map { .text($0) }),
+            "missing": .list(missing.map { .text($0) }),
             "fresh": .init(fresh),
             "freshUntil": .init(freshUntil.map { TimeArgument.text(Int64(clamping: $0)) }),
             "unread": .init(unread),
@@ -159,5 +162,6 @@ struct SyncOutcome {
         for part in unreadable.prefix(SyncOutcome.unreadableListedMax) {
             text.line(TextTable.printable("could not read \(part)"))
         }
+        for part in missing { text.line(TextTable.printable("goes without \(part)")) }
     }
 }

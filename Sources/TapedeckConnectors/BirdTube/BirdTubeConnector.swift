@@ -158,7 +158,7 @@ package struct BirdTubeConnector: Connector {
         if response.failure?.code == .notFound {
             content.missing = (
                 BirdTubeChat.feeds,
-                "chats: the server has no POST \(BirdTubeRequest.messagesPath)"
+                "chats, as the server has no POST \(BirdTubeRequest.messagesPath)"
             )
             return content
         }

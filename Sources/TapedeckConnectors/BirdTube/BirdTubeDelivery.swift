@@ -78,7 +78,9 @@ enum BirdTubeDelivery {
         let video = VideoKey(tag: intent.key).text
         var message = try BirdTubeDocuments.message(row, of: video)
         guard name == nil || message.tempID == name else { return nil }
-        message.postedAs = intent.event.id.description
+        let id = intent.event.id.description
+        // Where its name tells it, the sighting is the same as that of the chat's next page.
+        if message.tempID != id { message.postedAs = id }
         return Confirmation(
             remoteID: "message/\(message.message)",
             sightings: [try ProposedEvent(sighting: message, observedAt: response.date)])

@@ -3,6 +3,7 @@ internal import Foundation
 internal import Synchronization
 internal import TapedeckLog
 internal import TapedeckModel
+internal import TapedeckProjections
 
 /// Drives one `RemoteSession`: does the input and output, and the waiting.
 ///
@@ -14,8 +15,12 @@ package final class RemoteEngine: Sendable {
     private let transport: any RemoteTransport
     private let lock: RemoteLock
     private let state = Mutex((isStopped: false, task: Task<Void, Never>?.none))
-    private let signals: AsyncStream<Void>
-    private let signal: AsyncStream<Void>.Continuation
+    /// The end of the log when the session took its last input.
+    private let seen = Mutex(LogPosition(rawValue: 0))
+    private let waker: CommitWaker
+
+    /// How often appends of other processes are looked for.
+    private static let pollInterval = Duration.milliseconds(50)
 
     /// Makes an engine of a session.
     ///
@@ -30,7 +35,7 @@ package final class RemoteEngine: Sendable {
         log = session.log
         box = SessionBox(session)
         self.transport = try transport()
-        (signals, signal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+        waker = CommitWaker(session.log)
     }
 
     /// Ends `run` soon; a request that is under way is given up, and asked for in the next sync.
@@ -40,15 +45,12 @@ package final class RemoteEngine: Sendable {
             return state.task
         }
         task?.cancel()
-        signal.yield()
     }
 
     /// Runs the session to its end.
     package func run(
         progress: (@Sendable (RemoteReport) -> Void)? = nil
     ) async throws -> RemoteReport {
-        let observer = log.observeCommits { [signal] _ in signal.yield() }
-        defer { log.stopObserving(observer) }
         do {
             let report = try await drive(progress)
             await transport.close()
@@ -62,7 +64,7 @@ package final class RemoteEngine: Sendable {
     private func drive(
         _ progress: (@Sendable (RemoteReport) -> Void)?
     ) async throws -> RemoteReport {
-        var step = try await box.perform { try $0.begin() }
+        var step = try await perform { try $0.begin() }
         while true {
             if let progress {
                 var report = try await box.read { $0.report }
@@ -72,27 +74,38 @@ package final class RemoteEngine: Sendable {
             }
             if case .end = step {
             } else if isToEnd {
-                step = try await box.perform { try $0.stop() }
+                step = try await perform { try $0.stop() }
             }
             switch step {
             case .send(let request):
                 switch await answer(to: request) {
                 case .success(let response):
-                    step = try await box.perform { try $0.answered(response) }
+                    step = try await perform { try $0.answered(response) }
                 case .failure(let failure):
                     let isCutOff = isToEnd
-                    step = try await box.perform {
+                    step = try await perform {
                         isCutOff ? try $0.stop(cuttingOff: failure) : try $0.failed(failure)
                     }
                 }
             case .wait(let wait):
-                await pause(until: wait.until, orSignal: false)
-                step = try await box.perform { try $0.woken() }
+                await pause(until: wait.until, orAppend: false)
+                step = try await perform { try $0.woken() }
             case .idle(let until):
-                await pause(until: until, orSignal: true)
-                step = try await box.perform { try $0.woken() }
+                await pause(until: until, orAppend: true)
+                step = try await perform { try $0.woken() }
             case .end: return try await box.read { $0.report }
             }
+        }
+    }
+
+    /// Gives the session an input.
+    private func perform(
+        _ body: @escaping @Sendable (inout RemoteSession) throws -> RemoteSession.Step
+    ) async throws -> RemoteSession.Step {
+        try await box.perform { [self] session in
+            let head = try log.currentHead()
+            seen.withLock { $0 = head }
+            return try body(&session)
         }
     }
 
@@ -115,23 +128,25 @@ package final class RemoteEngine: Sendable {
         return result.withLock { $0 } ?? .failure(SyncFailure(.offline, "it was to end"))
     }
 
-    /// Waits until a time, or until the log changes.
-    private func pause(until: UInt64, orSignal: Bool) async {
+    /// Waits until a time, or until any process has appended to the log.
+    private func pause(until: UInt64, orAppend: Bool) async {
         let now = log.now()
         let wait = until > now ? min(until - now, RemoteEngine.pauseMax) : 0
-        let signals = signals
-        await cancellable {
-            await withTaskGroup(of: Void.self) { group in
-                group.addTask { try? await Task.sleep(for: .milliseconds(wait)) }
-                if orSignal {
-                    group.addTask {
-                        for await _ in signals { return }
-                    }
-                }
-                await group.next()
-                group.cancelAll()
+        let end = ContinuousClock.now + .milliseconds(wait)
+        await cancellable { [self] in
+            guard orAppend else {
+                try? await Task.sleep(until: end)
+                return
+            }
+            while !Task.isCancelled, end > .now, await !hasAppends() {
+                await waker.wait(atMost: min(end - .now, RemoteEngine.pollInterval))
             }
         }
+    }
+
+    private func hasAppends() async -> Bool {
+        let head = try? await box.read { try $0.log.currentHead() }
+        return head != seen.withLock(\.self)
     }
 
     /// However long a wait is, the clock is looked at again: it may have been set.

@@ -8,6 +8,8 @@ public struct RemoteReport: Sendable {
     public var pulled = 0
     /// Parts of the remote's answers that could not be read.
     public var unreadable: [String] = []
+    /// What the remote turned out not to have, such as a part of its API; the rest was read.
+    public var missing: [String] = []
     /// Pages that were not asked for, as what was read of them is fresh still.
     public var fresh = 0
     /// When the first of these is no longer fresh, in Unix milliseconds; nil where there are none.

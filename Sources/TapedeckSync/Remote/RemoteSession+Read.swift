@@ -217,9 +217,7 @@ extension RemoteSession {
         if let ended { rows.append(RemoteRow.lead(remote, ended, isOpen: false)) }
         if let missing = content.missing {
             self.reading.drop(missing.feeds)
-            if !report.unreadable.contains(missing.message) {
-                report.unreadable.append(missing.message)
-            }
+            if !report.missing.contains(missing.message) { report.missing.append(missing.message) }
         }
         if !rows.isEmpty { try log.setSyncRows(rows) }
     }
