@@ -17,8 +17,8 @@ public enum Connectors {
     ///   - parts: what of it is read.
     ///   - blobs: where what is to be uploaded lies.
     package static func named(
-        _ system: String, url: String = "", parts: [String] = [], projections: VideoProjections = .standard,
-        blobs: BlobStore? = nil
+        _ system: String, url: String = "", parts: [String] = [],
+        projections: VideoProjections = .standard, blobs: BlobStore? = nil
     ) -> (any Connector)? {
         switch system {
         case Shelby.system where url.hasSuffix("/v1"): ShelbyV1Connector(projections)
@@ -37,7 +37,7 @@ public enum Connectors {
         if system == TVmaze.system { return try TVmazeSchedule.read(parts).map(\.name) }
         guard parts.isEmpty else {
             throw SyncError(
-                .usage, "\(system) has no schedules", hint: "\(TVmaze.system) has: leave --schedule out")
+                .usage, "\(system) has no schedules", hint: "leave --schedule out")
         }
         return []
     }

@@ -53,7 +53,7 @@ import Testing
             #expect(fresh.failure == nil && fresh.fresh == 7)
             let end = try #require(fresh.freshUntil)
             #expect(end == UInt64(try time("2019-07-09T17:00:00Z").milliseconds))
-            stage.wait(.seconds(3_600))
+            try await stage.wait(.seconds(3_600))
             let report = try await stage.sync(store)
             #expect(report.failure?.code == .offline && report.fresh == 0)
         }

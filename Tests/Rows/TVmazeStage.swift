@@ -52,7 +52,11 @@ final class TVmazeStage: Sendable {
 
     private static func world(at now: Int64) throws -> TVmazeWorld {
         var made = TVmazeWorld(seed: 11, at: now)
-        let kept = made.shows.values.filter { $0.channel.country?.code == "US" && !$0.channel.isWeb }
+        let onNetworks = made.shows.values.filter {
+            $0.channel.country?.code == "US" && !$0.channel.isWeb
+        }
+        let kept =
+            onNetworks
             .sorted { ($0.weekdays.count, $1.id) > ($1.weekdays.count, $0.id) }
             .prefix(5).map(\.id)
         made.shows = made.shows.filter { kept.contains($0.key) }
@@ -79,7 +83,14 @@ final class TVmazeStage: Sendable {
     /// TVmaze is there no more.
     func end() async { await server.shutDown() }
 
-    func wait(_ duration: Duration) { place.clock.advance(by: duration) }
+    /// Lets time pass for the store and for TVmaze.
+    ///
+    /// HTTP tells whole seconds of a clock that nobody moves, so that one goes on, too: of two answers of one second
+    /// none would be the later.
+    func wait(_ duration: Duration) async throws {
+        place.clock.advance(by: duration)
+        try await Task.sleep(for: .seconds(2))
+    }
 
     @discardableResult
     func sync(_ store: TapedeckStore) async throws -> RemoteReport {

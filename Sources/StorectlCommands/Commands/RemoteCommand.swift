@@ -16,7 +16,7 @@ struct RemoteCommand: ParsableCommand {
               storectl remote add home shelby https://api.example.org
               storectl login home --token-file token
               storectl sync home
-              storectl remote add tv tvmaze https://api.tvmaze.com --schedule US --schedule web
+              storectl remote add tv tvmaze https://api.tvmaze.com --schedule web
             """,
         subcommands: [
             RemoteAddCommand.self, RemoteListCommand.self, RemoteRemoveCommand.self,
@@ -38,7 +38,7 @@ struct RemoteAddCommand: ParsableCommand {
             EXAMPLE:
               storectl remote add home shelby https://api.example.org
               storectl remote add tv tvmaze https://api.tvmaze.com
-              storectl remote add tv tvmaze https://api.tvmaze.com --schedule GB --schedule web-DE
+              storectl remote add tv tvmaze https://api.tvmaze.com --schedule web-DE
               storectl remote add home shelby http://127.0.0.1:8080 --json
               storectl remote add birds birdtube http://127.0.0.1:8081
             """)

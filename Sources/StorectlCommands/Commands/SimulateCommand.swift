@@ -112,7 +112,9 @@ private enum SimulatedSystem: String, CaseIterable {
         }
     }
 
-    /// The account is the same in every made-up world, and documented: it is no secret. TVmaze has none.
+    /// The account is the same in every made-up world, and documented: it is no secret.
+    ///
+    /// TVmaze has none.
     var user: String? { self == .tvmaze ? nil : SimulatorAccount.user }
     var password: String? { self == .tvmaze ? nil : SimulatorAccount.password }
     var token: String? { self == .shelby ? SimulatorAccount.oauthToken : nil }

@@ -156,7 +156,8 @@ struct SyncOutcome {
         if let freshUntil {
             text.line(
                 "\(Figures.count(fresh, "page")) not asked for, as what was read is fresh until"
-                    + " \(TimeArgument.text(Int64(clamping: freshUntil))); --refresh asks all the same")
+                    + " \(TimeArgument.text(Int64(clamping: freshUntil))); --refresh asks all the same"
+            )
         }
         if unread > 0 { text.line("\(Figures.count(unread, "page")) left to the next sync") }
         for part in unreadable.prefix(SyncOutcome.unreadableListedMax) {

@@ -8,7 +8,8 @@ struct TVmazeScheduleTests {
     }
 
     /// The week of `Moments.start`, and the one behind it.
-    private let days = ["2012-05-28", "2012-05-29", "2012-05-30", "2012-05-31"]
+    private let days =
+        ["2012-05-28", "2012-05-29", "2012-05-30", "2012-05-31"]
         + (1...10).map { "2012-06-\($0 < 10 ? "0" : "")\($0)" }
 
     @Test func aDayIsWhatBeginsOnItInTheZone() throws {
@@ -24,7 +25,8 @@ struct TVmazeScheduleTests {
                 let show = try #require(row["show"] as? [String: Any])
                 let network = try #require(show["network"] as? [String: Any])
                 let country = try #require(network["country"] as? [String: Any])
-                #expect(country["code"] as? String == "US" && !(show["webChannel"] is [String: Any]))
+                #expect(country["code"] as? String == "US")
+                #expect(!(show["webChannel"] is [String: Any]))
             }
         }
         #expect(seen.count > 20)

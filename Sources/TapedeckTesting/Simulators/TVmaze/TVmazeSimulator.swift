@@ -1,9 +1,9 @@
 internal import Tapedeck
 
-/// TVmaze's system: when shows are on, and who plays in them. Nobody logs in, and nothing is written.
+/// TVmaze's system: when shows are on, and who plays in them.
 ///
-/// Traps, each as the system has it: the day of a network's list is that of the beginning in the channel's zone,
-/// while nights count to the day before; a web channel's list goes by what an episode counts to, and has the
+/// Nobody logs in, and nothing is written. Traps, each as the system has it: the day of a network's list is that
+/// of the beginning in the channel's zone, while nights count to the day before; a web channel's list goes by what an episode counts to, and has the
 /// show embedded elsewhere; an episode without a time of day begins at noon; nothing tells that an episode is
 /// cancelled, it is only missing; a show's weight churns without a new version; every answer, also a 404, may
 /// be kept for an hour by its `Cache-Control`; more than 20 requests in 10 s are turned away.
@@ -68,13 +68,13 @@ public struct TVmazeSimulator: RemoteSimulator, SimulatorEngine {
         case ("GET", ["shows", "#"]):
             _ = try SimulatedParameters(request, in: [])
             let weight = weight()
-            answer = world.shows[id ?? 0].map { .json(200, world.document($0, weight: weight)) }
-                ?? TVmazeSimulator.unknown("show")
+            let show = world.shows[id ?? 0].map { world.document($0, weight: weight) }
+            answer = show.map { .json(200, $0) } ?? TVmazeSimulator.unknown
         case ("GET", ["shows", "#", "cast"]):
             _ = try SimulatedParameters(request, in: [])
             let cast = world.shows[id ?? 0].map { world.casts[$0.id] ?? [] }
-            answer = cast.map { .json(200, .array($0.map { world.document($0) })) }
-                ?? TVmazeSimulator.unknown("show")
+            let roles = cast.map { SimulatedJSON.array($0.map { world.document($0) }) }
+            answer = roles.map { .json(200, $0) } ?? TVmazeSimulator.unknown
         default: throw .route
         }
         return kept(answer)
@@ -107,11 +107,6 @@ public struct TVmazeSimulator: RemoteSimulator, SimulatorEngine {
         return answer
     }
 
-    private static func unknown(_ what: String) -> SimulatedResponse {
-        .json(
-            404,
-            [
-                "name": "Not Found", "message": .text("Unknown \(what)"), "code": 0, "status": 404,
-            ])
-    }
+    private static let unknown = SimulatedResponse.json(
+        404, ["name": "Not Found", "message": "Unknown show", "code": 0, "status": 404])
 }
