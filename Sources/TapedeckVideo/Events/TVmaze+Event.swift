@@ -1,4 +1,3 @@
-internal import SwiftProtobuf
 public import TapedeckModel
 
 extension ShowObserved: Observation {
@@ -131,15 +130,6 @@ extension ScheduleListed: Observation {
 
     /// Versions are milliseconds.
     public static var versionMilliseconds: Int64 { 1 }
-
-    /// What is listed, whenever that was.
-    public var content: [UInt8] {
-        get throws {
-            var listed = self
-            listed.listedAt = Google_Protobuf_Timestamp()
-            return try listed.payload()
-        }
-    }
 
     private var listing: String { "\(web ? "web" : "network"):\(country):\(date)" }
 

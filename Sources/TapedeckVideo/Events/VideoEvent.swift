@@ -44,14 +44,9 @@ public protocol Observation: VideoEvent {
     var remoteVersion: UInt64? { get }
     /// How many milliseconds a unit of `remoteVersion` has.
     static var versionMilliseconds: Int64 { get }
-    /// The bytes by which two sightings of the entity say the same; by default the payload.
-    var content: [UInt8] { get throws }
 }
 
 extension Observation {
-    /// The payload.
-    public var content: [UInt8] { get throws { try payload() } }
-
     /// The sighting at an unknown time; see `fact(observedAt:)`.
     public var fact: ObservedFact? { get throws { try fact(observedAt: nil) } }
 
@@ -64,7 +59,7 @@ extension Observation {
     public func fact(observedAt: Int64?) throws -> ObservedFact {
         let sighted = observedAt.map { UInt64(max(0, $0) / Self.versionMilliseconds) }
         return ObservedFact(
-            entity: entity, content: try content, version: remoteVersion ?? sighted ?? 0,
+            entity: entity, content: try payload(), version: remoteVersion ?? sighted ?? 0,
             observedAt: observedAt)
     }
 }

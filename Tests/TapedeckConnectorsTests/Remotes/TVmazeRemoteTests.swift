@@ -57,7 +57,7 @@ import Testing
         #expect(desk.asked().dropFirst(7) == ["cast 1", "cast 2", "cast 3"])
         desk.wait(.seconds(3_700))
         let first = desk.world.requests.count
-        #expect(try desk.device.sync()?.pulled == 0, "nothing has changed")
+        #expect(try desk.device.sync()?.pulled == 7, "the lists of the days, and nothing else")
         #expect(desk.asked(from: first) == Self.days.map { "US \($0)" })
         try desk.change {
             $0.world.shows[2]?.updated += 1
@@ -134,7 +134,7 @@ import Testing
         try desk.change { $0.world.episodes[4] = nil }
         try desk.device.sync(asksAll: true)
         #expect(try desk.shown()["2019-07-10"] == [2, 3])
-        #expect(try desk.device.sync(asksAll: true)?.pulled == 0)
+        #expect(try desk.device.sync(asksAll: true)?.pulled == 7, "the lists of the days")
     }
 
     // MARK: - Freshness
