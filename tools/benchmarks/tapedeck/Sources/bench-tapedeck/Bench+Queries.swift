@@ -127,7 +127,10 @@ extension Bench {
                 })
         }
         var updates = store.live(.group(.timeline, limit: events * 2)).makeAsyncIterator()
-        guard try await updates.next()?.changes.count == events else {
+        var first = try await updates.next()
+        // The list is made once the projection is built.
+        while first?.state.loading != nil { first = try await updates.next() }
+        guard first?.changes.count == events else {
             throw BenchError("the list is not all there")
         }
         var seconds: [Double] = []
