@@ -123,23 +123,28 @@ let package = Package(
             ],
             swiftSettings: settings),
 
+        .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: settings),
         .testTarget(
             name: "TapedeckModelTests", dependencies: ["TapedeckModel"], swiftSettings: settings),
         .testTarget(
             name: "TapedeckLogTests",
             dependencies: [
                 "TapedeckLMDB", "TapedeckLog", "TapedeckModel", "tapedeck-crash-child", crypto,
+                "TestSupport",
             ],
             swiftSettings: settings),
         .testTarget(
             name: "TapedeckProjectionsTests",
-            dependencies: ["TapedeckLMDB", "TapedeckLog", "TapedeckModel", "TapedeckProjections"],
+            dependencies: [
+                "TapedeckLMDB", "TapedeckLog", "TapedeckModel", "TapedeckProjections",
+                "TestSupport",
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "TapedeckVideoTests",
             dependencies: [
                 "TapedeckLMDB", "TapedeckLog", "TapedeckModel", "TapedeckProjections",
-                "TapedeckVideo", protobuf,
+                "TapedeckVideo", protobuf, "TestSupport",
             ],
             swiftSettings: settings),
         .testTarget(
@@ -147,20 +152,21 @@ let package = Package(
             dependencies: [
                 "TapedeckConnectors", "TapedeckLMDB", "TapedeckLog", "TapedeckModel",
                 "TapedeckProjections", "TapedeckSync", "TapedeckTesting", "TapedeckVideo",
+                "TestSupport",
             ],
             swiftSettings: settings),
         .testTarget(
             name: "TapedeckServerTests",
             dependencies: [
                 "TapedeckLMDB", "TapedeckModel", "TapedeckServer", "TapedeckSyncProtocol",
-                hummingbird, hummingbirdTesting,
+                hummingbird, hummingbirdTesting, "TestSupport",
             ],
             swiftSettings: settings),
         .testTarget(
             name: "TapedeckSyncTests",
             dependencies: [
                 "TapedeckLog", "TapedeckModel", "TapedeckProjections", "TapedeckServer",
-                "TapedeckSync", "TapedeckSyncProtocol", "TapedeckTesting",
+                "TapedeckSync", "TapedeckSyncProtocol", "TapedeckTesting", "TestSupport",
             ],
             swiftSettings: settings),
         .testTarget(
@@ -171,7 +177,7 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "StorectlTests",
-            dependencies: ["StorectlCommands", "TapedeckTesting", "storectl"],
+            dependencies: ["StorectlCommands", "TapedeckTesting", "storectl", "TestSupport"],
             swiftSettings: settings),
         .testTarget(
             name: "RowTests",
@@ -185,3 +191,8 @@ let package = Package(
             path: "Tests/CrashChild", swiftSettings: settings),
     ]
 )
+
+// tools/test --filter builds only the test targets that it needs.
+if let names = Context.environment["TAPEDECK_TEST_TARGETS"]?.split(separator: " "), !names.isEmpty {
+    package.targets.removeAll { $0.type == .test && !names.contains($0.name[...]) }
+}

@@ -13,8 +13,8 @@ public import Tapedeck
 /// let again = try place.open()
 /// ```
 ///
-/// Nothing is made on disk but the directory until something is opened. What was opened here is closed
-/// with this object, if nobody has closed it before.
+/// Nothing but the directory is made until something is opened. What was opened here is closed with this object, if it
+/// is still open.
 public final class TemporaryStore: Sendable {
     /// The store's directory.
     public let directory: String
@@ -22,16 +22,25 @@ public final class TemporaryStore: Sendable {
     public let clock: ManualClock
     private let closers = Mutex<[@Sendable () -> Void]>([])
 
+    /// The directory of all such stores of this process.
+    ///
+    /// It is removed when the process exits, because a task that
+    /// is never cancelled may hold a store until then.
+    private static let base: String = {
+        let name = "tapedeck-stores-\(ProcessInfo.processInfo.processIdentifier)"
+        atexit { try? FileManager.default.removeItem(atPath: TemporaryStore.base) }
+        return FileManager.default.temporaryDirectory.appendingPathComponent(name).path
+    }()
+
     /// Makes an empty directory with a name that nothing else has.
     ///
     /// - Parameters:
     ///   - name: how the directory's name begins, to be told from others.
     ///   - clock: one that is shared with other stores; nil for one of its own.
     public init(_ name: String = "store", clock: ManualClock? = nil) throws {
-        let place = FileManager.default.temporaryDirectory
-            .appendingPathComponent("tapedeck-\(name)-\(UUID().uuidString)", isDirectory: true)
-        try FileManager.default.createDirectory(at: place, withIntermediateDirectories: true)
-        directory = place.path
+        directory = "\(TemporaryStore.base)/\(name)-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(
+            atPath: directory, withIntermediateDirectories: true)
         self.clock = clock ?? ManualClock()
     }
 

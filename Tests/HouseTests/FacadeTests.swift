@@ -32,7 +32,7 @@ import Testing
         #expect(closed?.code == .closed)
     }
 
-    @Test(.timeLimit(.minutes(5))) func aSubscriptionIsSilentWhileProjectionsAreRebuilt()
+    @Test func aSubscriptionIsSilentWhileProjectionsAreRebuilt()
         async throws
     {
         let place = try TemporaryStore()

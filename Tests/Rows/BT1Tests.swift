@@ -99,7 +99,7 @@ import Testing
 
     // MARK: - At the remote
 
-    @Test(.timeLimit(.minutes(10))) func loggingInSignsInUntilTheConnectionEnds() async throws {
+    @Test func loggingInSignsInUntilTheConnectionEnds() async throws {
         try await BirdTubeStage.run { stage in
             let (store, submit) = (stage.store, try SubmitVideo(Self.video))
             try await stage.sync()
@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(10))) func signingUpMakesAnAccountOnce() async throws {
+    @Test func signingUpMakesAnAccountOnce() async throws {
         try await BirdTubeStage.run { stage in
             let grace = RemoteCredentials(user: "grace@example.org", password: "compiler")
             func refusal(_ isNew: Bool, _ credentials: RemoteCredentials) async -> ErrorCode? {

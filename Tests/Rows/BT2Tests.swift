@@ -98,7 +98,7 @@ import Testing
 
     // MARK: - At the remote
 
-    @Test(.timeLimit(.minutes(10))) func aSubmissionReachesTheRemoteOnce() async throws {
+    @Test func aSubmissionReachesTheRemoteOnce() async throws {
         try await BirdTubeStage.run { stage in
             let store = stage.store
             try await signIn(store)

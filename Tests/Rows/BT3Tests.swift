@@ -115,7 +115,7 @@ import Testing
 
     // MARK: - At the remote
 
-    @Test(.timeLimit(.minutes(10))) func theListIsReadWithoutALogin() async throws {
+    @Test func theListIsReadWithoutALogin() async throws {
         try await BirdTubeStage.run { stage in
             let report = try await stage.sync()
             #expect(report.pulled > 30 && report.unreadable.isEmpty)

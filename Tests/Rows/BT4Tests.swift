@@ -169,7 +169,7 @@ import Testing
 
     // MARK: - At the remote
 
-    @Test(.timeLimit(.minutes(10))) func anOpeningIsToldOnceWithoutALogin() async throws {
+    @Test func anOpeningIsToldOnceWithoutALogin() async throws {
         try await BirdTubeStage.run { stage in
             let (store, key) = (stage.store, BirdTubeStage.key(3))
             func figures() async throws -> [Int?] {

@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(10))) func whatAnotherProcessRecordsIsTold() async throws {
+    @Test func whatAnotherProcessRecordsIsTold() async throws {
         var activity = try LiveActivity("live-process", start: LiveListsTests.november)
         for _ in 0..<100 { try activity.anything() }
         let lists = try LiveLists.follow(activity.store, limit: 10)

@@ -4,7 +4,7 @@ import Testing
 
 /// A list that is followed through the store is the list that a query gives.
 @Suite struct LiveQueueTests {
-    @Test(.timeLimit(.minutes(10))) func aQueueIsFollowedThroughTheStore() async throws {
+    @Test func aQueueIsFollowedThroughTheStore() async throws {
         let place = try TemporaryStore("live-queue")
         let store = try place.open()
         var updates = store.live(try .queue(limit: 3)).makeAsyncIterator()

@@ -4,7 +4,7 @@ import Testing
 
 /// What is found by words, and what somebody is asked, is followed through the store.
 @Suite struct LiveSearchTests {
-    @Test(.timeLimit(.minutes(10))) func whatComesToBeFoundIsTold() async throws {
+    @Test func whatComesToBeFoundIsTold() async throws {
         let place = try TemporaryStore("live-search")
         let store = try place.open()
         defer { store.close() }

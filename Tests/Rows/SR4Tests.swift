@@ -8,7 +8,7 @@ import Testing
 
     init() throws { stage = try PlaybackStage("sr4") }
 
-    @Test(.timeLimit(.minutes(10))) func onlyThePlayerOfTheVideoIsTold() async throws {
+    @Test func onlyThePlayerOfTheVideoIsTold() async throws {
         let player = try await stage.store.subscribe(
             named: "player", types: [VideoExtracted.eventType],
             tags: [try VideoKey("vimeo:7").tag])

@@ -1,6 +1,7 @@
 import Foundation
 import Tapedeck
 import TapedeckTesting
+import TestSupport
 import Testing
 
 @testable import StorectlCommands
@@ -126,7 +127,7 @@ import Testing
     /// Of which everything that is superseded has to go: one report that stays by itself counts otherwise.
     private static let formerFailure: UInt64 = 1_847_265_950
 
-    @Test(arguments: 0..<4)
+    @Test(arguments: Soak.isOn ? [0, 1, 2, 3] : [3])
     func itCommutesWithFoldsAndImports(_ round: UInt64) throws {
         var source = SeededGenerator.fromEnvironment()
         if round > 0 { source = SeededGenerator(seed: source.seed &+ round) }

@@ -3,6 +3,7 @@ import TapedeckModel
 import TapedeckProjections
 import TapedeckSync
 import TapedeckVideo
+import TestSupport
 import Testing
 
 /// Keys of what remotes need, folded alone and explained, are what replays of everything say.

@@ -5,6 +5,7 @@ import TapedeckModel
 import TapedeckProjections
 import TapedeckTesting
 import TapedeckVideo
+import TestSupport
 import Testing
 
 /// What is known of shows is the same in whatever order their sightings are recorded, although of those

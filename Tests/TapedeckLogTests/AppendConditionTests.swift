@@ -1,4 +1,5 @@
 @_spi(Core) import TapedeckModel
+import TestSupport
 import Testing
 
 @testable import TapedeckLog

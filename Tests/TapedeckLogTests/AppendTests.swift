@@ -1,6 +1,7 @@
 import Foundation
 import TapedeckLog
 @_spi(Core) import TapedeckModel
+import TestSupport
 import Testing
 
 struct AppendTests {

@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Core) import TapedeckModel
+import TestSupport
 import Testing
 
 @testable import TapedeckLog

@@ -1,13 +1,14 @@
 import Foundation
 @testable import TapedeckLog
 import TapedeckModel
+import TestSupport
 import Testing
 
 /// Whatever happens to the bytes of the log file: an error that says so, or the right answer.
 ///
 /// Never a crash, never a wrong answer without a word.
 @Suite(.serialized, .offTasks) struct DamagedFileTests {
-    @Test(.timeLimit(.minutes(10))) func damagedFileGivesTheRightAnswerOrAnError() throws {
+    @Test func damagedFileGivesTheRightAnswerOrAnError() throws {
         let directory = try TemporaryDirectory()
         let seed = Seed.fresh()
         let sample = try DamageSample(directory, seed: seed)
@@ -24,7 +25,7 @@ import Testing
 
     /// What is not found under its name must not be taken for what was never there: every bit of the
     /// names of the tables, of their order, and of the keys of the log's small rows.
-    @Test(.timeLimit(.minutes(10))) func damagedNameGivesTheRightAnswerOrAnError() throws {
+    @Test func damagedNameGivesTheRightAnswerOrAnError() throws {
         let directory = try TemporaryDirectory()
         let seed = Seed.fresh()
         let sample = try DamageSample(directory, seed: seed)

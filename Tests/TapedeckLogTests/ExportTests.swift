@@ -1,6 +1,7 @@
 import Foundation
 @testable import TapedeckLog
 import TapedeckModel
+import TestSupport
 import Testing
 
 struct ExportTests {

@@ -1,5 +1,6 @@
 @testable import TapedeckLog
 import TapedeckModel
+import TestSupport
 import Testing
 
 /// Events that come by way of a server: recorded with their receipts and the engine's rows, or not at

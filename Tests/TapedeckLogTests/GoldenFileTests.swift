@@ -1,6 +1,7 @@
 import Foundation
 @testable import TapedeckLog
 import TapedeckModel
+import TestSupport
 import Testing
 
 /// Files that an earlier version wrote (`schema/vectors`) read for ever, to the last byte.

@@ -2,6 +2,7 @@ import Foundation
 import Synchronization
 @testable import TapedeckLog
 import TapedeckModel
+import TestSupport
 import Testing
 
 struct GroupCommitTests {

@@ -1,6 +1,7 @@
 import Foundation
 @_spi(Core) @testable import TapedeckLog
 @_spi(Core) import TapedeckModel
+import TestSupport
 import Testing
 
 /// Two histories of one origin: what is left of the one that lost.

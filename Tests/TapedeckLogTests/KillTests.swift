@@ -1,6 +1,7 @@
 import Foundation
 import TapedeckLog
 import TapedeckModel
+import TestSupport
 import Testing
 
 /// What processes leave behind that are killed in the middle of appending and merging.
@@ -13,7 +14,7 @@ import Testing
     private static let roundsPerVerify = 20
     private static let roundsPerStore = 100
 
-    @Test(.timeLimit(.minutes(5 + rounds / 100)), arguments: [1, 2])
+    @Test(arguments: [1, 2])
     func killedProcessLosesNothingThatItAcknowledged(writers: Int) throws {
         let directory = try TemporaryDirectory()
         var random = SeededRandom(Seed.fresh())

@@ -1,5 +1,6 @@
 import Foundation
 import TapedeckModel
+import TestSupport
 import Testing
 
 @testable import TapedeckLog

@@ -2,6 +2,7 @@ import Foundation
 import Synchronization
 @testable import TapedeckLog
 import TapedeckModel
+import TestSupport
 import Testing
 
 /// Random work on a log and on a model of it must agree, step by step: what is appended, what is

@@ -2,10 +2,11 @@ import Foundation
 import Synchronization
 @testable import TapedeckLog
 @_spi(Core) import TapedeckModel
+import TestSupport
 import Testing
 
 struct MapGrowthTests {
-    @Test(.timeLimit(.minutes(10))) func mapGrowsUnderReadersAndLosesNothing() throws {
+    @Test func mapGrowsUnderReadersAndLosesNothing() throws {
         let directory = try TemporaryDirectory()
         let log = try directory.store("store", .init(mapSizeBytes: 1 << 20))
         let isDone = Atomic(false)

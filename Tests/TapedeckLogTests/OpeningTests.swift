@@ -2,6 +2,7 @@ import Foundation
 @testable import TapedeckLog
 import TapedeckLMDB
 import TapedeckModel
+import TestSupport
 import Testing
 
 struct OpeningTests {

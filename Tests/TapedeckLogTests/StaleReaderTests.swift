@@ -1,5 +1,6 @@
 import Foundation
 @testable import TapedeckLog
+import TestSupport
 import Testing
 
 struct StaleReaderTests {

@@ -1,12 +1,13 @@
 import Foundation
 @_spi(Core) import TapedeckModel
+import TestSupport
 import Testing
 
 @testable import TapedeckLog
 
 /// One subscriber at a time has a name, whoever dies meanwhile; names are listed and removed.
 @Suite struct SubscriptionNameTests: SubscriptionSuite {
-    @Test(.timeLimit(.minutes(5))) func oneSubscriberAtATimeHasAName() async throws {
+    @Test func oneSubscriberAtATimeHasAName() async throws {
         let directory = try TemporaryDirectory()
         let log = try directory.store()
         try appended(2, in: log)
@@ -36,7 +37,7 @@ import Testing
     }
 
     /// Whoever is suspended lets others go on, and is told when it wakes up.
-    @Test(.timeLimit(.minutes(5))) func anotherProcessMayTakeTheNameOfOneThatIsSuspended()
+    @Test func anotherProcessMayTakeTheNameOfOneThatIsSuspended()
         async throws
     {
         let directory = try TemporaryDirectory()
@@ -64,7 +65,7 @@ import Testing
     /// A child prints what it gets and what it has acknowledged, and is killed anywhere.
     ///
     /// The next one goes on behind that: nothing is left out, and what was acknowledged does not come again.
-    @Test(.timeLimit(.minutes(5))) func aKilledSubscriberGoesOnBehindWhatItAcknowledged()
+    @Test func aKilledSubscriberGoesOnBehindWhatItAcknowledged()
         async throws
     {
         let directory = try TemporaryDirectory()
@@ -120,7 +121,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: directory.file("store")))
     }
 
-    @Test(.timeLimit(.minutes(5))) func aSlotThatWasCutOffLeavesTheOneBefore() async throws {
+    @Test func aSlotThatWasCutOffLeavesTheOneBefore() async throws {
         let directory = try TemporaryDirectory()
         let log = try directory.store()
         try appended(9, in: log)

@@ -1,5 +1,6 @@
 import Foundation
 @_spi(Core) import TapedeckModel
+import TestSupport
 import Testing
 
 @testable import TapedeckLog
@@ -7,8 +8,7 @@ import Testing
 /// Subscriptions of a log that was put back and went on with other events.
 @Suite struct SubscriptionRewindTests: SubscriptionSuite {
     /// The log's file is replaced by a copy of an earlier state, then goes on with other events.
-    @Test(
-        .timeLimit(.minutes(5)), arguments: [SubscriptionStart.beginning, .now], [0, 5, 40, 400])
+    @Test(arguments: [SubscriptionStart.beginning, .now], [0, 5, 40, 400])
     func aLogThatWasPutBackIsDeliveredFromWhereItIsStillTheSame(
         start: SubscriptionStart, lost: Int
     ) async throws {
@@ -52,7 +52,7 @@ import Testing
     /// As above, with the store open and a loop waiting: the copy is written over the file.
     ///
     /// LMDB may take it for a commit earlier than it was, so the head is asked.
-    @Test(.timeLimit(.minutes(5))) func aLogThatIsPutBackUnderAnOpenStoreIsNoticed() async throws {
+    @Test func aLogThatIsPutBackUnderAnOpenStoreIsNoticed() async throws {
         let directory = try TemporaryDirectory()
         let log = try directory.store()
         try appended(300, in: log)

@@ -1,12 +1,13 @@
 import Foundation
 @_spi(Core) import TapedeckModel
+import TestSupport
 import Testing
 
 @testable import TapedeckLog
 
 /// Events under a name, each at least once, in the order of the log.
 @Suite struct SubscriptionTests: SubscriptionSuite {
-    @Test(.timeLimit(.minutes(5))) func everythingComesInTheOrderOfTheLog() async throws {
+    @Test func everythingComesInTheOrderOfTheLog() async throws {
         let log = try TemporaryDirectory().store()
         try appended(2_500, in: log)
         let mails = try subscribe(log)
@@ -14,7 +15,7 @@ import Testing
         log.close()
     }
 
-    @Test(.timeLimit(.minutes(5))) func whatWasNotAcknowledgedComesAgain() async throws {
+    @Test func whatWasNotAcknowledgedComesAgain() async throws {
         let directory = try TemporaryDirectory()
         var log = try directory.store()
         try appended(10, in: log)
@@ -35,7 +36,7 @@ import Testing
         log.close()
     }
 
-    @Test(.timeLimit(.minutes(5))) func aSubscriptionFromNowBeginsBehindTheEnd() async throws {
+    @Test func aSubscriptionFromNowBeginsBehindTheEnd() async throws {
         let log = try TemporaryDirectory().store()
         try appended(700, in: log)
         try log.appendBuffered([.sample(1)])
@@ -49,7 +50,7 @@ import Testing
     }
 
     /// Events that do not fit are passed, and are done with when all before them are.
-    @Test(.timeLimit(.minutes(5))) func aFilterPassesOverTheRestAndTheCheckpointGoesOn()
+    @Test func aFilterPassesOverTheRestAndTheCheckpointGoesOn()
         async throws
     {
         let log = try TemporaryDirectory().store()
@@ -73,7 +74,7 @@ import Testing
         log.close()
     }
 
-    @Test(.timeLimit(.minutes(5))) func allTagsHaveToFit() async throws {
+    @Test func allTagsHaveToFit() async throws {
         let log = try TemporaryDirectory().store()
         let (one, two) = (Tag(unchecked: "a/1"), Tag(unchecked: "a/2"))
         for tags in [[one], [two], [one, two], [], [two, one]] {
@@ -83,7 +84,7 @@ import Testing
         log.close()
     }
 
-    @Test(.timeLimit(.minutes(5))) func whatIsAcknowledgedAheadIsLeftOut() async throws {
+    @Test func whatIsAcknowledgedAheadIsLeftOut() async throws {
         let log = try TemporaryDirectory().store()
         try appended(1_000, in: log)
         let mails = try subscribe(log)
@@ -102,7 +103,7 @@ import Testing
     }
 
     /// Intact events before a damaged one are delivered; then the damage is told.
-    @Test(.timeLimit(.minutes(5))) func aDamagedEventStopsDeliveryAtItsPlace() async throws {
+    @Test func aDamagedEventStopsDeliveryAtItsPlace() async throws {
         let log = try TemporaryDirectory().store()
         try appended(9, in: log)
         try damage(6, in: log)

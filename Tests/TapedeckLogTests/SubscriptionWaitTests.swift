@@ -1,12 +1,13 @@
 import Foundation
 @_spi(Core) import TapedeckModel
+import TestSupport
 import Testing
 
 @testable import TapedeckLog
 
 /// Waiting for events that are not there yet, and the ends of that.
 @Suite struct SubscriptionWaitTests: SubscriptionSuite {
-    @Test(.timeLimit(.minutes(5))) func itWakesForThisProcessAndForOthers() async throws {
+    @Test func itWakesForThisProcessAndForOthers() async throws {
         let directory = try TemporaryDirectory()
         let log = try directory.store()
         let mails = try subscribe(log)
@@ -22,7 +23,7 @@ import Testing
         log.close()
     }
 
-    @Test(.timeLimit(.minutes(5))) func closingAndCancellingEndALoop() async throws {
+    @Test func closingAndCancellingEndALoop() async throws {
         let log = try TemporaryDirectory().store()
         try appended(1, in: log)
         let mails = try subscribe(log)
@@ -52,7 +53,7 @@ import Testing
         #expect(try await positions(again, 2).isEmpty)
     }
 
-    @Test(.timeLimit(.minutes(5))) func nothingIsLeftOfOneThatWasLetGoOf() async throws {
+    @Test func nothingIsLeftOfOneThatWasLetGoOf() async throws {
         let log = try TemporaryDirectory().store()
         try appended(3, in: log)
         weak var left: LogSubscription?
@@ -71,7 +72,7 @@ import Testing
         log.close()
     }
 
-    @Test(.timeLimit(.minutes(5))) func aSuspendedStoreKeepsLoopsWaiting() async throws {
+    @Test func aSuspendedStoreKeepsLoopsWaiting() async throws {
         let directory = try TemporaryDirectory()
         let log = try directory.store()
         try appended(3, in: log)

@@ -1,5 +1,6 @@
 import TapedeckModel
 import TapedeckProjections
+import TestSupport
 import Testing
 
 /// What projections held at a point of history, however it is found out.

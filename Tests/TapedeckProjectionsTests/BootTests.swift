@@ -2,6 +2,7 @@ import Foundation
 import TapedeckLMDB
 import TapedeckLog
 import TapedeckModel
+import TestSupport
 import Testing
 
 @testable import TapedeckProjections

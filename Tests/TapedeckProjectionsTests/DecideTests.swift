@@ -41,7 +41,7 @@ import Testing
 
     // MARK: - Races
 
-    @Test(.timeLimit(.minutes(10))) func manyTasksNeverTakeMoreThanThereIs() async throws {
+    @Test func manyTasksNeverTakeMoreThanThereIs() async throws {
         let store = try TestStore()
         let runner = store.runner
         let won = try await withThrowingTaskGroup(of: Bool.self) { group in
@@ -56,7 +56,7 @@ import Testing
     }
 
     /// As above, but the decisions read what they like, so that they cannot wait for each other.
-    @Test(.timeLimit(.minutes(10))) func tasksThatReadManyKeysNeverTakeMoreThanThereIs()
+    @Test func tasksThatReadManyKeysNeverTakeMoreThanThereIs()
         async throws
     {
         let store = try TestStore()
@@ -81,7 +81,7 @@ import Testing
         #expect(store.log.head.rawValue == 25)
     }
 
-    @Test(.timeLimit(.minutes(10))) func twoProcessesNeverTakeMoreThanThereIs() async throws {
+    @Test func twoProcessesNeverTakeMoreThanThereIs() async throws {
         let store = try TestStore()
         let most: UInt64 = 1_000
         try store.touch()
@@ -169,7 +169,7 @@ import Testing
         return told.withLock { $0 }
     }
 
-    @Test(.timeLimit(.minutes(10))) func anEventOfTheKeyMakesItDecideAgain() async throws {
+    @Test func anEventOfTheKeyMakesItDecideAgain() async throws {
         let store = try TestStore()
         let log = store.log
         let told = try await asked(store, times: 2) { number in
@@ -181,7 +181,7 @@ import Testing
         #expect(try notes(store) == 3)
     }
 
-    @Test(.timeLimit(.minutes(10))) func eventsOfOtherKeysAndTypesAreNoConflict() async throws {
+    @Test func eventsOfOtherKeysAndTypesAreNoConflict() async throws {
         let store = try TestStore()
         let log = store.log
         let told = try await asked(store) { _ in
@@ -197,7 +197,7 @@ import Testing
         #expect(told == [0])
     }
 
-    @Test(.timeLimit(.minutes(10))) func aForeignEventThatArrivesLateIsAConflict() async throws {
+    @Test func aForeignEventThatArrivesLateIsAConflict() async throws {
         let store = try TestStore()
         try store.append(NoteAdded(isbn: "1", reader: "r", text: "own"))
         let log = store.log
@@ -207,7 +207,7 @@ import Testing
         #expect(try await asked(store) { _ in try log.record([pulled]) } == [1, 2])
     }
 
-    @Test(.timeLimit(.minutes(10))) func aReceiptThatRefusesAnEventIsAConflict() async throws {
+    @Test func aReceiptThatRefusesAnEventIsAConflict() async throws {
         let store = try TestStore()
         try store.append(NoteAdded(isbn: "1", reader: "r", text: "first"))
         try store.append(NoteAdded(isbn: "1", reader: "s", text: "another's"))
@@ -226,8 +226,7 @@ import Testing
         #expect(try await asked(store) { _ in try refuse(1) } == [2, 1])
     }
 
-    @Test(.timeLimit(.minutes(10))) func aConflictWithinACommitFailsOnlyTheOneWhoLost() async throws
-    {
+    @Test func aConflictWithinACommitFailsOnlyTheOneWhoLost() async throws {
         let store = try TestStore()
         let boundary = ReadBoundary(
             [EventFilter(tags: [DecideTests.reader], types: [NoteAdded.eventType])], position: 0,
@@ -256,7 +255,7 @@ import Testing
 
     // MARK: - Other keys, many files
 
-    @Test(.timeLimit(.minutes(10))) func decisionsOnOtherKeysAreNotMadeAgain() async throws {
+    @Test func decisionsOnOtherKeysAreNotMadeAgain() async throws {
         let store = try TestStore()
         let runner = store.runner
         let asked = Asked()
@@ -275,7 +274,7 @@ import Testing
         #expect(store.log.head.rawValue == 64)
     }
 
-    @Test(.timeLimit(.minutes(10))) func rowsThatWereReadCountAsAllKeys() async throws {
+    @Test func rowsThatWereReadCountAsAllKeys() async throws {
         let store = try TestStore()
         let log = store.log
         let asked = Mutex(0)
@@ -297,7 +296,7 @@ import Testing
 
     // MARK: - What is refused
 
-    @Test(.timeLimit(.minutes(10))) func whoeverIsAlwaysOvertakenIsToldSo() async throws {
+    @Test func whoeverIsAlwaysOvertakenIsToldSo() async throws {
         let store = try TestStore()
         let log = store.log
         let error = await #expect(throws: ProjectionError.self) {
@@ -314,7 +313,7 @@ import Testing
         #expect(try notes(store) == 5)
     }
 
-    @Test(.timeLimit(.minutes(10))) func aDecisionThatThrowsOrDecidesNothingLeavesNothing()
+    @Test func aDecisionThatThrowsOrDecidesNothingLeavesNothing()
         async throws
     {
         let store = try TestStore()
@@ -333,7 +332,7 @@ import Testing
         #expect(try await !DecideTests.write("after", store.runner, atMost: 1))
     }
 
-    @Test(.timeLimit(.minutes(10))) func aFrozenKeyIsNothingToDecideOn() async throws {
+    @Test func aFrozenKeyIsNothingToDecideOn() async throws {
         let store = try TestStore()
         try store.append(NoteAdded(isbn: "1", reader: "r", text: PoisonedNotes.word))
         for run in [
@@ -355,7 +354,7 @@ import Testing
         )
     }
 
-    @Test(.timeLimit(.minutes(10))) func aClosedStoreDecidesNothing() async throws {
+    @Test func aClosedStoreDecidesNothing() async throws {
         let store = try TestStore()
         store.log.suspend()
         let suspended = await #expect(throws: LogError.self) {

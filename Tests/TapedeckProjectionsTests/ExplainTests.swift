@@ -1,5 +1,6 @@
 import TapedeckModel
 import TapedeckProjections
+import TestSupport
 import Testing
 
 /// Why a key is what it is: which of its events decided, and which lost.

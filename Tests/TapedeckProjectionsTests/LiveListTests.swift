@@ -240,7 +240,7 @@ private struct BooksByTitle: LiveQuery {
         }
     }
 
-    @Test(.timeLimit(.minutes(10))) func aLoopWaitsForWhatComesAndEndsWithTheStore() async throws {
+    @Test func aLoopWaitsForWhatComesAndEndsWithTheStore() async throws {
         let store = try TestStore([CardCatalogue()])
         let (runner, log) = (store.runner, store.log)
         let updates = runner.live(BooksByTitle(limit: 10))

@@ -76,7 +76,7 @@ import Testing
         #expect(list?.changes.count == 1)
     }
 
-    @Test(.timeLimit(.minutes(10))) func whoWaitsForAnotherRebuildIsToldSo() async throws {
+    @Test func whoWaitsForAnotherRebuildIsToldSo() async throws {
         let store = try TestStore([PoisonedNotes()], isLive: false)
         try fill(store)
         var lock: StoreLock? = try StoreLock.rebuild(store.log.directory, waits: false)
@@ -98,7 +98,7 @@ import Testing
         #expect(phases.isSubset(of: ["scan", "fold", "load"]))
     }
 
-    @Test(.timeLimit(.minutes(10))) func whoNoLongerWaitsEndsTheRebuild() async throws {
+    @Test func whoNoLongerWaitsEndsTheRebuild() async throws {
         let store = try TestStore([PoisonedNotes()], isLive: false)
         try fill(store)
         let runner = store.runner

@@ -102,7 +102,7 @@ private struct ReplayedTable {
         #expect(try #require(told).flatMap(\.batch.entries).map(\.change) == [])
     }
 
-    @Test(.timeLimit(.minutes(10))) func anObserverFollowsFromItsFirstLook() async throws {
+    @Test func anObserverFollowsFromItsFirstLook() async throws {
         let store = try TestStore()
         try store.append(BookReceived(isbn: "0", title: "Emma", shelf: "a"))
         let (runner, log) = (store.runner, store.log)
@@ -130,7 +130,7 @@ private struct ReplayedTable {
         }
     }
 
-    @Test(.timeLimit(.minutes(10))) func anObserverIsToldToLookAgainAfterARebuild() async throws {
+    @Test func anObserverIsToldToLookAgainAfterARebuild() async throws {
         let store = try TestStore()
         try store.append(BookReceived(isbn: "0", title: "Emma", shelf: "a"))
         let runner = store.runner
@@ -207,7 +207,7 @@ private struct ReplayedTable {
     }
 
     /// A consumer that does not read must not make the process hold all that ever changed.
-    @Test(.timeLimit(.minutes(10))) func anObserverThatDoesNotReadIsToldToLookAgain() async throws {
+    @Test func anObserverThatDoesNotReadIsToldToLookAgain() async throws {
         let store = try TestStore([CardCatalogue()])
         let (runner, log) = (store.runner, store.log)
         let changes = runner.observe(CardCatalogue())
@@ -231,7 +231,7 @@ private struct ReplayedTable {
         #expect(resets == 2, "the first look, and the one after it was overtaken")
     }
 
-    @Test(.timeLimit(.minutes(10))) func anObserverEndsWhenTheStoreIsClosed() async throws {
+    @Test func anObserverEndsWhenTheStoreIsClosed() async throws {
         let store = try TestStore()
         let (runner, log) = (store.runner, store.log)
         var changes = runner.observe(CardCatalogue()).makeAsyncIterator()
@@ -243,7 +243,7 @@ private struct ReplayedTable {
         #expect(await changes.next() == nil)
     }
 
-    @Test(.timeLimit(.minutes(10))) func anObserverOfAnUnknownProjectionEnds() async throws {
+    @Test func anObserverOfAnUnknownProjectionEnds() async throws {
         let store = try TestStore([CardCatalogue()])
         var changes = store.runner.observe(BookHistory()).makeAsyncIterator()
         #expect(await changes.next() == nil)

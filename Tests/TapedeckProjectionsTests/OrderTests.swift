@@ -1,5 +1,6 @@
 import Foundation
 import TapedeckProjections
+import TestSupport
 import Testing
 
 /// The same events and receipts give the same bytes, in whatever order and by whatever way they came.

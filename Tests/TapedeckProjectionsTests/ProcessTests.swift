@@ -65,7 +65,7 @@ import Testing
 
     /// Two processes fold one file at a time, one of them for half of its projections: an event that
     /// were folded twice would count twice under the law `.any`.
-    @Test(.timeLimit(.minutes(10))) func noEventIsFoldedTwiceByTwoProcesses() async throws {
+    @Test func noEventIsFoldedTwiceByTwoProcesses() async throws {
         let store = try TestStore()
         try store.append(NoteAdded(isbn: "0", reader: "all", text: "first"))
         try store.touch()
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(10))) func observersSeeWhatAnotherProcessFolded() async throws {
+    @Test func observersSeeWhatAnotherProcessFolded() async throws {
         let store = try TestStore()
         try store.append(BookReceived(isbn: "1", title: "Emma", shelf: "a"))
         var changes = store.runner.observe(CardCatalogue()).makeAsyncIterator()
@@ -129,7 +129,7 @@ import Testing
         #expect(row.key == RowKey().text("Sanditon").text("1").bytes)
     }
 
-    @Test(.timeLimit(.minutes(10))) func aRebuildByAnotherProcessIsTakenOver() async throws {
+    @Test func aRebuildByAnotherProcessIsTakenOver() async throws {
         let store = try TestStore()
         try store.append(BookReceived(isbn: "1", title: "Emma", shelf: "a"))
         let digests = try store.liveDigests()
@@ -143,7 +143,7 @@ import Testing
         #expect(try store.file().number == 2)
     }
 
-    @Test(.timeLimit(.minutes(10))) func aFileThatAnotherProcessHasGrownIsAdopted() async throws {
+    @Test func aFileThatAnotherProcessHasGrownIsAdopted() async throws {
         let store = try TestStore()
         store.runner.close()
         let small = try ViewsFile(
@@ -183,7 +183,7 @@ import Testing
     }
 
     /// A rebuild asks whether it is cancelled once a thread and block, and once a partition.
-    @Test(.timeLimit(.minutes(10)), arguments: [0, 2, 6, 11, 16])
+    @Test(arguments: [0, 2, 6, 11, 16])
     func aProcessKilledInARebuildHarmsNothing(step: Int) async throws {
         let store = try TestStore()
         var random = SeededGenerator(UInt64(step))
@@ -215,7 +215,7 @@ import Testing
 
     /// Children append and fold in small steps and are killed anywhere, one after the other in one store;
     /// what they leave is what a fresh replay gives.
-    @Test(.timeLimit(.minutes(5 + kills / 20)))
+    @Test
     func projectionsOfKilledProcessesAreThoseOfAFreshReplay() async throws {
         let store = try TestStore()
         try store.touch()

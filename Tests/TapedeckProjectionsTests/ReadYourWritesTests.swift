@@ -2,6 +2,7 @@ import Foundation
 import Synchronization
 import TapedeckLog
 import TapedeckModel
+import TestSupport
 import Testing
 
 @testable import TapedeckProjections
@@ -166,9 +167,9 @@ import Testing
                 _ = try? log.appendBlocking([try ProposedEvent(note)])
                 hasGrown.open()
             }
-            #expect(hasGrown.wait(seconds: 10))
+            #expect(hasGrown.wait())
         }
-        guard hasRead.wait(seconds: 10) else {
+        guard hasRead.wait() else {
             Issue.record("the reader waits for a log that waits for it")
             return
         }
@@ -186,7 +187,7 @@ import Testing
                 options: EventLog.Options(mapSizeBytes: 1 << 17, unindexedEventsMax: 20))
             let runner = ProjectionRunner(log, projections: [BookHistory(), ShelfCounts()])
             try runner.read { _ in }
-            try finishes(within: 30, "round \(round)") { try self.grow(log, runner) }
+            try finishes("round \(round)") { try self.grow(log, runner) }
             runner.close()
             log.close()
         }

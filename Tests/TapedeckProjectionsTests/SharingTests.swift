@@ -3,6 +3,7 @@ import Synchronization
 import TapedeckLMDB
 import TapedeckLog
 import TapedeckModel
+import TestSupport
 import Testing
 
 @testable import TapedeckProjections

@@ -3,6 +3,7 @@ import TapedeckLMDB
 import TapedeckModel
 @testable import TapedeckServer
 import TapedeckSyncProtocol
+import TestSupport
 import Testing
 
 /// A flipped bit is an error that says where, never wrong data.

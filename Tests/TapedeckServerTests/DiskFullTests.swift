@@ -2,6 +2,7 @@ import Foundation
 import TapedeckModel
 import TapedeckServer
 import TapedeckSyncProtocol
+import TestSupport
 import Testing
 
 /// A full disk loses nothing, and the server goes on when there is room.

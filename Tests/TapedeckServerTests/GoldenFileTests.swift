@@ -2,6 +2,7 @@ import Foundation
 import TapedeckModel
 @testable import TapedeckServer
 import TapedeckSyncProtocol
+import TestSupport
 import Testing
 
 /// A server's file that an earlier version wrote (`schema/vectors`) opens for ever.

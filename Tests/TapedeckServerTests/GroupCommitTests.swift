@@ -2,6 +2,7 @@ import Foundation
 import TapedeckModel
 @testable import TapedeckServer
 import TapedeckSyncProtocol
+import TestSupport
 import Testing
 
 /// Pushes that wait share a commit, and stay apart from each other.

@@ -2,6 +2,7 @@ import Foundation
 import TapedeckModel
 import TapedeckServer
 import TapedeckSyncProtocol
+import TestSupport
 import Testing
 
 /// The server as clients see it, over real sockets.

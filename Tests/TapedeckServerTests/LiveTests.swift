@@ -2,6 +2,7 @@ import Foundation
 import TapedeckModel
 import TapedeckServer
 import TapedeckSyncProtocol
+import TestSupport
 import Testing
 
 /// The live tail: server-sent events.
@@ -28,7 +29,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func liveConnectionsEndWhenTheServerDoes() async throws {
+    @Test func liveConnectionsEndWhenTheServerDoes() async throws {
         // Nothing else would end them: no sign of life is due within hours.
         try await RunningServer.with(keepAlive: .seconds(36_000)) { it in
             let lives = try await (0..<5).asyncMap { _ in try await LiveReader.open(it) }

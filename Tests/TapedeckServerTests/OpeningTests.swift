@@ -3,6 +3,7 @@ import TapedeckLMDB
 import TapedeckModel
 @testable import TapedeckServer
 import TapedeckSyncProtocol
+import TestSupport
 import Testing
 
 /// What stands in a server's directory, and who may open it.

@@ -27,7 +27,7 @@ struct StopTests {
         try log.appendBlocking([ProposedEvent(type: "Noted", tags: [], payload: [1])])
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: [true, false])
+    @Test(arguments: [true, false])
     func requestWithoutAnAnswerIsGivenUp(isLive: Bool) async throws {
         let directory = NSTemporaryDirectory() + "tapedeck-stop-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: directory) }

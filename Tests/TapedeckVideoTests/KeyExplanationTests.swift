@@ -1,6 +1,7 @@
 import TapedeckModel
 import TapedeckProjections
 import TapedeckVideo
+import TestSupport
 import Testing
 
 /// Keys of every projection, folded alone and explained, are what replays of everything say.

@@ -1,9 +1,10 @@
 import TapedeckModel
 import TapedeckProjections
 import TapedeckVideo
+import TestSupport
 import Testing
 
-/// Histories of a thousand events of three origins fold to the same bytes in any order.
+/// Histories of events of three origins fold to the same bytes in any order.
 @Suite(.offTasks) struct OrderIndependenceTests {
     static let projections: [any Projection] =
         VideoProjections.standard.all + [
@@ -135,13 +136,14 @@ import Testing
 
     @Test(arguments: projections.indices)
     func anyOrderGivesTheSameBytes(_ index: Int) throws {
-        let events = try Self.history(1_000, seed: runSeed)
-        try checkOrderDoesNotMatter(Self.projections[index], events, rounds: 6)
+        let events = try Self.history(Soak.count(250, soak: 1_000), seed: runSeed)
+        try checkOrderDoesNotMatter(
+            Self.projections[index], events, rounds: Soak.count(3, soak: 6))
     }
 
     @Test(arguments: projections.indices)
     func smallHistoriesGiveTheSameBytesInAnyOrder(_ index: Int) throws {
-        for seed in 0..<60 {
+        for seed in 0..<Soak.count(15, soak: 60) {
             let events = try Self.history(12, seed: runSeed &+ UInt64(seed) &* 1_000)
             try checkOrderDoesNotMatter(Self.projections[index], events, rounds: 5)
         }

@@ -1,6 +1,7 @@
 import TapedeckModel
 import TapedeckProjections
 import TapedeckVideo
+import TestSupport
 import Testing
 
 /// What a player needs folds to the same bytes in whatever order its events come.
@@ -99,7 +100,7 @@ import Testing
 
     @Test(arguments: projections.indices)
     func smallHistoriesGiveTheSameBytesInAnyOrder(_ index: Int) throws {
-        for seed in 0..<80 {
+        for seed in 0..<Soak.count(10, soak: 80) {
             let events = try Self.history(9, seed: runSeed &+ UInt64(seed) &* 1_000)
             try checkOrderDoesNotMatter(Self.projections[index], events, rounds: 5)
         }

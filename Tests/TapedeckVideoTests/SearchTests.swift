@@ -1,5 +1,6 @@
 import TapedeckModel
 import TapedeckProjections
+import TestSupport
 import Testing
 
 @testable import TapedeckVideo
@@ -373,7 +374,7 @@ import Testing
         return all.map { "\($0.thing.kind) \($0.thing.id) \($0.thing.about?.text ?? "")" }
     }
 
-    @Test(arguments: 0..<12)
+    @Test(arguments: 0..<Soak.count(3, soak: 12))
     func allTitlesOfBroadcastsAreKnownAndNoOthers(_ round: Int) throws {
         var generator = SeededGenerator(seed: runSeed &+ UInt64(round))
         let script = try Self.script(&generator)
@@ -396,7 +397,7 @@ import Testing
         }
     }
 
-    @Test(arguments: 0..<12)
+    @Test(arguments: 0..<Soak.count(2, soak: 12))
     func theIndexFindsWhatAScanFinds(_ round: Int) throws {
         var generator = SeededGenerator(seed: runSeed &+ UInt64(round))
         let script = try Self.script(&generator)
@@ -404,7 +405,7 @@ import Testing
         let keys = Set(events.flatMap(\.proposal.tags))
         let reader = try FoldedReader(events, VideoProjections.standard.searched())
         let queries = VideoQueries(reader)
-        for _ in 0..<40 {
+        for _ in 0..<Soak.count(20, soak: 40) {
             let words = (0..<Int.random(in: 1...2, using: &generator)).map { _ in
                 let word = Self.texts.randomElement(using: &generator) ?? ""
                 return String(word.prefix(Int.random(in: 1...6, using: &generator)))

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Runs the program as a process of its own, on a store in a temporary directory.
@@ -50,7 +51,7 @@ struct Storectl {
             #if os(Linux)
                 let own = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
             #else
-                let own = try #require(Bundle(for: TemporaryDirectory.self).bundleURL as URL?)
+                let own = try #require(Bundle(for: RunningStorectl.self).bundleURL as URL?)
             #endif
             let url = own.deletingLastPathComponent().appendingPathComponent("storectl")
             try #require(FileManager.default.fileExists(atPath: url.path), "no \(url.path)")
@@ -146,8 +147,10 @@ final class RunningStorectl {
         process.executableURL = try Storectl.executable
         process.arguments = arguments
         process.currentDirectoryURL = folder
-        process.environment = ["PATH": "/usr/bin:/bin", "HOME": directory.path, "TZ": "UTC"]
-            .merging(environment) { $1 }
+        process.environment = [
+            "PATH": "/usr/bin:/bin", "HOME": directory.path, "TZ": "UTC",
+            "TMPDIR": directory.path,
+        ].merging(environment) { $1 }
         process.standardInput = try FileHandle(forReadingFrom: inputFile)
         process.standardOutput = try FileHandle(forWritingTo: out)
         process.standardError = try FileHandle(forWritingTo: error)
@@ -202,17 +205,4 @@ final class RunningStorectl {
             stderr: String(decoding: try Data(contentsOf: error), as: UTF8.self),
             exit: process.terminationReason == .uncaughtSignal ? -status : status)
     }
-}
-
-/// A directory that goes away with the test.
-final class TemporaryDirectory {
-    let path: String
-
-    init() throws {
-        path = NSTemporaryDirectory() + "storectl-tests-\(UUID().uuidString)"
-        try FileManager.default.createDirectory(
-            atPath: path, withIntermediateDirectories: true)
-    }
-
-    deinit { try? FileManager.default.removeItem(atPath: path) }
 }

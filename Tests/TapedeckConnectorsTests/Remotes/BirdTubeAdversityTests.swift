@@ -3,6 +3,7 @@ import Tapedeck
 import TapedeckConnectors
 import TapedeckSync
 import TapedeckTesting
+import TestSupport
 import Testing
 
 /// Whatever is cut off, and wherever a device dies: at BirdTube nothing is lost and nothing is done twice, but
@@ -53,7 +54,7 @@ import Testing
         #expect(try desk.texts() == ["nice", "same", "same"])
     }
 
-    @Test(arguments: 1...25)
+    @Test(arguments: Soak.sample(Array(1...25), 5))
     func crashAtAnyPointLosesAndDoublesNothing(number: Int) throws {
         for point in [CrashPoint.before(number), .after(number)] {
             let desk = try BirdTubeDesk()
@@ -66,10 +67,8 @@ import Testing
     }
 
     @Test func harshWeatherLosesAndDoublesNothing() throws {
-        // Each round is some hundred commits to disk: a few of them go a long way, 200 the whole.
-        let isDeep = ProcessInfo.processInfo.environment["TAPEDECK_DEEP"] != nil
         let first = runSeed
-        for seed in first..<first + (isDeep ? 200 : 15) {
+        for seed in first..<first + UInt64(Soak.count(4, soak: 200)) {
             let desk = try BirdTubeDesk(.harsh, seed: seed)
             try Self.wantAll(desk)
             try desk.settle(40)

@@ -3,6 +3,7 @@ import Tapedeck
 import TapedeckConnectors
 import TapedeckSync
 import TapedeckTesting
+import TestSupport
 import Testing
 
 /// Syncing with BirdTube, against a simulator that behaves as it did.

@@ -3,6 +3,7 @@ import TapedeckModel
 import TapedeckProjections
 import TapedeckSync
 import TapedeckVideo
+import TestSupport
 import Testing
 
 /// What the outbox holds, and that it does not depend on the order of arrival.

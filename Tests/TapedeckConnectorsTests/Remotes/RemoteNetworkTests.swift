@@ -2,6 +2,7 @@ import Tapedeck
 import TapedeckConnectors
 import TapedeckSync
 import TapedeckTesting
+import TestSupport
 import Testing
 
 /// What syncing with a remote does while the host says that the network is metered, or that there is none.

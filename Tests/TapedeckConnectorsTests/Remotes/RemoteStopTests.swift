@@ -74,7 +74,7 @@ import Testing
         try device.outbox().map(\.state)
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: Ending.allCases, [true, false])
+    @Test(arguments: Ending.allCases, [true, false])
     func requestWithoutAnAnswerIsNoFailure(_ ending: Ending, isLive: Bool) async throws {
         let device = try RemoteStopTests.device()
         let transport = SilentTransport()
@@ -95,7 +95,7 @@ import Testing
     }
 
     /// What never left is sent by the next sync; what may have arrived is asked for, or left unknown.
-    @Test(.timeLimit(.minutes(5)), arguments: [true, false])
+    @Test(arguments: [true, false])
     func aDeliveryThatIsCutOffIsSentAgainOnlyIfItNeverLeft(isUnsent: Bool) async throws {
         let device = try RemoteStopTests.device()
         try RemoteStopTests.share(device)

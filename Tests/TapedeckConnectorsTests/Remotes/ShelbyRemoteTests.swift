@@ -2,6 +2,7 @@ import Tapedeck
 import TapedeckConnectors
 import TapedeckSync
 import TapedeckTesting
+import TestSupport
 import Testing
 
 /// Syncing with Shelby's API of 2012, against a simulator that behaves as it did.

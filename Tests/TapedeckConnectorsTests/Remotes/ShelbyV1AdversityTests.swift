@@ -4,6 +4,7 @@ import TapedeckModel
 import TapedeckSync
 import TapedeckTesting
 import TapedeckVideo
+import TestSupport
 import Testing
 
 /// Syncing with Shelby's API of 2012 to 2014 while processes die, connections are cut and tokens end.

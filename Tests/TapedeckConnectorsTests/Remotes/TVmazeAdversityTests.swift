@@ -3,6 +3,7 @@ import Tapedeck
 import TapedeckConnectors
 import TapedeckSync
 import TapedeckTesting
+import TestSupport
 import Testing
 
 /// Whatever fails at TVmaze, and wherever a device dies: what can be read is read, and the rest is tried again.
@@ -152,7 +153,7 @@ import Testing
 
     // MARK: - Deaths and weather
 
-    @Test(arguments: 1...12)
+    @Test(arguments: Soak.sample(Array(1...12), 4))
     func crashAtAnyPointLosesNothing(number: Int) throws {
         for point in [CrashPoint.before(number), .after(number)] {
             let desk = try desk(5)
@@ -169,9 +170,8 @@ import Testing
     }
 
     @Test func harshWeatherEndsInWhatTheRemoteHas() throws {
-        let isDeep = ProcessInfo.processInfo.environment["TAPEDECK_DEEP"] != nil
         let first = runSeed
-        for seed in first..<first + (isDeep ? 100 : 8) {
+        for seed in first..<first + UInt64(Soak.count(4, soak: 100)) {
             var weather = SimulatorAdversary.harsh
             weather.othersMilliseconds = 600_000
             weather.deletionRate = 0.3

@@ -2,6 +2,7 @@ import Tapedeck
 import TapedeckConnectors
 import TapedeckSync
 import TapedeckTesting
+import TestSupport
 import Testing
 
 /// Reading TVmaze, against a simulator that behaves as it does.

@@ -2,6 +2,7 @@ import Tapedeck
 import TapedeckConnectors
 import TapedeckSync
 import TapedeckTesting
+import TestSupport
 import Testing
 
 /// Watching TVmaze: when a session that stays reads again, and what who follows its lists is told.

@@ -3,6 +3,7 @@ import Tapedeck
 import TapedeckConnectors
 import TapedeckSync
 import TapedeckTesting
+import TestSupport
 import Testing
 
 /// Whatever is cut off, and wherever a device dies: nothing is lost at Whale, and nothing is done twice.
@@ -46,7 +47,7 @@ import Testing
         #expect(try desk.texts() == ["nice", "same", "same"])
     }
 
-    @Test(arguments: 1...45)
+    @Test(arguments: Soak.sample(Array(1...45), 6))
     func crashAtAnyPointLosesAndDoublesNothing(number: Int) throws {
         for point in [CrashPoint.before(number), .after(number)] {
             let desk = try WhaleDesk()
@@ -61,10 +62,8 @@ import Testing
     }
 
     @Test func harshWeatherLosesAndDoublesNothing() throws {
-        // Each round is some hundred commits to disk: a few of them go a long way, 200 the whole.
-        let isDeep = ProcessInfo.processInfo.environment["TAPEDECK_DEEP"] != nil
         let first = runSeed
-        for seed in first..<first + (isDeep ? 200 : 15) {
+        for seed in first..<first + UInt64(Soak.count(4, soak: 200)) {
             var weather = SimulatorAdversary.harsh
             // What others remove cannot be told from what never was; that is another test's affair.
             weather.deletionRate = 0

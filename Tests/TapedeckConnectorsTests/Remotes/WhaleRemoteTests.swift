@@ -2,6 +2,7 @@ import Tapedeck
 import TapedeckConnectors
 import TapedeckSync
 import TapedeckTesting
+import TestSupport
 import Testing
 
 /// Syncing with Whale, against a simulator that behaves as it did.

@@ -71,12 +71,3 @@ extension SubscriptionSuite {
         try log.event(at: LogPosition(rawValue: position))
     }
 }
-
-/// Waits until something is so.
-func eventually(_ condition: () throws -> Bool) async throws {
-    let end = ContinuousClock.now + .seconds(60)
-    while try !condition() {
-        guard .now < end else { throw CancellationError() }
-        try await Task.sleep(for: .milliseconds(5))
-    }
-}

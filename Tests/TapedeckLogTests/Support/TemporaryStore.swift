@@ -1,28 +1,9 @@
 import Foundation
 @testable import TapedeckLog
 import TapedeckModel
+import TestSupport
 
-/// A directory that is gone when the tests are.
-///
-/// Not sooner: a store may be in use longer than the variable that made its directory.
-struct TemporaryDirectory {
-    let path: String
-
-    private static let base: String = {
-        let path = NSTemporaryDirectory() + "tapedeck-tests-\(getpid())"
-        atexit { try? FileManager.default.removeItem(atPath: TemporaryDirectory.base) }
-        return path
-    }()
-
-    init(_ name: String = #function) throws {
-        let word = name.prefix { $0.isLetter || $0.isNumber }
-        path = TemporaryDirectory.base + "/\(word)-\(UInt64.random(in: 0 ... .max))"
-        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-    }
-
-    /// A place inside; nothing is made.
-    func file(_ name: String) -> String { path + "/" + name }
-
+extension TemporaryDirectory {
     func store(_ name: String = "store", _ options: EventLog.Options = .init()) throws -> EventLog {
         try EventLog.create(file(name), options: options)
     }

@@ -136,10 +136,3 @@ final class HTTPConnection: @unchecked Sendable {
         return count == 0 ? nil : part
     }
 }
-
-/// Runs what blocks on a thread of its own.
-func onThread<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
-    try await withCheckedThrowingContinuation { waiting in
-        Thread { waiting.resume(with: Result { try body() }) }.start()
-    }
-}

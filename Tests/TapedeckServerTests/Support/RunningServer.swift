@@ -4,6 +4,7 @@ import Synchronization
 import TapedeckModel
 import TapedeckServer
 import TapedeckSyncProtocol
+import TestSupport
 import Testing
 
 /// A server that runs as long as a test's body.

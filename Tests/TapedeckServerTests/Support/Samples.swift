@@ -90,23 +90,3 @@ enum Seed {
         return seed
     }
 }
-
-/// A directory that is gone when the tests are.
-struct TemporaryDirectory {
-    let path: String
-
-    private static let base: String = {
-        let path = NSTemporaryDirectory() + "tapedeck-server-tests-\(getpid())"
-        atexit { try? FileManager.default.removeItem(atPath: TemporaryDirectory.base) }
-        return path
-    }()
-
-    init(_ name: String = #function) throws {
-        let word = name.prefix { $0.isLetter || $0.isNumber }
-        path = TemporaryDirectory.base + "/\(word)-\(UInt64.random(in: 0 ... .max))"
-        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-    }
-
-    /// A place inside; nothing is made.
-    func file(_ name: String) -> String { path + "/" + name }
-}

@@ -3,6 +3,7 @@ import Synchronization
 import TapedeckModel
 import TapedeckServer
 import TapedeckSyncProtocol
+import TestSupport
 import Testing
 
 /// Which storage a test of the conformance suite runs on.

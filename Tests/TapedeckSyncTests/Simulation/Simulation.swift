@@ -68,9 +68,7 @@ final class Simulation {
         if let given { drawn = given }
         drawn.planted = planted
         options = drawn
-        let root =
-            FileManager.default.fileExists(atPath: "/dev/shm") ? "/dev/shm" : NSTemporaryDirectory()
-        base = "\(root)/tapedeck-sim-\(getpid())-\(UInt64.random(in: 0 ... .max))"
+        base = NSTemporaryDirectory() + "tapedeck-sim-\(getpid())-\(UInt64.random(in: 0 ... .max))"
         let clock = SharedClock()
         clock.random = SeededGenerator(seed: seed ^ 0xA5A5)
         self.clock = clock

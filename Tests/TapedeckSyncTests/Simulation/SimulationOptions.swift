@@ -85,4 +85,16 @@ enum PlantedBug: String, CaseIterable, CustomStringConvertible {
     case cutCountsAsUnsent
 
     var description: String { rawValue }
+
+    /// The seed of a schedule that catches it, so that none has to be searched for; a later one does as well.
+    var caughtBySeed: UInt64 {
+        switch self {
+        case .receiptsNotSeeded, .refusalUnseen: 9
+        case .cutCountsAsUnsent: 31
+        case .adoptsRollback: 39
+        case .receiptsDiffer: 136
+        case .forksUnnoticed: 171
+        default: 0
+        }
+    }
 }

@@ -1,12 +1,12 @@
 import Dispatch
-import Testing
+package import Testing
 
-/// Runs tests that compute for long on a thread of their own, one after another: the tasks' threads are
-/// as few as the machine's cores, and tests that wait for answers need them.
-struct OffTasks: SuiteTrait, TestTrait, TestScoping {
-    var isRecursive: Bool { true }
+/// Runs tests on a thread of their own, one after another, because they compute for long or block: the threads for
+/// tasks are as few as the processors, and tests that wait for answers need them.
+package struct OffTasks: SuiteTrait, TestTrait, TestScoping {
+    package var isRecursive: Bool { true }
 
-    func provideScope(
+    package func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
     ) async throws {
         try await withTaskExecutorPreference(OneThread.shared) { try await function() }
@@ -14,7 +14,7 @@ struct OffTasks: SuiteTrait, TestTrait, TestScoping {
 }
 
 extension Trait where Self == OffTasks {
-    static var offTasks: OffTasks { OffTasks() }
+    package static var offTasks: OffTasks { OffTasks() }
 }
 
 private final class OneThread: TaskExecutor {

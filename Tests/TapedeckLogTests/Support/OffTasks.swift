@@ -1,1 +1,0 @@
-../../TapedeckVideoTests/Support/OffTasks.swift
