@@ -183,7 +183,7 @@ let package = Package(
             name: "RowTests",
             dependencies: [
                 "Tapedeck", "TapedeckConnectors", "TapedeckTesting", "TapedeckVideo",
-                "TapedeckModel", "TapedeckProjections", "TapedeckLog",
+                "TapedeckModel", "TapedeckProjections", "TapedeckLog", "TestSupport",
             ],
             path: "Tests/Rows", swiftSettings: settings),
         .executableTarget(

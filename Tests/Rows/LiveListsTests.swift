@@ -1,10 +1,11 @@
 import Foundation
 import Tapedeck
 import TapedeckTesting
+import TestSupport
 import Testing
 
 /// Who follows a list has what a query gives, whatever happened, in whichever process, and as the time goes by.
-@Suite struct LiveListsTests {
+@Suite(.offTasks) struct LiveListsTests {
     /// Two days before the clocks of the United States go back, and four before the week turns.
     private static let november = UInt64(1_698_969_600_000)
 

@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Appending one event, and files of them.
-struct AppendTests {
+@Suite(.offTasks) struct AppendTests {
     @Test func timeOfAnyOffsetBecomesUTC() throws {
         let storectl = try Storectl.empty()
         let at = "2019-07-11T16:00:00.5-04:00"

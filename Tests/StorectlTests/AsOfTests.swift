@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Lists as they were.
-struct AsOfTests {
+@Suite(.offTasks) struct AsOfTests {
     @Test func listsAreShownAsTheyWereAtAPosition() throws {
         let storectl = try Storectl.demo()
         let queries = [

@@ -1,8 +1,9 @@
+import TestSupport
 import Testing
 
 @testable import StorectlCommands
 
-@Suite struct BarPlotTests {
+@Suite(.offTasks) struct BarPlotTests {
     private static func plot(_ values: [Double]) -> BarPlot {
         var plot = BarPlot()
         for (index, value) in values.enumerated() {

@@ -1,9 +1,10 @@
 import Foundation
 import TapedeckTesting
+import TestSupport
 import Testing
 
 /// BirdTube as a remote, with real processes.
-@Suite(.serialized) struct BirdTubeTests {
+@Suite(.serialized, .offTasks) struct BirdTubeTests {
     private let remote: SimulatorProcess
     private let store: Storectl
 

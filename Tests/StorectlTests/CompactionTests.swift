@@ -7,7 +7,7 @@ import Testing
 @testable import StorectlCommands
 
 /// Compaction takes events away and changes nothing else: no list, no digest, whatever came in between.
-@Suite struct CompactionTests {
+@Suite(.offTasks) struct CompactionTests {
     /// Devices that play and do all else that there is, for a log each that is never compacted.
     private struct Household {
         var random: SeededGenerator

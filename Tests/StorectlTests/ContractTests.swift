@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Every command prints what `schema/cli.md` says.
-struct ContractTests {
+@Suite(.offTasks) struct ContractTests {
     /// A command line whose report leaves no list of its shape empty, but for those named.
     struct Case: CustomTestStringConvertible, Sendable {
         let command: String

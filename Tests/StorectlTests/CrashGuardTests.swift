@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// A read that the system cannot serve ends the program with an error and not with a crash.
-struct CrashGuardTests {
+@Suite(.offTasks) struct CrashGuardTests {
     @Test func fileCutOffUnderAReaderIsDamage() throws {
         let storectl = try Storectl.demo()
         let follower = try storectl.start(["log", "--follow", "--json"])

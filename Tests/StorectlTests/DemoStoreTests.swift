@@ -1,9 +1,10 @@
 import Foundation
 import TapedeckTesting
+import TestSupport
 import Testing
 
 /// A demo store has something to show for every feature.
-struct DemoStoreTests {
+@Suite(.offTasks) struct DemoStoreTests {
     /// What each query is asked for; those that are left out take no arguments.
     static let arguments: [String: [String]] = [
         "query comments": ["youtube:eRsGyueVLvQ"],

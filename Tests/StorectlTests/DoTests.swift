@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// What `storectl do` records, and what it refuses.
-struct DoTests {
+@Suite(.offTasks) struct DoTests {
     /// An action, and the types of the events that it records.
     struct Action: Sendable {
         let command: String

@@ -1,9 +1,10 @@
 import Foundation
 import Tapedeck
+import TestSupport
 import Testing
 
 /// A store with events that a newer program wrote: all is done with them but what needs their meaning.
-struct EvolutionTests {
+@Suite(.offTasks) struct EvolutionTests {
     /// Two events of a type that this program does not know, and a mark of a version that it does not know.
     private func store() async throws -> Storectl {
         let storectl = try Storectl.empty()

@@ -1,10 +1,11 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import StorectlCommands
 
 /// `storectl explain` says why a row is what it is.
-struct ExplainTests {
+@Suite(.offTasks) struct ExplainTests {
     private static let video = "youtube:aqz-KE-bpKQ"
 
     /// The events of a key by their roles: positions.

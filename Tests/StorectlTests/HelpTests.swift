@@ -1,7 +1,8 @@
+import TestSupport
 import Testing
 
 /// Help tells people enough to use a command.
-struct HelpTests {
+@Suite(.offTasks) struct HelpTests {
     @Test func everyCommandHasAnExample() throws {
         let help = try Help.read()
         for command in help.commands + help.groups {

@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Recording what remote systems say.
-struct IngestTests {
+@Suite(.offTasks) struct IngestTests {
     private func counts(_ run: Storectl.Run, _ index: Int = 0) throws -> [Double?] {
         let file = try run.document["files"]?[index]
         return ["read", "recorded", "known"].map { file?[$0]?.number }

@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Signals end a command in an orderly way.
-struct InterruptionTests {
+@Suite(.offTasks) struct InterruptionTests {
     @Test func appendSaysHowFarItCame() throws {
         let storectl = try Storectl.empty()
         let pipe = storectl.directory.path + "/pipe"

@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Export, import, backup, restore, erase, verify, status and doctor.
-struct KeepingTests {
+@Suite(.offTasks) struct KeepingTests {
     private func digests(_ storectl: Storectl) throws -> OrderedJSON? {
         try storectl.succeed("replay", "--json").document["projections"]
     }

@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Printing and following the log.
-struct LogTests {
+@Suite(.offTasks) struct LogTests {
     private func positions(_ run: Storectl.Run) throws -> [Double] {
         try run.stdout.split(separator: "\n").compactMap {
             try OrderedJSON(parsing: String($0))["position"]?.number

@@ -1,7 +1,8 @@
+import TestSupport
 import Testing
 
 /// What a player asks, on the command line.
-struct PlaybackQueryTests {
+@Suite(.offTasks) struct PlaybackQueryTests {
     @Test func aFailedCheckIsDueAgainByTheTimeThatIsGiven() throws {
         let storectl = try Storectl.empty()
         try storectl.succeed(

@@ -1,7 +1,8 @@
+import TestSupport
 import Testing
 
 /// Lists, page by page and with other parameters.
-struct QueryTests {
+@Suite(.offTasks) struct QueryTests {
     @Test func commentsOfOneMomentStandAsTheyWerePosted() throws {
         let storectl = try Storectl.empty()
         let texts = (1...25).map { "no. \($0)" }

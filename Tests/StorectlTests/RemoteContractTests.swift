@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// What the commands around remotes print is what `schema/cli.md` says.
-struct RemoteContractTests {
+@Suite(.offTasks) struct RemoteContractTests {
     static let commands = [
         "remote add", "remote list", "remote remove", "login", "outbox retry", "outbox drop",
     ]

@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Rebuilding and comparing projections.
-struct ReplayTests {
+@Suite(.offTasks) struct ReplayTests {
     private func digests(_ run: Storectl.Run) throws -> [String: String] {
         let projections = try #require(try run.document["projections"]?.list)
         return Dictionary(

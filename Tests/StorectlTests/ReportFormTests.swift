@@ -1,9 +1,10 @@
+import TestSupport
 import Testing
 
 @testable import StorectlCommands
 
 /// How reports are written: JSON, tables, figures, bars.
-struct ReportFormTests {
+@Suite(.offTasks) struct ReportFormTests {
     @Test func jsonKeepsOrderAndEscapes() {
         let document: JSON = [
             "z": .init(1), "a": .text("\"\\\n\u{1}\u{7F}\u{9B}é€"), "n": .init(String?.none),

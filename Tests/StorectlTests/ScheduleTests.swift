@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Schedules on the command line: whole answers, what has changed, what is on.
-struct ScheduleTests {
+@Suite(.offTasks) struct ScheduleTests {
     /// An answer with one episode, and one with another.
     private let whole = Samples.schedule()
     private let other = Samples.schedule().replacing(#"{"id":10,"#, with: #"{"id":11,"#)

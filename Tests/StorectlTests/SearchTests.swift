@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// `storectl query search`.
-struct SearchTests {
+@Suite(.offTasks) struct SearchTests {
     private func store() throws -> Storectl {
         let storectl = try Storectl.empty()
         for (number, title) in ["Zoë's cars", "Car chase", "Carousel"].enumerated() {

@@ -1,15 +1,16 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// `storectl simulate` runs a made-up system for others.
-struct SimulateTests {
+@Suite(.offTasks) struct SimulateTests {
     /// Starts it, reads its first line, and ends it.
     private func run(_ arguments: String..., signal: Int32 = SIGTERM) throws -> Storectl.Run {
         // Its directory holds what the process prints, and goes away with it.
         let storectl = try Storectl()
         defer { withExtendedLifetime(storectl) {} }
         let process = try storectl.start(["simulate"] + arguments)
-        while process.isRunning, try !process.stdoutSoFar.contains("\n") { usleep(5_000) }
+        _ = try process.waitForOutput("\n")
         process.send(signal)
         return try process.wait()
     }

@@ -1,9 +1,10 @@
+import TestSupport
 import Testing
 
 @testable import StorectlCommands
 
 /// Which store a command works on.
-struct StoreLocationTests {
+@Suite(.offTasks) struct StoreLocationTests {
     private func checkDirectory(
         _ option: String?, _ environment: [String: String], _ expected: String
     ) throws {

@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// What the commands around a server print is what `schema/cli.md` says.
-struct SyncContractTests {
+@Suite(.offTasks) struct SyncContractTests {
     static let commands = [
         "serve", "sync", "outbox list", "explain", "token create", "token list", "token revoke",
     ]

@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Servers and stores that are wiped, copied and put back: devices notice, and nothing is lost.
-@Suite(.serialized) struct SyncLossTests {
+@Suite(.serialized, .offTasks) struct SyncLossTests {
     private let files = FileManager.default
 
     @Test func wipedServerIsSeededByDevices() throws {

@@ -1,5 +1,6 @@
 import Foundation
 import TapedeckTesting
+import TestSupport
 import Testing
 
 /// Sync with real processes: stores, a server, a remote, and a network that fails between them.
@@ -8,7 +9,7 @@ import Testing
 /// - `TAPEDECK_SYNC_ROUNDS=N` runs so many rounds of `SyncRounds` instead of 6.
 /// - `TAPEDECK_SYNC_TRACE=1` prints what was done when.
 /// - `TAPEDECK_WATCH_PAUSE=N` lets a watch sleep for so many seconds instead of 3.
-@Suite(.serialized) struct SyncProcessTests {
+@Suite(.serialized, .offTasks) struct SyncProcessTests {
     private static func number(_ name: String, _ usual: Int) -> Int {
         ProcessInfo.processInfo.environment[name].flatMap { Int($0) } ?? usual
     }
@@ -46,22 +47,16 @@ import Testing
         watch.send(SIGCONT)
         let text = try history.append(to: writing)[0]
         #expect(try writing.sync(server.url, server).exit == 0)
-        let synced = Date()
-        var hasArrived = false
-        while !hasArrived, Date().timeIntervalSince(synced) < 15 {
-            hasArrived = try SyncHistory.lines(watching).contains { $0.content == text }
-            if !hasArrived { usleep(20_000) }
+        try eventuallyBlocking("the event of the other device") {
+            try SyncHistory.lines(watching).contains { $0.content == text }
         }
-        #expect(hasArrived)
-        #expect(Date().timeIntervalSince(synced) < 5)
         #expect(watch.isRunning)
 
         // And the other way, without anybody asking for it.
         try history.append(to: watching)
-        let hasPulled = try waitsFor {
+        try eventuallyBlocking("the event of the watch") {
             try writing.sync(server.url, server).document["pulled"]?.number == 1
         }
-        #expect(hasPulled)
         watch.send(SIGTERM)
         let run = try watch.wait()
         #expect(run.exit == 0, "\(run.stderr)")
@@ -144,22 +139,13 @@ import Testing
         for arguments in [["--json"], ["--watch", "--json"]] {
             let process = try store.start(
                 ["sync", "http://127.0.0.1:\(port)", "--token-file", server.tokenFile] + arguments)
-            #expect(LocalSocket.isReadable(listener, milliseconds: 10_000))
-            usleep(100_000)
+            try eventuallyBlocking("a request") {
+                LocalSocket.isReadable(listener, milliseconds: 100)
+            }
             process.send(signal)
-            #expect(process.ends(withinMilliseconds: 3_000), "\(arguments)")
-            process.send(SIGKILL)
             _ = try process.wait()
         }
         try Storectl.settle([store], server)
         try history.check([store])
-    }
-
-    private func waitsFor(_ condition: () throws -> Bool) throws -> Bool {
-        for _ in 0..<200 {
-            if try condition() { return true }
-            usleep(20_000)
-        }
-        return false
     }
 }

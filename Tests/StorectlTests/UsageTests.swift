@@ -1,7 +1,8 @@
+import TestSupport
 import Testing
 
 /// Command lines that make no sense are refused, with 64 and what to do.
-struct UsageTests {
+@Suite(.offTasks) struct UsageTests {
     struct Case: CustomTestStringConvertible, Sendable {
         let arguments: [String]
         let code: String

@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Following lists.
-struct WatchTests {
+@Suite(.offTasks) struct WatchTests {
     @Test(arguments: [SIGINT, SIGTERM])
     func changesOfOtherProcessesAreToldAsTheyHappen(_ signal: Int32) throws {
         let storectl = try Storectl.demo()

@@ -2,10 +2,11 @@ import Foundation
 import TapedeckLMDB
 @testable import TapedeckLog
 import TapedeckModel
+import TestSupport
 import Testing
 
 /// What is said where the system does not let us at a file: what, where, why and what to do.
-@Suite struct AccessTests {
+@Suite(.offTasks) struct AccessTests {
     @Test func theSystemsReasonIsTold() {
         for error in [
             LogError.system(EACCES, "/there/log.mdb"),

@@ -5,7 +5,7 @@ import Testing
 @testable import TapedeckLog
 
 /// What an append condition finds, whichever way it looks.
-@Suite struct AppendConditionTests {
+@Suite(.offTasks) struct AppendConditionTests {
     private func isForbidden(
         _ tags: [TapedeckModel.Tag], _ types: [EventType], after position: UInt64, in log: EventLog
     ) throws -> Bool {

@@ -4,7 +4,7 @@ import TapedeckLog
 import TestSupport
 import Testing
 
-struct AppendTests {
+@Suite(.offTasks) struct AppendTests {
     @Test func appendedEventsGetNeighbouringPlaces() throws {
         let log = try TemporaryDirectory().store()
         let first = try log.appendBlocking([.sample(1), .sample(2)])

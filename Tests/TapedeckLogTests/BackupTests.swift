@@ -5,7 +5,7 @@ import TapedeckModel
 import TestSupport
 import Testing
 
-struct BackupTests {
+@Suite(.offTasks) struct BackupTests {
     private let directory: TemporaryDirectory
     private let log: EventLog
     private let file: String
@@ -192,7 +192,7 @@ struct BackupTests {
     }
 }
 
-struct EraseTests {
+@Suite(.offTasks) struct EraseTests {
     @Test func erasedStoreLeavesNothingOfItself() throws {
         let directory = try TemporaryDirectory()
         let log = try directory.store()

@@ -4,11 +4,11 @@ import TapedeckModel
 import TestSupport
 import Testing
 
-struct BufferedTests {
+@Suite(.offTasks) struct BufferedTests {
     @Test func bufferedEventsAreRecordedSoon() async throws {
         let log = try TemporaryDirectory().store()
         #expect(try await log.append([.sample(1)], durability: .buffered) == nil)
-        for _ in 0..<100 where log.head == .start { try await Task.sleep(for: .milliseconds(20)) }
+        try await eventually("the buffered event") { log.head != .start }
         #expect(log.head.rawValue == 1)
         log.close()
     }

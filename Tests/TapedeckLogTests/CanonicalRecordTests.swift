@@ -1,9 +1,10 @@
 @testable import TapedeckLog
 @_spi(Core) import TapedeckModel
+import TestSupport
 import Testing
 
 /// Records, canonical bytes and exports say the same of an event.
-struct CanonicalRecordTests {
+@Suite(.offTasks) struct CanonicalRecordTests {
     private let id = EventID(origin: OriginID(high: 1, low: 2), sequence: 3)
 
     private func canonical(_ event: ProposedEvent, _ stamp: Stamp, _ key: [UInt8], _ from: EventID?)

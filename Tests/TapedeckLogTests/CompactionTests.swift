@@ -6,7 +6,7 @@ import Testing
 @testable import TapedeckLog
 
 /// What is superseded goes, and everything that was known of it stays known.
-struct CompactionTests {
+@Suite(.offTasks) struct CompactionTests {
     /// Ticks of which every tenth says something.
     private static let rule = CompactionRule(types: ["Tick"]) { candidates in
         candidates.map { ($0.event.payload.first ?? 0) % 10 != 0 }

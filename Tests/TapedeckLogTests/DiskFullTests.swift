@@ -4,7 +4,7 @@ import TapedeckModel
 import TestSupport
 import Testing
 
-struct DiskFullTests {
+@Suite(.offTasks) struct DiskFullTests {
     @Test func fullDiskLosesNothingAndGoesOnOnceThereIsRoom() throws {
         let directory = try TemporaryDirectory()
         guard let disk = MountedDirectory(megabytes: 8, at: directory.file("disk")) else { return }
@@ -124,7 +124,7 @@ struct DiskFullTests {
     }
 }
 
-struct ReadOnlyTests {
+@Suite(.offTasks) struct ReadOnlyTests {
     @Test func storeOnReadOnlyMediaCanBeReadAndNotWritten() throws {
         let directory = try TemporaryDirectory()
         let source = try directory.store()

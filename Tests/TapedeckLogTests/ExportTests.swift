@@ -4,7 +4,7 @@ import TapedeckModel
 import TestSupport
 import Testing
 
-struct ExportTests {
+@Suite(.offTasks) struct ExportTests {
     @Test func importIntoANewStoreKeepsEverythingButPositions() throws {
         let directory = try TemporaryDirectory()
         var random = SeededRandom(Seed.fresh())

@@ -5,7 +5,7 @@ import Testing
 
 /// Events that come by way of a server: recorded with their receipts and the engine's rows, or not at
 /// all.
-struct ForeignEventTests {
+@Suite(.offTasks) struct ForeignEventTests {
     private let directory: TemporaryDirectory
     private let source: EventLog
     private let target: EventLog

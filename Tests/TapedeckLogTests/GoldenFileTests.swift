@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Files that an earlier version wrote (`schema/vectors`) read for ever, to the last byte.
-struct GoldenFileTests {
+@Suite(.offTasks) struct GoldenFileTests {
     private static func path(_ name: String, _ file: String = #filePath) -> String {
         URL(fileURLWithPath: file).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().appendingPathComponent("schema/vectors/" + name).path

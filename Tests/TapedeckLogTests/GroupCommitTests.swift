@@ -5,7 +5,7 @@ import TapedeckModel
 import TestSupport
 import Testing
 
-struct GroupCommitTests {
+@Suite(.offTasks) struct GroupCommitTests {
     @Test func callersAtTheSameTimeShareCommits() async throws {
         let log = try TemporaryDirectory().store()
         let before = log.environment.facts().lastTransaction

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Two histories of one origin: what is left of the one that lost.
-struct HealTests {
+@Suite(.offTasks) struct HealTests {
     private let directory: TemporaryDirectory
     private let log: EventLog
 

@@ -4,7 +4,7 @@ import TapedeckModel
 import TestSupport
 import Testing
 
-struct ImportTests {
+@Suite(.offTasks) struct ImportTests {
     private let directory: TemporaryDirectory
     private let source: EventLog
     private let file: String

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// An index that is damaged is made anew of the records.
-struct IndexRepairTests {
+@Suite(.offTasks) struct IndexRepairTests {
     @Test(arguments: VerifyTests.plants.filter { $0.testDescription.hasPrefix("index") })
     func damagedIndexIsMadeAnew(_ plant: VerifyTests.Plant) throws {
         let directory = try TemporaryDirectory()

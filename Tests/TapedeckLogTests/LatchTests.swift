@@ -5,7 +5,7 @@ import Testing
 
 @testable import TapedeckLog
 
-struct LatchTests {
+@Suite(.offTasks) struct LatchTests {
     @Test func logThatMetAnIOErrorTakesNothingMoreUntilItIsReopened() throws {
         let directory = try TemporaryDirectory()
         let log = try directory.store()

@@ -8,7 +8,7 @@ import Testing
 /// Random work on a log and on a model of it must agree, step by step: what is appended, what is
 /// refused, what is found by position, identity, type and tag, whatever the index has got to, and
 /// after closing and opening.
-struct LogModelTests {
+@Suite(.offTasks) struct LogModelTests {
     @Test(arguments: 0..<3)
     func logAgreesWithItsModel(_ part: Int) throws {
         var world = try World(seed: Seed.fresh() &+ UInt64(part))

@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-struct MapGrowthTests {
+@Suite(.offTasks) struct MapGrowthTests {
     @Test func mapGrowsUnderReadersAndLosesNothing() throws {
         let directory = try TemporaryDirectory()
         let log = try directory.store("store", .init(mapSizeBytes: 1 << 20))

@@ -5,7 +5,7 @@ import TapedeckModel
 import TestSupport
 import Testing
 
-struct OpeningTests {
+@Suite(.offTasks) struct OpeningTests {
     @Test func reopenedStoreIsTheSame() throws {
         let directory = try TemporaryDirectory()
         let log = try directory.store()
@@ -38,19 +38,18 @@ struct OpeningTests {
         // The last reference may go in the background, where the index is merged.
         try directory.store().close()
         for _ in 0..<20 {
-            let log = try #require(openSoon(directory.file("store")), "the store was never closed")
+            let log = try openSoon(directory.file("store"))
             try log.appendBlocking((0..<100).map { .sample($0) })
         }
     }
 
-    private func openSoon(_ path: String) -> EventLog? {
-        for _ in 0..<500 {
-            if let log = try? EventLog(opening: path, options: .init(unindexedEventsMax: 10)) {
-                return log
-            }
-            usleep(10_000)
+    private func openSoon(_ path: String) throws -> EventLog {
+        var opened: EventLog?
+        try eventuallyBlocking("the end of the last reference to the store") {
+            opened = try? EventLog(opening: path, options: .init(unindexedEventsMax: 10))
+            return opened != nil
         }
-        return nil
+        return try #require(opened)
     }
 
     @Test func callsAfterClosingAreRefused() throws {

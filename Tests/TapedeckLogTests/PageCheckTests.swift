@@ -5,7 +5,7 @@ import TapedeckModel
 import TestSupport
 import Testing
 
-struct PageCheckTests {
+@Suite(.offTasks) struct PageCheckTests {
     @Test func whatLMDBWritesIsSound() throws {
         let directory = try TemporaryDirectory()
         let log = try directory.store()

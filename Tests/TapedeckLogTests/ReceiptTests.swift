@@ -4,7 +4,7 @@ import TapedeckModel
 import TestSupport
 import Testing
 
-struct ReceiptTests {
+@Suite(.offTasks) struct ReceiptTests {
     private let directory: TemporaryDirectory
     private let time = ManualTime()
     private let log: EventLog
@@ -169,7 +169,7 @@ struct ReceiptTests {
         let heard = DispatchSemaphore(value: 0)
         let number = log.observeCommits { _ in heard.signal() }
         try log.recordReceipts([receipt(1, near, at: 5)])
-        #expect(heard.wait(timeout: .now() + 5) == .success)
+        #expect(heard.wait(timeout: .now() + waitSecondsMax) == .success)
         log.stopObserving(number)
     }
 

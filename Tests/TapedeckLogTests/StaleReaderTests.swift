@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-struct StaleReaderTests {
+@Suite(.offTasks) struct StaleReaderTests {
     @Test func slotOfAKilledReaderIsCleared() throws {
         let directory = try TemporaryDirectory()
         let log = try directory.store()

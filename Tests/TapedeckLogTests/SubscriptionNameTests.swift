@@ -6,7 +6,7 @@ import Testing
 @testable import TapedeckLog
 
 /// One subscriber at a time has a name, whoever dies meanwhile; names are listed and removed.
-@Suite struct SubscriptionNameTests: SubscriptionSuite {
+@Suite(.offTasks) struct SubscriptionNameTests: SubscriptionSuite {
     @Test func oneSubscriberAtATimeHasAName() async throws {
         let directory = try TemporaryDirectory()
         let log = try directory.store()

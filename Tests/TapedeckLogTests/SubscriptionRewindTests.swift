@@ -6,7 +6,7 @@ import Testing
 @testable import TapedeckLog
 
 /// Subscriptions of a log that was put back and went on with other events.
-@Suite struct SubscriptionRewindTests: SubscriptionSuite {
+@Suite(.offTasks) struct SubscriptionRewindTests: SubscriptionSuite {
     /// The log's file is replaced by a copy of an earlier state, then goes on with other events.
     @Test(arguments: [SubscriptionStart.beginning, .now], [0, 5, 40, 400])
     func aLogThatWasPutBackIsDeliveredFromWhereItIsStillTheSame(

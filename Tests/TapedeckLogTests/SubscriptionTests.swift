@@ -6,7 +6,7 @@ import Testing
 @testable import TapedeckLog
 
 /// Events under a name, each at least once, in the order of the log.
-@Suite struct SubscriptionTests: SubscriptionSuite {
+@Suite(.offTasks) struct SubscriptionTests: SubscriptionSuite {
     @Test func everythingComesInTheOrderOfTheLog() async throws {
         let log = try TemporaryDirectory().store()
         try appended(2_500, in: log)

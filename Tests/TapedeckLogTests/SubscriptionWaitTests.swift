@@ -6,7 +6,7 @@ import Testing
 @testable import TapedeckLog
 
 /// Waiting for events that are not there yet, and the ends of that.
-@Suite struct SubscriptionWaitTests: SubscriptionSuite {
+@Suite(.offTasks) struct SubscriptionWaitTests: SubscriptionSuite {
     @Test func itWakesForThisProcessAndForOthers() async throws {
         let directory = try TemporaryDirectory()
         let log = try directory.store()

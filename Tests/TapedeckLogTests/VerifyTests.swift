@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Damage that is planted in a store's tables, in order as LMDB sees it, is found and named.
-struct VerifyTests {
+@Suite(.offTasks) struct VerifyTests {
     struct Plant: CustomTestStringConvertible {
         var testDescription: String
         var kind: VerifyReport.Problem.Kind

@@ -8,7 +8,7 @@ import Testing
 @testable import TapedeckProjections
 
 /// A rebuild goes on beside readers and writers, and leaves either the new tables or the old.
-@Suite struct BlueGreenTests {
+@Suite(.offTasks) struct BlueGreenTests {
     private func loan(_ number: Int) throws -> [ProposedEvent] {
         [try ProposedEvent(LoanStarted(isbn: "\(number % 7)", reader: "r"))]
     }

@@ -8,7 +8,7 @@ import Testing
 @testable import TapedeckProjections
 
 /// Which views files are taken up again, and which are made anew.
-@Suite struct BootTests {
+@Suite(.offTasks) struct BootTests {
     private let fingerprint = ProjectionDriver.fingerprint(of: BookHistory())
 
     private func filledStore() throws -> TestStore {

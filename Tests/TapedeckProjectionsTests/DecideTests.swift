@@ -2,12 +2,13 @@ import Foundation
 import Synchronization
 import TapedeckLog
 import TapedeckModel
+import TestSupport
 import Testing
 
 @testable import TapedeckProjections
 
 /// Deciding on what was read: nothing that changes it comes in between unnoticed.
-@Suite(.serialized) struct DecideTests {
+@Suite(.serialized, .offTasks) struct DecideTests {
     /// What a decision says that finds nothing left.
     struct NoneLeft: Error {}
 
@@ -127,11 +128,10 @@ import Testing
         }
         // Both begin when both are there.
         try await log.append([ProposedEvent(type: "ProcessStarted", tags: [], payload: [])])
-        let end = ContinuousClock.now + .seconds(300)
-        while try await onQueue({ try log.events(after: .start, type: "ProcessStarted").count }) < 2
-        {
-            guard .now < end else { throw PoisonError(description: "\(name) is alone") }
-            try await Task.sleep(for: .milliseconds(1))
+        try await onQueue {
+            try eventuallyBlocking("the process beside \(name)") {
+                try log.events(after: .start, type: "ProcessStarted").count == 2
+            }
         }
         try await withThrowingTaskGroup(of: Void.self) { group in
             for task in 0..<4 {

@@ -1,10 +1,11 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import TapedeckProjections
 
 /// The order in which a rebuild folds the entries of a partition.
-@Suite struct EntryOrderTests {
+@Suite(.offTasks) struct EntryOrderTests {
     @Test(
         "By hash, and those of one hash as they stand in the log, however threads shared the blocks"
     )

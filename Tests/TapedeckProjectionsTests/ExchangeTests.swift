@@ -2,10 +2,11 @@ import Foundation
 import TapedeckLog
 import TapedeckModel
 import TapedeckProjections
+import TestSupport
 import Testing
 
 /// Devices that pass their logs around come to say the same, through nothing but the public doors.
-@Suite struct ExchangeTests {
+@Suite(.offTasks) struct ExchangeTests {
     @Test func storesThatExchangedTheirEventsSayTheSame() throws {
         let seed = Seed()
         var random = seed.generator()

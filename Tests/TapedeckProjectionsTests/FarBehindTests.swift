@@ -1,13 +1,13 @@
 import Foundation
 import TapedeckLog
 import TapedeckModel
+import TestSupport
 import Testing
 
 @testable import TapedeckProjections
 
-/// A projection that is very far behind is built beside; `TAPEDECK_DEEP` turns it on.
-@Suite(.enabled(if: ProcessInfo.processInfo.environment["TAPEDECK_DEEP"] != nil))
-struct FarBehindTests {
+/// A projection that is very far behind is built beside; only in `tools/soak`.
+@Suite(.enabled(if: Soak.isOn), .offTasks) struct FarBehindTests {
     private func append(_ count: UInt64, to store: TestStore) throws {
         for start in stride(from: 0, to: count, by: 50_000) {
             try store.log.appendBlocking(

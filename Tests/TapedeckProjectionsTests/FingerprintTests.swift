@@ -1,10 +1,11 @@
 import TapedeckModel
+import TestSupport
 import Testing
 
 @testable import TapedeckProjections
 
 /// Tables are found by a projection's fingerprint: whatever decides its rows has to change it.
-@Suite struct FingerprintTests {
+@Suite(.offTasks) struct FingerprintTests {
     private struct Formed: Projection {
         var name = "formed"
         var version = 1

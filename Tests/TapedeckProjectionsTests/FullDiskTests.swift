@@ -2,6 +2,7 @@ import Foundation
 import TapedeckLog
 import TapedeckModel
 import TapedeckProjections
+import TestSupport
 import Testing
 
 /// A full disk stops what has no room, loses nothing, and is over when there is room again.
@@ -9,7 +10,8 @@ import Testing
 /// `TAPEDECK_SMALL_DISK` names a directory on a file system of its own of about 24 MB, such as
 /// `mount -t tmpfs -o size=24m tmpfs /mnt/small` makes.
 @Suite(
-    .enabled(if: ProcessInfo.processInfo.environment["TAPEDECK_SMALL_DISK"] != nil), .serialized)
+    .enabled(if: ProcessInfo.processInfo.environment["TAPEDECK_SMALL_DISK"] != nil), .serialized,
+    .offTasks)
 struct FullDiskTests {
     private let disk = ProcessInfo.processInfo.environment["TAPEDECK_SMALL_DISK"] ?? ""
 

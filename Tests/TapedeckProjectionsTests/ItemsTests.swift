@@ -1,10 +1,11 @@
 import TapedeckModel
+import TestSupport
 import Testing
 
 @testable import TapedeckProjections
 
 /// A fold sees its own changes over the items that are stored, and what differs in the end is written.
-@Suite struct ItemsTests {
+@Suite(.offTasks) struct ItemsTests {
     private let store: TestStore
     private let tables: ViewsFile.Tables
     private let key = ViewKey(Tag(unchecked: "reader/r"))

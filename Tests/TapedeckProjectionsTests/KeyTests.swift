@@ -1,11 +1,12 @@
 import TapedeckLog
 import TapedeckModel
+import TestSupport
 import Testing
 
 @testable import TapedeckProjections
 
 /// Keys of any form are kept apart: long ones, those that look alike, those whose hashes are equal.
-@Suite struct KeyTests {
+@Suite(.offTasks) struct KeyTests {
     /// Appends notes on the books of these names, one at a time and then several, and checks that each
     /// book has its own.
     private func checkKeptApart(

@@ -1,9 +1,10 @@
+import TestSupport
 import Testing
 
 @testable import TapedeckProjections
 
 /// What is told of an arranged list leads from what it was to what it is.
-@Suite struct LiveArrangementTests {
+@Suite(.offTasks) struct LiveArrangementTests {
     private struct Item: Hashable, Sendable {
         var name: Int
         var text: Int

@@ -2,6 +2,7 @@ import Foundation
 import Synchronization
 import TapedeckLog
 import TapedeckModel
+import TestSupport
 import Testing
 
 @testable import TapedeckProjections
@@ -78,7 +79,7 @@ private struct BooksByTitle: LiveQuery {
 }
 
 /// Who follows a list has it as a reader finds it, at every look.
-@Suite struct LiveListTests {
+@Suite(.offTasks) struct LiveListTests {
     /// A list as a consumer keeps it.
     private struct Followed {
         let loop: LiveLoop<ShelvedBook>

@@ -1,12 +1,13 @@
 import Synchronization
 import TapedeckLog
 import TapedeckModel
+import TestSupport
 import Testing
 
 @testable import TapedeckProjections
 
 /// What is told of a list beside its entries: that its tables are made, and what it cannot show.
-@Suite struct LiveStateTests {
+@Suite(.offTasks) struct LiveStateTests {
     /// The counts of notes by the names of books, of a fold that refuses some.
     private struct NotedBooks: LiveQuery {
         var lists = [RowRange(of: PoisonedNotes())]

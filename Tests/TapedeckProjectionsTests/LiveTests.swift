@@ -1,11 +1,12 @@
 import TapedeckLog
 import TapedeckModel
+import TestSupport
 import Testing
 
 @testable import TapedeckProjections
 
 /// Live tables say after every batch what a fresh rebuild says.
-@Suite struct LiveTests {
+@Suite(.offTasks) struct LiveTests {
     @Test func liveEqualsRebuiltAfterEveryBatch() throws {
         let seed = Seed()
         var random = seed.generator()

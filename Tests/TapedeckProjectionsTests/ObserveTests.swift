@@ -2,6 +2,7 @@ import Foundation
 import Synchronization
 import TapedeckLog
 import TapedeckModel
+import TestSupport
 import Testing
 
 @testable import TapedeckProjections
@@ -29,7 +30,7 @@ private struct ReplayedTable {
 }
 
 /// Observers get what each commit changed, and with it exactly the table.
-@Suite struct ObserveTests {
+@Suite(.offTasks) struct ObserveTests {
     private func table(
         _ views: Views, _ projection: some Projection, _ number: Int
     ) throws -> [[UInt8]: [UInt8]] {
@@ -109,7 +110,7 @@ private struct ReplayedTable {
         var changes = runner.observe(CardCatalogue()).makeAsyncIterator()
         #expect(await changes.next() == .reset)
         var table = ReplayedTable(
-            rows: try onThread { try runner.read { try self.table($0, CardCatalogue(), 0) } })
+            rows: try blocking { try runner.read { try self.table($0, CardCatalogue(), 0) } })
         #expect(table.rows.count == 1)
         for number in 1...20 {
             try await log.append([
@@ -123,7 +124,7 @@ private struct ReplayedTable {
                 return
             }
             for diff in diffs { #expect(table.apply(diff) == nil) }
-            let rows = try onThread {
+            let rows = try blocking {
                 try runner.read { try self.table($0, CardCatalogue(), 0) }
             }
             #expect(table.rows == rows)
@@ -136,7 +137,7 @@ private struct ReplayedTable {
         let runner = store.runner
         var changes = runner.observe(CardCatalogue()).makeAsyncIterator()
         #expect(await changes.next() == .reset)
-        _ = try onThread { try runner.rebuild() }
+        _ = try blocking { try runner.rebuild() }
         #expect(await changes.next() == .reset)
         try await store.log.append([
             try ProposedEvent(BookReceived(isbn: "0", title: "Sanditon", shelf: "a", version: 2))
@@ -217,7 +218,7 @@ private struct ReplayedTable {
                     BookReceived(
                         isbn: "1", title: "\(number)", shelf: "a", version: UInt64(number)))
             ])
-            try onThread { try runner.read { _ in } }
+            try blocking { try runner.read { _ in } }
         }
         try await Task.sleep(for: .milliseconds(200))
         var held = 0
@@ -236,7 +237,7 @@ private struct ReplayedTable {
         let (runner, log) = (store.runner, store.log)
         var changes = runner.observe(CardCatalogue()).makeAsyncIterator()
         #expect(await changes.next() == .reset)
-        try onThread {
+        try blocking {
             runner.close()
             log.close()
         }
@@ -251,4 +252,4 @@ private struct ReplayedTable {
 }
 
 /// Calls what may block from where it must not.
-func onThread<R>(_ body: () throws -> R) throws -> R { try body() }
+func blocking<R>(_ body: () throws -> R) throws -> R { try body() }

@@ -1,12 +1,13 @@
 import Synchronization
 import TapedeckLog
 import TapedeckModel
+import TestSupport
 import Testing
 
 @testable import TapedeckProjections
 
 /// A projection on demand costs nothing until somebody asks for it, and is kept from then on.
-@Suite struct OnDemandTests {
+@Suite(.offTasks) struct OnDemandTests {
     /// The notes of each reader by their words.
     private struct NoteIndex: Projection {
         typealias State = ReaderNotes.State

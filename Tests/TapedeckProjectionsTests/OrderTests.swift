@@ -46,7 +46,7 @@ import Testing
 }
 
 /// No projection of the domain can be left out of the suites.
-@Suite struct RegistryTests {
+@Suite(.offTasks) struct RegistryTests {
     @Test func everyProjectionOfTheDomainIsInTheRegistry() throws {
         let library = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .appendingPathComponent("Library")

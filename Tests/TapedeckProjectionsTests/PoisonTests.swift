@@ -2,10 +2,11 @@ import Synchronization
 import TapedeckLog
 import TapedeckModel
 import TapedeckProjections
+import TestSupport
 import Testing
 
 /// An event that a fold refuses freezes one key of one projection, and nothing else.
-@Suite struct PoisonTests {
+@Suite(.offTasks) struct PoisonTests {
     private let early = OriginID(high: 1, low: 1)
     private let late = OriginID(high: 2, low: 2)
 

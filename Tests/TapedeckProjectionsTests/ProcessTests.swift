@@ -2,12 +2,13 @@ import Foundation
 import Synchronization
 import TapedeckLog
 import TapedeckModel
+import TestSupport
 import Testing
 
 @testable import TapedeckProjections
 
 /// Several processes share a store: each folds, all see the same, and one that dies harms nobody.
-@Suite(.serialized) struct ProcessTests {
+@Suite(.serialized, .offTasks) struct ProcessTests {
     /// What a process does here: append, read, and hold what it reads to what it wrote.
     private static func work(
         in directory: String, as name: String, projections: [any Projection], rounds: Int
@@ -17,10 +18,8 @@ import Testing
             try log.appendBlocking([
                 ProposedEvent(type: "ProcessStarted", tags: [try Tag("process", name)], payload: [])
             ])
-            let end = Date(timeIntervalSinceNow: 30)
-            while try log.events(after: .start, type: "ProcessStarted").count < 2 {
-                guard Date() < end else { throw PoisonError(description: "\(name) is alone") }
-                usleep(1_000)
+            try eventuallyBlocking("the process beside \(name)") {
+                try log.events(after: .start, type: "ProcessStarted").count == 2
             }
             try work(log, runner, name, projections, rounds)
         }
@@ -80,7 +79,7 @@ import Testing
         }.value
         await child
         try store.reopen()
-        try onThread {
+        try blocking {
             let (all, notes) = try store.runner.read { views in
                 (
                     try views.state(of: ShelfCounts(), key: Tag("shelf", "all"))?.moves,
@@ -205,7 +204,7 @@ import Testing
         #expect(try store.file().number == 1)
         try store.append(NoteAdded(isbn: "1", reader: "r", text: "a"))
         try store.checkVerifies()
-        _ = try onThread { try store.runner.rebuild() }
+        _ = try blocking { try store.runner.rebuild() }
         #expect(try store.viewsFiles().filter { $0.hasSuffix(".mdb") } == ["views-3.mdb"])
     }
 

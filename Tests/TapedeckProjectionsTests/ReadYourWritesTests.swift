@@ -8,7 +8,7 @@ import Testing
 @testable import TapedeckProjections
 
 /// What was appended before a read is in what it sees, whoever asks and whatever goes on beside.
-@Suite struct ReadYourWritesTests {
+@Suite(.offTasks) struct ReadYourWritesTests {
     @Test func everyThreadSeesWhatItAppended() throws {
         let store = try TestStore()
         let (log, runner) = (store.log, store.runner)

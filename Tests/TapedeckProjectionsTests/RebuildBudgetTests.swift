@@ -1,12 +1,13 @@
 import Foundation
 import TapedeckLog
 import TapedeckModel
+import TestSupport
 import Testing
 
 @testable import TapedeckProjections
 
 /// The ways that a rebuild takes when something does not fit in memory lead to the same bytes.
-@Suite struct RebuildBudgetTests {
+@Suite(.offTasks) struct RebuildBudgetTests {
     struct Case: CustomTestStringConvertible, Sendable {
         var testDescription: String
         var budgets: Rebuild.Budgets

@@ -1,13 +1,14 @@
 import Foundation
 import TapedeckLog
 import TapedeckModel
+import TestSupport
 import Testing
 
 @testable import TapedeckProjections
 
 /// The log's file was put back to an earlier state, in its place and under its name, and went on: views
 /// of the events that it had before must not be served, however long it has become.
-@Suite struct ReplacedLogTests {
+@Suite(.offTasks) struct ReplacedLogTests {
     /// What the log's file held when this was made.
     private struct Copy {
         private let path: String

@@ -1,4 +1,5 @@
 import TapedeckModel
+import TestSupport
 import Testing
 
 @testable import TapedeckProjections
@@ -36,7 +37,7 @@ private struct Titles: Projection {
 }
 
 /// What another form of a projection would change is told row by row.
-@Suite struct RowDifferenceTests {
+@Suite(.offTasks) struct RowDifferenceTests {
     private let store: TestStore
 
     init() throws {

@@ -1,9 +1,10 @@
+import TestSupport
 import Testing
 
 @testable import TapedeckProjections
 
 /// Rows are sorted by numbers first, and by all of their keys where these are alike.
-@Suite struct RowOrderTests {
+@Suite(.offTasks) struct RowOrderTests {
     @Test(arguments: [0, 1, 100, 600, 5_000])
     func batchesAreSortedByTheirKeys(_ count: Int) {
         let seed = Seed()

@@ -1,11 +1,12 @@
 import TapedeckLog
 import TapedeckModel
+import TestSupport
 import Testing
 
 @testable import TapedeckProjections
 
 /// Live tables and a rebuild say the same of whatever rows a projection yields.
-@Suite struct RowTests {
+@Suite(.offTasks) struct RowTests {
     @Test func aRowThatAKeyYieldsTwiceIsTheLastOne() throws {
         let store = try TestStore([LastNote()])
         for number in 0..<12 {

@@ -9,7 +9,7 @@ import Testing
 @testable import TapedeckProjections
 
 /// One file serves several runners, versions and threads; a file grows while they use it.
-@Suite struct SharingTests {
+@Suite(.offTasks) struct SharingTests {
     private func note(_ number: Int) throws -> [ProposedEvent] {
         [try ProposedEvent(NoteAdded(isbn: "1", reader: "r", text: "\(number)"))]
     }

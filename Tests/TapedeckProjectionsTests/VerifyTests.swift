@@ -1,12 +1,13 @@
 import TapedeckLMDB
 import TapedeckLog
 import TapedeckModel
+import TestSupport
 import Testing
 
 @testable import TapedeckProjections
 
 /// `verify` finds what differs from the log, and says where.
-@Suite struct VerifyTests {
+@Suite(.offTasks) struct VerifyTests {
     private func store() throws -> TestStore {
         let store = try TestStore()
         var random = SeededGenerator(3)
@@ -107,7 +108,7 @@ import Testing
 }
 
 /// Time travel gives what a store would say that holds only what counts until then.
-@Suite struct ReplayTests {
+@Suite(.offTasks) struct ReplayTests {
     @Test func untilAPositionEqualsAStoreOfThatPrefix() throws {
         let seed = Seed()
         var random = seed.generator()

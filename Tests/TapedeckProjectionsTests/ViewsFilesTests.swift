@@ -2,12 +2,13 @@ import Foundation
 import Synchronization
 import TapedeckLog
 import TapedeckModel
+import TestSupport
 import Testing
 
 @testable import TapedeckProjections
 
 /// Which files lie in a store's directory, and which are removed.
-@Suite struct ViewsFilesTests {
+@Suite(.offTasks) struct ViewsFilesTests {
     private func loan(_ number: Int) throws -> [ProposedEvent] {
         [try ProposedEvent(LoanStarted(isbn: "\(number % 7)", reader: "r"))]
     }
@@ -115,14 +116,14 @@ import Testing
     @Test func filesThatAreOpenStay() async throws {
         let store = try storeOfTwoVersions()
         let other = ProjectionRunner(store.log, projections: [BookHistory(version: 1)])
-        try onThread { try other.read { _ in } }
-        #expect(try onThread { try store.runner.pruneViews() } == [])
+        try blocking { try other.read { _ in } }
+        #expect(try blocking { try store.runner.pruneViews() } == [])
         // Another process learns of it from the lock.
         await #expect(processExitsWith: .success) { [directory = store.directory as String] in
             try ViewsFilesTests.checkNothingIsPruned(directory)
         }
         other.close()
-        #expect(try onThread { try store.runner.pruneViews() }.map(\.name) == ["views-1.mdb"])
+        #expect(try blocking { try store.runner.pruneViews() }.map(\.name) == ["views-1.mdb"])
     }
 
     private static func checkNothingIsPruned(_ directory: String) throws {

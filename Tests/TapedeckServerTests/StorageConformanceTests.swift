@@ -3,6 +3,7 @@ import Synchronization
 import TapedeckModel
 import TapedeckServer
 import TapedeckSyncProtocol
+import TestSupport
 import Testing
 
 /// What every `ServerStorage` promises.
@@ -482,9 +483,7 @@ import Testing
         ahead.position += 1
         _ = try await it.storage.renewLineage(it.space, cursor: ahead)
         // Those who pushed may hear of it before the observers do.
-        for _ in 0..<200 where heard.all.count < 3 {
-            try await Task.sleep(for: .milliseconds(10))
-        }
+        try await eventually("the third head") { heard.all.count >= 3 }
         #expect(heard.all.map(\.position) == [3, 4, 4])
         #expect(heard.all[1].lineage != heard.all[2].lineage)
     }

@@ -4,6 +4,7 @@ import TapedeckLog
 import TapedeckModel
 @testable import TapedeckSync
 import TapedeckSyncProtocol
+import TestSupport
 import Testing
 
 /// Ending a sync before it is done.
@@ -38,9 +39,7 @@ struct StopTests {
         let engine = try SyncEngine(
             log, upstream: "there", connector, options: .init(isLive: isLive, failuresMax: 1))
         let run = Task { try await engine.run() }
-        while connector.requests.load(ordering: .relaxed) == 0 {
-            try await Task.sleep(for: .milliseconds(5))
-        }
+        try await eventually("a request") { connector.requests.load(ordering: .relaxed) > 0 }
         engine.stop()
         let report = try await run.value
         #expect(report.failure == nil)

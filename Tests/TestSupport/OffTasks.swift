@@ -1,15 +1,18 @@
-import Dispatch
+import Foundation
 package import Testing
 
-/// Runs tests on a thread of their own, one after another, because they compute for long or block: the threads for
-/// tasks are as few as the processors, and tests that wait for answers need them.
+/// Runs tests on threads of their own, because they block or compute for long: the threads for tasks are as few as the
+/// processors, and tests that wait for answers need them.
+///
+/// Tests with `#expect(processExitsWith:)` need it, too: the testing library reads what the child says with blocking
+/// calls, so two children at once would leave no thread to anything else.
 package struct OffTasks: SuiteTrait, TestTrait, TestScoping {
     package var isRecursive: Bool { true }
 
     package func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
     ) async throws {
-        try await withTaskExecutorPreference(OneThread.shared) { try await function() }
+        try await withTaskExecutorPreference(OwnThreads.shared) { try await function() }
     }
 }
 
@@ -17,12 +20,36 @@ extension Trait where Self == OffTasks {
     package static var offTasks: OffTasks { OffTasks() }
 }
 
-private final class OneThread: TaskExecutor {
-    static let shared = OneThread()
-    private let queue = DispatchQueue(label: "tapedeck.tests.one-thread", qos: .utility)
+/// Runs each job on a thread that has nothing else to do, and starts one if there is none.
+private final class OwnThreads: TaskExecutor, @unchecked Sendable {
+    static let shared = OwnThreads()
+    // All guarded by `condition`.
+    private var jobs: [UnownedJob] = []
+    private var idleCount = 0
+    private let condition = NSCondition()
 
     func enqueue(_ job: consuming ExecutorJob) {
-        let job = UnownedJob(job)
-        queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+        condition.lock()
+        defer { condition.unlock() }
+        jobs.append(UnownedJob(job))
+        if idleCount >= jobs.count {
+            condition.signal()
+        } else {
+            let thread = Thread { self.work() }
+            thread.stackSize = 8 << 20
+            thread.start()
+        }
+    }
+
+    private func work() {
+        while true {
+            condition.lock()
+            idleCount += 1
+            while jobs.isEmpty { condition.wait() }
+            idleCount -= 1
+            let job = jobs.removeFirst()
+            condition.unlock()
+            job.runSynchronously(on: asUnownedTaskExecutor())
+        }
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// `storectl serve` as a process that can be killed and started again at the same place.
@@ -38,23 +39,18 @@ final class ServeProcess {
 
     /// Starts it where it was.
     func start(_ arguments: String...) throws {
-        // A connection of somebody else may hold the port for a moment.
-        for _ in 0..<20 {
-            if try launch(arguments) { return }
-            usleep(100_000)
+        // The connection of another process may hold the port for a moment.
+        try eventuallyBlocking("the start of serve at its port", state: { diagnostics }) {
+            try launch(arguments)
         }
-        Issue.record("serve does not start again: \(diagnostics)")
     }
 
     private func launch(_ arguments: [String] = []) throws -> Bool {
         let process = try storectl.start(
             ["serve", "--data", data, "--port", "\(port)", "--json"] + arguments)
-        while process.isRunning {
-            if try process.stdoutSoFar.contains("\n") {
-                self.process = process
-                return true
-            }
-            usleep(5_000)
+        if try process.waitForOutput("\n") {
+            self.process = process
+            return true
         }
         diagnostics += try process.wait().stderr
         return false

@@ -147,7 +147,7 @@ final class AnswerLoss: Sendable {
         var buffer = [UInt8](repeating: 0, count: 256 << 10)
         var isLost = false
         while true {
-            let ready = LocalSocket.readable(device, server, milliseconds: 10_000)
+            let ready = LocalSocket.readable(device, server, milliseconds: 300_000)
             guard ready.first || ready.second else { return }
             if ready.first {
                 let count = recv(device, &buffer, buffer.count, 0)

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// `storectl simulate` as a process that can be killed and goes on where it was.
@@ -45,12 +46,8 @@ class SimulatorProcess {
         _ storectl: Storectl, _ arguments: [String]
     ) throws -> (process: RunningStorectl, document: OrderedJSON)? {
         let process = try storectl.start(arguments)
-        while process.isRunning {
-            let line = try process.stdoutSoFar
-            if line.hasSuffix("\n") { return (process, try OrderedJSON(parsing: line)) }
-            usleep(5_000)
-        }
-        return nil
+        guard try process.waitForOutput("\n") else { return nil }
+        return (process, try OrderedJSON(parsing: process.stdoutSoFar))
     }
 
     /// Ends it without a chance to clean up.
@@ -63,13 +60,11 @@ class SimulatorProcess {
 
     /// Starts it where it was.
     func start() throws {
-        // A connection of somebody else may hold the port for a moment.
-        for _ in 0..<20 {
+        // The connection of another process may hold the port for a moment.
+        try eventuallyBlocking("the start of the simulator at its port") {
             process = try SimulatorProcess.launch(storectl, arguments)?.process
-            if process != nil { return }
-            usleep(100_000)
+            return process != nil
         }
-        Issue.record("the simulator does not start again")
     }
 
     var effects: [Effect] {

@@ -176,26 +176,27 @@ final class RunningStorectl {
     // Nothing outlives its test.
     deinit { if process.isRunning { send(SIGKILL) } }
 
-    /// Whether it ends by itself within so many milliseconds.
+    /// Whether it ends by itself within so many milliseconds; for attacks that kill what has not ended by then.
     func ends(withinMilliseconds limit: Int) -> Bool {
         for _ in 0..<limit / 5 where process.isRunning { usleep(5_000) }
         return !process.isRunning
     }
 
-    /// Waits until its output holds `text`; false after ten seconds.
+    /// Waits until its output contains `text`; false if it ends without.
     func waitForOutput(_ text: String) throws -> Bool {
-        for _ in 0..<1_000 {
-            if try stdoutSoFar.contains(text) { return true }
-            usleep(10_000)
+        try eventuallyBlocking("\(text) in the output of \(arguments)", state: { try stdoutSoFar })
+        {
+            try stdoutSoFar.contains(text) || !isRunning
         }
-        return false
+        return try stdoutSoFar.contains(text)
     }
 
-    /// Waits for its end; one that takes longer than two minutes is ended.
+    /// Waits for its end; one that never ends is killed, and the test fails.
     func wait() throws -> Storectl.Run {
-        for _ in 0..<24_000 where process.isRunning { usleep(5_000) }
-        if process.isRunning {
-            Issue.record("\(arguments) does not end")
+        do {
+            try eventuallyBlocking("the end of \(arguments)") { !isRunning }
+        } catch {
+            Issue.record(error)
             send(SIGKILL)
         }
         process.waitUntilExit()

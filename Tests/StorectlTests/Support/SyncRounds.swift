@@ -231,10 +231,6 @@ final class SyncRounds {
 
     private func end(_ watch: Sync) throws {
         watch.process.send(SIGTERM)
-        if !watch.process.ends(withinMilliseconds: 5_000) {
-            Issue.record("\(watch.name), a watch, does not end when it is told to")
-            watch.process.send(SIGKILL)
-        }
         let run = try watch.process.wait()
         if run.exit != -SIGTERM { try check(run, watch) }
     }

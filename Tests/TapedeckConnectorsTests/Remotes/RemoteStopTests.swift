@@ -3,6 +3,7 @@ import Tapedeck
 import TapedeckConnectors
 import TapedeckSync
 import TapedeckTesting
+import TestSupport
 import Testing
 
 /// Ending a sync with a remote while a request is under way.
@@ -80,9 +81,7 @@ import Testing
         let transport = SilentTransport()
         let engine = try RemoteStopTests.engine(device, transport, isLive: isLive)
         let run = Task { try await engine.run() }
-        while !transport.isHanging.load(ordering: .relaxed) {
-            try await Task.sleep(for: .milliseconds(5))
-        }
+        try await eventually("a request") { transport.isHanging.load(ordering: .relaxed) }
         switch ending {
         case .stop: engine.stop()
         case .cancel: run.cancel()
@@ -102,9 +101,7 @@ import Testing
         let transport = SilentTransport(isUnsent: isUnsent, passing: device.world)
         let engine = try RemoteStopTests.engine(device, transport)
         let run = Task { try await engine.run() }
-        while !transport.isHanging.load(ordering: .relaxed) {
-            try await Task.sleep(for: .milliseconds(5))
-        }
+        try await eventually("a request") { transport.isHanging.load(ordering: .relaxed) }
         engine.stop()
         #expect(try await run.value.failure == nil)
         #expect(try RemoteStopTests.status(device).reason == nil)

@@ -1,11 +1,12 @@
 import TapedeckLog
 import TapedeckModel
+import TestSupport
 import Testing
 
 @testable import TapedeckProjections
 
 /// Programs of several generations on one store: what one does not know is kept, skipped and folded once known.
-@Suite struct EvolutionTests {
+@Suite(.offTasks) struct EvolutionTests {
     private typealias First = Tapes<TapeInMinutes>
     private typealias Second = Tapes<TapeInSeconds>
     private typealias Third = Tapes<TapeWithFormat>
