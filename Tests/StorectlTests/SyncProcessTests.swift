@@ -6,7 +6,7 @@ import Testing
 /// Sync with real processes: stores, a server, a remote, and a network that fails between them.
 ///
 /// - `TAPEDECK_SEED=N` repeats the plan of a run.
-/// - `TAPEDECK_SYNC_ROUNDS=N` runs so many rounds of `SyncRounds` instead of 6.
+/// - `TAPEDECK_SYNC_ROUNDS=N` runs so many rounds of `SyncRounds` instead of 3.
 /// - `TAPEDECK_SYNC_TRACE=1` prints what was done when.
 /// - `TAPEDECK_WATCH_PAUSE=N` lets a watch sleep for so many seconds instead of 3.
 @Suite(.serialized, .offTasks) struct SyncProcessTests {
@@ -16,7 +16,7 @@ import Testing
 
     @Test func whatWasAcknowledgedArrivesEverywhereOnceWhateverFails() throws {
         let random = SeededGenerator.fromEnvironment()
-        let count = SyncProcessTests.number("TAPEDECK_SYNC_ROUNDS", 6)
+        let count = SyncProcessTests.number("TAPEDECK_SYNC_ROUNDS", 3)
         let rounds = try SyncRounds(random)
         do {
             for _ in 0..<count { try rounds.round() }

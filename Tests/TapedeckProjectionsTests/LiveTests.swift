@@ -109,11 +109,15 @@ import Testing
     @Test func largeEventsAreTakenInBatchByBatch() throws {
         let store = try TestStore([BookHistory(), ReaderNotes()])
         let text = String(repeating: "n", count: 200_000)
-        try store.log.appendBlocking(
-            try (0..<FoldBatch.bytesMax / 200_000 + 100).map {
-                try ProposedEvent(
-                    NoteAdded(isbn: "\($0 % 7)", reader: "r\($0 % 3)", text: text))
-            })
+        // A few at a time, so that only the fold has all of them in memory.
+        let count = FoldBatch.bytesMax / 200_000 + 15
+        for start in stride(from: 0, to: count, by: 20) {
+            try store.log.appendBlocking(
+                try (start..<min(start + 20, count)).map {
+                    try ProposedEvent(
+                        NoteAdded(isbn: "\($0 % 7)", reader: "r\($0 % 3)", text: text))
+                })
+        }
         try store.checkVerifies()
     }
 

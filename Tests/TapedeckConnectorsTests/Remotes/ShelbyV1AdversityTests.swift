@@ -24,7 +24,7 @@ import Testing
     }
 
     /// A sync that dies at any point is taken up by the next one.
-    @Test(arguments: 1...14)
+    @Test(arguments: Soak.sample(Array(1...14), 4))
     func crashAtAnyPointLosesAndDoublesNothing(number: Int) throws {
         for point in [CrashPoint.before(number), .after(number)] {
             let rig = ShelbyV1Rig()
@@ -57,7 +57,7 @@ import Testing
     }
 
     /// A process that dies while it takes a like back.
-    @Test(arguments: 1...5)
+    @Test(arguments: Soak.sample(Array(1...5), 2))
     func crashWhileALikeIsTakenBack(number: Int) throws {
         for point in [CrashPoint.before(number), .after(number)] {
             let rig = ShelbyV1Rig()
@@ -76,7 +76,7 @@ import Testing
     }
 
     @Test func harshWeatherEndsWithEverythingDone() throws {
-        let seeds: ClosedRange<UInt64> = 1...100
+        let seeds = 1...UInt64(Soak.count(12, soak: 100))
         var done = 0
         print("harsh weather over Shelby's v1: seeds \(seeds)")
         for seed in seeds {
