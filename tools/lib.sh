@@ -62,14 +62,12 @@ prepare() {
 #   build_package DIRECTORY CONFIGURATION [ARGUMENTS OF swift build]
 #
 # SwiftPM caches one build plan per directory and configuration, and would use the plan of another package. So this
-# function neither reads nor leaves a cached plan. It leaves out what only editors and debuggers of C need, which takes a
-# tenth of the time.
+# function neither reads nor leaves a cached plan.
 build_package() {
     local directory=$1 configuration=$2 status=0
     shift 2
     swift build --package-path "$directory" --scratch-path "$build_dir" \
-        --configuration "$configuration" --disable-build-manifest-caching \
-        --disable-index-store -Xcc -g0 "$@" || status=$?
+        --configuration "$configuration" --disable-build-manifest-caching "$@" || status=$?
     rm -f "$build_dir/$configuration.yaml"
     return "$status"
 }
