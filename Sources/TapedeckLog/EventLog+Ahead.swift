@@ -3,8 +3,7 @@
 extension EventLog {
     /// How many events count as of a later time than `milliseconds`, and the one that does so the latest.
     ///
-    /// What a server has received before, or refused, is none of them. Costs a read of the whole log, without
-    /// its checksums. Throws `LogError`: `.damaged`, `.closed`.
+    /// What a server has received before, or refused, is none of them. Costs a read of the whole log. Throws `LogError`: `.damaged`, `.closed`.
     @available(*, noasync)
     package func eventsAhead(
         of milliseconds: UInt64
@@ -19,7 +18,7 @@ extension EventLog {
             let from = after
             let upper = min(head, from + UInt64(EventLog.recordsPerTransactionMax))
             after = try read { transaction in
-                try self.scan(transaction, after: from, through: upper, checked: false) { record in
+                try self.scan(transaction, after: from, through: upper) { record in
                     guard record.stamp.milliseconds > milliseconds else { return }
                     let row = try self.override(at: record.position, transaction)
                     let stamp = row?.effectiveStamp ?? record.stamp

@@ -80,18 +80,14 @@ extension EventLog {
         to writer: inout ExportWriter, _ ordinal: UInt32, _ sequences: ClosedRange<UInt64>,
         _ transaction: borrowing ReadTransaction
     ) throws {
-        let cursor = try transaction.cursor(tables.receipts)
-        var entry = try cursor.seek(ReceiptRow.prefix(ordinal, sequences.lowerBound))
-        while let found = entry, let event = ReceiptRow.event(found.key), event.origin == ordinal,
-            event.sequence <= sequences.upperBound
-        {
-            let origin = writer.origins[Int(ordinal)]
-            guard let receipt = ReceiptRow.read(found.key, found.value, origin: origin) else {
-                throw LogError.damagedReceipt(EventID(origin: origin, sequence: event.sequence))
-            }
-            writer.add(receipt)
-            entry = try cursor.next()
+        var found: [Receipt] = []
+        try ReceiptReader.forEach(
+            of: writer.origins[Int(ordinal)], ordinal: ordinal, sequences, transaction, tables
+        ) { _, receipt in
+            found.append(receipt)
+            return true
         }
+        for receipt in found { writer.add(receipt) }
     }
 }
 

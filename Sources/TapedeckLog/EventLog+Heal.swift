@@ -207,15 +207,13 @@ extension EventLog {
         of ordinal: UInt32, _ sequences: Range<UInt64>, _ transaction: borrowing WriteTransaction
     ) throws {
         var doomed: [[UInt8]] = []
-        do {
-            let cursor = try transaction.cursor(tables.receipts)
-            var entry = try cursor.seek(ReceiptRow.prefix(ordinal, sequences.lowerBound))
-            while let found = entry, let event = ReceiptRow.event(found.key),
-                event.origin == ordinal, sequences.contains(event.sequence)
-            {
-                doomed.append(Array(found.key))
-                entry = try cursor.next()
-            }
+        guard let last = sequences.last else { return }
+        let origin = state.withLock { $0.origins[Int(ordinal)].id }
+        try ReceiptReader.forEach(
+            of: origin, ordinal: ordinal, sequences.lowerBound...last, transaction, tables
+        ) { entry, _ in
+            doomed.append(Array(entry.key))
+            return true
         }
         for key in doomed { try transaction.delete(tables.receipts, key) }
     }

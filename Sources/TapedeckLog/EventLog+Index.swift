@@ -238,7 +238,10 @@ extension EventLog {
             var removed = 0
             var entry = try cursor.first()
             while let found = entry {
-                if let read = IndexEntry.read(found.key), named.contains(read.run) {
+                let read = IndexEntry.read(found.key)
+                // Nothing is named while the index is made anew; else the entry is one of a run that is.
+                if read == nil, !named.isEmpty { throw IndexEntry.damaged }
+                if let read, named.contains(read.run) {
                     guard read.run < .max else { break }
                     entry = try cursor.seek(IndexEntry.key(run: read.run + 1, term: 0))
                     continue

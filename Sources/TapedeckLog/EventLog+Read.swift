@@ -17,7 +17,7 @@ extension EventLog {
     /// that is invisible. Throws `.damaged` with the position of the first record that is not intact.
     @available(*, noasync)
     package func scan(
-        after: UInt64, through: UInt64, checked: Bool = true, _ body: (RecordView) throws -> Void
+        after: UInt64, through: UInt64, _ body: (RecordView) throws -> Void
     ) throws(LogError) {
         var position = after
         while position < through {
@@ -25,12 +25,11 @@ extension EventLog {
             let upper = from + min(through - from, UInt64(EventLog.recordsPerTransactionMax))
             let reached = try read { transaction -> UInt64 in
                 guard let map = try transaction.leafMap(self.tables.events) else {
-                    return try self.scan(
-                        transaction, after: from, through: upper, checked: checked, body)
+                    return try self.scan(transaction, after: from, through: upper, body)
                 }
-                return try self.scan(
-                    transaction, map, after: from, through: upper, checked: checked
-                ) { record, _ in try body(record) }
+                return try self.scan(transaction, map, after: from, through: upper) { record, _ in
+                    try body(record)
+                }
             }
             guard reached > position else { return }
             position = reached
@@ -41,9 +40,9 @@ extension EventLog {
     @discardableResult
     package func scan(
         _ transaction: borrowing some Readable & ~Copyable, after: UInt64, through: UInt64,
-        checked: Bool = true, _ body: (RecordView) throws -> Void
+        _ body: (RecordView) throws -> Void
     ) throws -> UInt64 {
-        try walk(transaction, after: after, through: through, checked: checked) { record in
+        try walk(transaction, after: after, through: through) { record in
             if !record.isStub { try body(record) }
             return true
         }
@@ -54,7 +53,7 @@ extension EventLog {
     @discardableResult
     func walk(
         _ transaction: borrowing some Readable & ~Copyable, after: UInt64, through: UInt64,
-        checked: Bool = true, _ body: (RecordView) throws -> Bool
+        _ body: (RecordView) throws -> Bool
     ) throws -> UInt64 {
         guard after < through else { return after }
         let cursor = try transaction.cursor(tables.events)
@@ -62,7 +61,7 @@ extension EventLog {
         var entry = try cursor.seek(integer: after + 1)
         while let found = entry {
             let key = found.key.loadUnaligned(as: UInt64.self)
-            let record = try self.record(found.value, at: key, checked: checked && key <= through)
+            let record = try self.record(found.value, at: key, checked: key <= through)
             guard key == position + 1 || record.firstPosition <= position + 1 else {
                 if key > through { break }
                 throw LogError.damagedRecord(position + 1, "it is missing")
@@ -81,11 +80,11 @@ extension EventLog {
     @discardableResult
     package func scan(
         _ transaction: borrowing ReadTransaction, _ map: LeafMap, after: UInt64, through: UInt64,
-        checked: Bool = true, _ body: (RecordView, Int) throws -> Void
+        _ body: (RecordView, Int) throws -> Void
     ) throws -> UInt64 {
         var position = after
         _ = try transaction.walk(tables.events, map, after: after, through: through) { entries in
-            let intact = checked ? EventLog.intactCount(entries) : entries.count
+            let intact = EventLog.intactCount(entries)
             for (index, entry) in entries.enumerated() {
                 // Checked again behind those known to be intact: that says what is wrong.
                 let found = try record(entry.value, at: entry.key, checked: index >= intact)

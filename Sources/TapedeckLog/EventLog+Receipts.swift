@@ -122,19 +122,17 @@ extension EventLog {
         try refreshState()
         guard let ordinal = state.withLock({ $0.ordinals[event.origin] }) else { return false }
         return try read { transaction in
-            let cursor = try transaction.cursor(self.tables.receipts)
-            var entry = try cursor.seek(ReceiptRow.prefix(ordinal, event.sequence))
-            while let found = entry, let name = ReceiptRow.event(found.key), name.origin == ordinal,
-                name.sequence < event.sequence &+ RangeStub.countMax
-            {
-                if let receipt = ReceiptRow.read(found.key, found.value, origin: event.origin),
-                    receipt.lineage == lineage, receipt.serverPosition == position
-                {
-                    return true
-                }
-                entry = try cursor.next()
+            var isCovered = false
+            let last = event.sequence.addingReportingOverflow(RangeStub.countMax - 1)
+            try ReceiptReader.forEach(
+                of: event.origin, ordinal: ordinal,
+                event.sequence...(last.overflow ? .max : last.partialValue), transaction,
+                self.tables
+            ) { _, receipt in
+                isCovered = receipt.lineage == lineage && receipt.serverPosition == position
+                return !isCovered
             }
-            return false
+            return isCovered
         }
     }
 

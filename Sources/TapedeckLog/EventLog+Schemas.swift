@@ -13,15 +13,14 @@ public struct SchemaCount: Hashable, Sendable {
 extension EventLog {
     /// How many events of each type and schema version the log holds, by type, then by version.
     ///
-    /// For whoever wants to know which of them a program cannot read. Costs a read of the whole log, without
-    /// its checksums. Throws `LogError`: `.damaged`, `.closed`.
+    /// For whoever wants to know which of them a program cannot read. Costs a read of the whole log. Throws `LogError`: `.damaged`, `.closed`.
     @available(*, noasync)
     public func schemaCounts() throws(LogError) -> [SchemaCount] {
         settleBuffered()
         let head = try currentHead().rawValue
         let types = try dictionaries().types
         var counts: [UInt16: [UInt16: UInt64]] = [:]
-        try scan(after: 0, through: head, checked: false) { record in
+        try scan(after: 0, through: head) { record in
             guard Int(record.type) < types.count else {
                 throw LogError.damagedRecord(record.position, "it names an unknown type")
             }

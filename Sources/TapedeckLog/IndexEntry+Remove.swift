@@ -32,6 +32,7 @@ extension IndexEntry {
         // The entry that begins before the positions may reach into them.
         let start = key(run: run, term: term, first: positions.lowerBound)
         var entry = try cursor.lastBelow(start)
+        try check(entry)
         if !(entry.flatMap { read($0.key) }.map { $0.run == run && $0.term == term } ?? false) {
             entry = try cursor.seek(start)
         }
@@ -47,6 +48,7 @@ extension IndexEntry {
             if kept.count < count { found.append((Array(row.key), kept)) }
             entry = try cursor.next()
         }
+        try check(entry)
         return found
     }
 }

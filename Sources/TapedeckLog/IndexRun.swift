@@ -68,7 +68,10 @@ struct RunReader {
         index = 0
         next = nil
         let cursor = try transaction.cursor(table)
-        var entry = try cursor.seek(from)
+        // An entry whose key is damaged still stands between its neighbours: without it the merge would lose it for good.
+        let before = try cursor.lastBelow(from)
+        try IndexEntry.check(before)
+        var entry = before == nil ? try cursor.first() : try cursor.next()
         var count = 0
         while let found = entry, let read = IndexEntry.read(found.key), read.run == number {
             if count == RunReader.entriesPerReadMax {
@@ -81,6 +84,7 @@ struct RunReader {
             count += 1
             entry = try cursor.next()
         }
+        try IndexEntry.check(entry)
         return buffer.first
     }
 

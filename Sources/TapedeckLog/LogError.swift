@@ -90,7 +90,7 @@ public struct LogError: CodedError {
             hint: "storectl verify lists what is damaged; restore a backup")
     }
 
-    static func damagedRecord(_ position: UInt64, _ what: String) -> LogError {
+    package static func damagedRecord(_ position: UInt64, _ what: String) -> LogError {
         LogError(
             .damaged, "the event at position \(position) is damaged: \(what)",
             hint: "storectl verify lists every damaged event; restore a backup",

@@ -31,6 +31,12 @@ enum ReceiptRow {
         return (origin, sequence)
     }
 
+    /// Reads the sequence of a row's event, also if the end of the key is missing.
+    static func sequence(_ key: UnsafeRawBufferPointer) -> UInt64? {
+        var reader = ByteReader(key)
+        return reader.bigEndian(UInt32.self).flatMap { _ in reader.bigEndian(UInt64.self) }
+    }
+
     static func value(_ receipt: Receipt, key: [UInt8]) -> [UInt8] {
         var value: [UInt8] = []
         value.reserveCapacity(24)

@@ -138,6 +138,36 @@ enum ReceiptReader {
         return found
     }
 
+    /// Calls `body` with each receipt of some of an origin's events, in order, until it returns false.
+    ///
+    /// Throws `.damaged` for one that cannot be read, also where only its key is damaged: a key that lost its end still
+    /// lies in the range, and one that lies elsewhere now is most likely a neighbour of it.
+    static func forEach(
+        of origin: OriginID, ordinal: UInt32, _ sequences: ClosedRange<UInt64>,
+        _ transaction: borrowing some Readable & ~Copyable, _ tables: LogTables,
+        _ body: (Cursor.Entry, Receipt) throws -> Bool
+    ) throws {
+        let (lower, upper) = (
+            ReceiptRow.prefix(ordinal, sequences.lowerBound),
+            ReceiptRow.prefix(ordinal, sequences.upperBound)
+        )
+        let near = EventID(origin: origin, sequence: sequences.lowerBound)
+        let cursor = try transaction.cursor(tables.receipts)
+        let before = try cursor.lastBelow(lower)
+        try check(before, near: near)
+        var entry = before == nil ? try cursor.first() : try cursor.next()
+        while let row = entry, !upper.lexicographicallyPrecedes(row.key.prefix(upper.count)) {
+            guard let receipt = ReceiptRow.read(row.key, row.value, origin: origin) else {
+                throw LogError.damagedReceipt(
+                    EventID(origin: origin, sequence: ReceiptRow.sequence(row.key) ?? near.sequence)
+                )
+            }
+            guard try body(row, receipt) else { return }
+            entry = try cursor.next()
+        }
+        try check(entry, near: EventID(origin: origin, sequence: sequences.upperBound))
+    }
+
     private static func check(_ entry: Cursor.Entry?, near event: EventID) throws(LogError) {
         guard let entry else { return }
         guard SealedValue.open(entry.value, key: entry.key) != nil else {

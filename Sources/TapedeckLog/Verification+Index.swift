@@ -104,7 +104,15 @@ extension Verification {
         let run = walk.runs[walk.run]
         let cursor = try transaction.cursor(log.tables.index)
         var entry = try cursor.seek(walk.next ?? IndexEntry.key(run: run.number, term: 0))
-        while let found = entry, let key = IndexEntry.read(found.key), key.run == run.number {
+        while let found = entry {
+            guard let key = IndexEntry.read(found.key) else {
+                report.add(
+                    .index,
+                    "an entry near run \(run.number) of the index has a key that cannot be read")
+                entry = try cursor.next()
+                continue
+            }
+            guard key.run == run.number else { break }
             guard left > 0 else {
                 walk.next = Array(found.key)
                 return

@@ -63,13 +63,16 @@ final class FoldBatch: @unchecked Sendable {
             guard let bytes = try records.get(log.recordTable, integer: row.position) else {
                 continue
             }
-            add(copies.copy(try log.record(bytes, at: row.position)), event: nil)
+            let record = try log.record(bytes, at: row.position)
+            try routing.check(record)
+            add(copies.copy(record), event: nil)
         }
         let end = max(position, min(position + FoldBatch.eventsMax, through))
         while position < end, copies.byteCount < FoldBatch.bytesMax {
             let look = try log.endOfRecord(
                 at: min(end, position + FoldBatch.eventsPerLook), records)
             let next = try log.scan(records, after: position, through: look) { record in
+                try routing.check(record)
                 guard routing.concerns(record), var event = admission.admit(record) else { return }
                 event.record = copies.copy(record)
                 add(event.record, event: events.count)

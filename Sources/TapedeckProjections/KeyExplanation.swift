@@ -184,6 +184,7 @@ extension KeyFolder {
         of position: UInt64, _ driver: Int, _ records: borrowing ReadTransaction
     ) throws -> [Tag] {
         let record = try record(at: position, records)
+        try routing.check(record)
         guard routing.typeIndexes[driver][Int(record.type)] >= 0 else { return [] }
         var keys: [Tag] = []
         record.forEachTag { tag in

@@ -66,6 +66,7 @@ struct KeyFolder {
         var count = 0
         var last: UInt64 = 0
         try log.forEachRecord(tagged: key, through: through, records) { record in
+            try routing.check(record)
             // An event that names its key twice comes twice.
             guard types[Int(record.type)] >= 0, record.position != last else { return }
             last = record.position

@@ -97,6 +97,7 @@ final class KeyFolds {
             var found = 0
             for type in projection.eventTypes {
                 try folder.log.forEachRecord(of: type, through: folder.through, records) { record in
+                    try folder.routing.check(record)
                     found += 1
                     if found > KeyFolds.eventsForRowsMax { throw Exceeded() }
                     guard let event = folder.admission.admit(record) else { return }

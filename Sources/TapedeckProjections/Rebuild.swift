@@ -90,7 +90,8 @@ package final class Rebuild: @unchecked Sendable {
         let admission = EventAdmission(
             overrides, origins: routing.origins, limit: limit, leftOut: leftOut)
         var report = Report()
-        report.events = try Rebuild.eventCount(log, limit, head: head, admission)
+        report.events = try Rebuild.eventCount(
+            log, limit, head: head, routing, admission)
         let history: HistoryMark
         (report.checkpoint, history) = try log.read { records in
             (
@@ -131,7 +132,8 @@ package final class Rebuild: @unchecked Sendable {
         var keys = 0
         for index in 0..<blocks {
             let from = head / blocks * index
-            try log.scan(after: from, through: min(head, from + block), checked: false) { record in
+            try log.scan(after: from, through: min(head, from + block)) { record in
+                try routing.check(record)
                 routing.forEachKey(of: record) { _ in keys += 1 }
             }
         }
@@ -172,6 +174,7 @@ package final class Rebuild: @unchecked Sendable {
         try log.read { transaction in
             guard let map = try transaction.leafMap(self.log.recordTable) else {
                 try self.log.scan(transaction, after: after, through: through) { record in
+                    try routing.check(record)
                     routing.forEachKey(of: record) {
                         entries.add(
                             hash: ViewKey.hash(of: $0), EventPlace(position: record.position))
@@ -182,6 +185,7 @@ package final class Rebuild: @unchecked Sendable {
             // The last page may be written again; records on all others stay where they are.
             let settled = head - min(head, map.entriesPerPageMax)
             try self.log.scan(transaction, map, after: after, through: through) { record, place in
+                try routing.check(record)
                 routing.forEachKey(of: record) {
                     entries.add(
                         hash: ViewKey.hash(of: $0),

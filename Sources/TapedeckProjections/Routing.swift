@@ -42,6 +42,19 @@ package struct Routing {
         self.prefixRanges = prefixRanges
     }
 
+    /// Makes sure that the small numbers of a record are places in the lists of this routing.
+    ///
+    /// They are where the log is intact: it knows a type and an origin before it has an event of them. Throws `LogError`
+    /// with `.damaged`.
+    @inline(__always)
+    func check(_ record: RecordView) throws(LogError) {
+        guard Int(record.type) < driverBits.count, Int(record.origin) < origins.count else {
+            throw LogError.damagedRecord(
+                record.position,
+                "it names origin \(record.origin) and type \(record.type), which are unknown")
+        }
+    }
+
     /// Whether some driver folds events of a record's type.
     @inline(__always)
     func concerns(_ record: RecordView) -> Bool { driverBits[Int(record.type)] != 0 }

@@ -122,13 +122,20 @@ package final class ViewsFile: Sendable {
     }
 
     /// How far every projection of the file has come, also those that this program does not know.
+    ///
+    /// Throws `StoredRowError` for a row whose key cannot be read: the projections behind it would be forgotten.
     func checkpoints(
         _ transaction: borrowing some Readable & ~Copyable
     ) throws -> [Digest16: ProjectionCheckpoint] {
         var found: [Digest16: ProjectionCheckpoint] = [:]
         let cursor = try transaction.cursor(meta)
         var entry = try cursor.seek(Array("p".utf8))
-        while let row = entry, let projection = ProjectionCheckpoint.projection(row.key) {
+        while let row = entry, row.key.first == UInt8(ascii: "p") {
+            guard let projection = ProjectionCheckpoint.projection(row.key) else {
+                throw StoredRowError(
+                    cause: LMDBError(
+                        .damaged, path: environment.path, detail: "a projection's name is damaged"))
+            }
             found[projection] = ProjectionCheckpoint(decoding: row.value)
             entry = try cursor.next()
         }

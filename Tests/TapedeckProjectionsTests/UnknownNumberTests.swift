@@ -1,0 +1,63 @@
+import TapedeckLMDB
+@_spi(Core) import TapedeckModel
+import TestSupport
+import Testing
+
+@testable import TapedeckLog
+@testable import TapedeckProjections
+
+/// A record whose type or origin the log does not know is an error with its position, and ends no process.
+@Suite(.offTasks) struct UnknownNumberTests {
+    enum Number: CaseIterable {
+        case type, origin
+
+        /// Where it is in a record: type 36, origin 32, both little-endian.
+        var place: Int { self == .type ? 36 : 32 }
+    }
+
+    /// Changes a number in the 10th of 40 events; `isSealed` makes the checksum fit again.
+    private func damaged(_ number: Number, isSealed: Bool) throws -> TestStore {
+        let store = try TestStore(isLive: false)
+        for index in 0..<40 {
+            try store.append(NoteAdded(isbn: "\(index % 3)", reader: "r", text: "\(index)"))
+        }
+        try store.log.write { transaction in
+            let table = store.log.tables.events
+            guard var bytes = try transaction.get(table, integer: 10).map({ Array($0) }) else {
+                return
+            }
+            bytes[number.place] = 0xEE
+            if isSealed { Self.seal(&bytes) }
+            try transaction.put(table, integer: 10, bytes)
+        }
+        return store
+    }
+
+    /// Makes the checksum of a record fit what the record says.
+    private static func seal(_ record: inout [UInt8]) {
+        let sum = record.withUnsafeBytes { crc32c(UnsafeRawBufferPointer(rebasing: $0[4...])) }
+        withUnsafeBytes(of: sum.littleEndian) { bytes in
+            for index in 0..<4 { record[index] = bytes[index] }
+        }
+    }
+
+    private func expectDamaged(_ what: String, _ body: () throws -> Void) {
+        let error = #expect(throws: (any Error).self, "\(what)") { try body() }
+        #expect(
+            (error as? any CodedError)?.code == .damaged, "\(what): \(String(describing: error))")
+    }
+
+    @Test(arguments: Number.allCases, [true, false])
+    func itIsAnErrorWhereverEventsAreFolded(_ number: Number, isSealed: Bool) throws {
+        let store = try damaged(number, isSealed: isSealed)
+        let names = store.runner.drivers.map(\.name)
+        expectDamaged("a rebuild") { _ = try store.runner.rebuild(names) }
+        expectDamaged("a replay up to a time") {
+            _ = try store.runner.replay(until: .time(milliseconds: 1_800_000_000_000))
+        }
+        expectDamaged("a look") { try store.touch() }
+        expectDamaged("an explanation") {
+            _ = try store.runner.explain("reader-notes", key: Tag("reader", "r"))
+        }
+    }
+}
