@@ -101,7 +101,7 @@ package struct HTTPSyncConnector: SyncConnector {
     }
 
     private func failure(_ response: HTTPClientResponse) async throws -> SyncFailure {
-        let retryAfter = response.headers.first(name: "Retry-After").flatMap { UInt64($0) }
+        let retryAfter = RetryAfter.milliseconds(response.headers.first(name: "Retry-After"))
         var read: WireErrorResponse?
         if let buffer = try? await response.body.collect(upTo: HTTPSyncConnector.errorBytesMax) {
             var bytes = [UInt8](buffer.readableBytesView)
@@ -118,7 +118,7 @@ package struct HTTPSyncConnector: SyncConnector {
                 hint: error.hint.isEmpty
                     ? response.status == .notFound ? "check the path of the address" : nil
                     : error.hint,
-                retryAfter: retryAfter.map { $0 * 1_000 })
+                retryAfter: retryAfter)
         }
         let code: ErrorCode =
             switch response.status.code {
@@ -130,7 +130,7 @@ package struct HTTPSyncConnector: SyncConnector {
             }
         return SyncFailure(
             code, "\(base) answered \(response.status.code), and not as a Tapedeck server does",
-            hint: "check the address", retryAfter: retryAfter.map { $0 * 1_000 })
+            hint: "check the address", retryAfter: retryAfter)
     }
 
     // MARK: - Live

@@ -18,8 +18,11 @@ extension SyncSession {
     }
 
     /// The events that the server lacks, by origin: the last one that it has, and how many follow.
+    ///
+    /// Before the server has said it, what its receipts say: the same that `outbox` and `status` tell.
     func lacking() throws(LogError) -> [(origin: OriginID, from: UInt64, count: UInt64)] {
-        let known = state.acknowledged.isEmpty ? upstream.acknowledged : state.acknowledged
+        let known = state.acknowledged
+        guard !known.isEmpty else { return try upstream.undelivered(in: log) }
         return try log.origins().compactMap { row in
             let from = known[row.origin] ?? 0
             return row.lastSequence > from ? (row.origin, from, row.lastSequence - from) : nil

@@ -39,6 +39,30 @@ import Testing
         try history.check([store])
     }
 
+    /// What came from a server does not wait for it when it is gone.
+    @Test func onlyWhatTheServerLacksWaitsForIt() throws {
+        let server = try ServeProcess()
+        let (writing, reading) = (try Storectl.empty(), try Storectl.empty())
+        var history = SyncHistory()
+        try history.append(3, to: writing)
+        #expect(try writing.sync(server.url, server).exit == 0)
+        #expect(try reading.sync(server.url, server).exit == 0)
+        try history.append(2, to: reading)
+        try server.kill()
+        for store in [reading, writing] {
+            let run = try store.run(
+                "sync", server.url, "--token-file", server.tokenFile, "--json")
+            #expect(run.exit == 7)
+            let outbox = try #require(
+                try store.run("outbox", "--json").document["items"]?.list)
+            #expect(try run.document["waitingCount"]?.number == Double(outbox.count))
+            #expect(outbox.count == (store.store == reading.store ? 2 : 0))
+        }
+        try server.start()
+        try Storectl.settle([writing, reading], server)
+        try history.check([writing, reading])
+    }
+
     /// A mistyped address must not be waited for, for ever.
     @Test func serverThatWasAMistakeIsForgotten() throws {
         let store = try Storectl.empty()

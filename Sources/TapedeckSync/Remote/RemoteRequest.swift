@@ -124,7 +124,7 @@ package struct RemoteResponse: Hashable, Sendable {
 
     /// How long the remote asks to be left alone, in milliseconds.
     package var retryAfter: UInt64? {
-        header("Retry-After").flatMap { UInt64($0) }.map { min($0, 86_400) * 1_000 }
+        RetryAfter.milliseconds(header("Retry-After"))
     }
 
     /// What the status alone says; nil for success.
