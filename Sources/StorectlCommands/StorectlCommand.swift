@@ -27,7 +27,8 @@ struct StorectlCommand: ParsableCommand {
             VerifyCommand.self, DoctorCommand.self, ExportCommand.self, ImportCommand.self,
             CompactCommand.self,
             BackupCommand.self, RestoreCommand.self, EraseCommand.self, RemoteCommand.self,
-            LoginCommand.self, SyncCommand.self, OutboxCommand.self, ExplainCommand.self,
+            LoginCommand.self, LogoutCommand.self, SyncCommand.self, OutboxCommand.self,
+            ExplainCommand.self,
             NetworkCommand.self, ServeCommand.self, TokenCommand.self,
             SimulateCommand.self, CompletionsCommand.self,
         ])

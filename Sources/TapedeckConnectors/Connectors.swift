@@ -66,6 +66,25 @@ public enum Connectors {
             owners: [FollowToggled.eventType: FollowToggled.followerField]),
     ]
 
+    /// What a store says of a remote while a session with it goes on.
+    package static func connection(
+        with remote: Remote, _ runner: ProjectionRunner, _ projections: VideoProjections = .standard
+    ) -> RemoteConnection {
+        RemoteConnection(
+            account: {
+                try runner.read([projections.accounts.name]) {
+                    try VideoQueries($0, projections: projections).ownAccount(at: remote.system)?
+                        .account
+                }
+            },
+            isThere: {
+                let known = try runner.read([Remotes().name]) { try Remotes.all($0) }
+                return known.contains {
+                    ($0.name, $0.system, $0.url) == (remote.name, remote.system, remote.url)
+                }
+            })
+    }
+
     /// The projections that a store needs which syncs with remotes, beside those of the domain.
     public static let projections: [any Projection] = [Remotes(), ShelbyFrames()] + outboxes
 }

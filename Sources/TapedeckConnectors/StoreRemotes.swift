@@ -19,10 +19,10 @@ public import TapedeckVideo
 /// same on all of the user's devices; logins are each device's own, in files beside the log. Errors are
 /// `SyncError`, `LogError` and `ProjectionError`.
 public struct StoreRemotes: Sendable {
-    private let log: EventLog
-    private let runner: ProjectionRunner
-    private let projections: VideoProjections
-    private let logins: LoginFiles
+    let log: EventLog
+    let runner: ProjectionRunner
+    let projections: VideoProjections
+    let logins: LoginFiles
 
     /// The log on which it works.
     package var eventLog: EventLog { log }
@@ -158,22 +158,31 @@ public struct StoreRemotes: Sendable {
 
     /// Logs in, and keeps what is needed to do it again when the token ends.
     ///
-    /// That the user is signed in with the account, and with no other one of the system, is recorded unless
-    /// it is so already.
+    /// A store belongs to one account of a system, the one of the first login: what waits to be delivered must not be
+    /// sent in another's name. That the user is signed in with the account is recorded unless it is so already.
     ///
     /// - Parameter isNew: whether the account is to be made first.
     /// - Returns: the remote's id of the account.
     ///
     /// Throws `SyncError`: `.notFound`, `.usage` (the system takes another kind of login, or makes accounts
-    /// elsewhere), `.unauthorized`, `.conditionFailed` (a new account is there already), `.offline` and the
-    /// other codes of a remote.
+    /// elsewhere), `.unauthorized`, `.conditionFailed` (a new account is there already, or the store belongs to another
+    /// account), `.offline` and the other codes of a remote.
     @discardableResult
     public func logIn(
         _ name: String, _ credentials: RemoteCredentials, isNew: Bool = false
     ) async throws -> String {
         let (remote, connector) = try await offThread {
             try self.checkLogin(at: name)
-            return try self.connector(of: name)
+            let found = try self.connector(of: name)
+            // An account that is made only to be refused would be left there.
+            if isNew,
+                let own = try Connectors.connection(with: found.0, runner, projections).account()
+            {
+                throw SyncError(
+                    .conditionFailed, "this store belongs to the account \(own) at \(name)",
+                    hint: "log in as \(own), or make another store for a new account")
+            }
+            return found
         }
         let transport = try HTTPRemoteTransport(base: remote.url)
         let account: RemoteAccount
@@ -182,11 +191,16 @@ public struct StoreRemotes: Sendable {
                 remote, connector, credentials.secrets, isNew: isNew, transport)
         } catch {
             await transport.close()
-            guard let failure = error as? SyncFailure else { throw error }
-            throw SyncError(failure.code, failure.message, hint: failure.hint(for: remote))
+            throw Self.named(error, remote)
         }
         await transport.close()
         return account.user
+    }
+
+    /// What a remote made impossible, as callers of this room know it.
+    static func named(_ error: any Error, _ remote: Remote) -> any Error {
+        guard let failure = error as? SyncFailure else { return error }
+        return SyncError(failure.code, failure.message, hint: failure.hint(for: remote))
     }
 
     private func logIn(
@@ -207,6 +221,7 @@ public struct StoreRemotes: Sendable {
                 answer.receivedAt = Int64(clamping: log.now())
                 answers.append(answer)
             case .done(let account, let sightings):
+                try await signIn(account, at: remote)
                 try logins.write(
                     RemoteLogin(secrets: secrets, account: account), for: remote)
                 // What waited for the login goes on.
@@ -214,8 +229,7 @@ public struct StoreRemotes: Sendable {
                     var row = try RemoteRow.named(remote.name, in: log)
                     row.wait = nil
                     row.contactedAt = log.now()
-                    try log.record(
-                        sightings + signedIn(account, at: remote.system), rows: [row.row])
+                    try log.record(sightings, rows: [row.row])
                 }
                 return account
             }
@@ -238,17 +252,27 @@ public struct StoreRemotes: Sendable {
         }
     }
 
-    /// What says that the user is signed in with an account; nothing where it is so already, or where the
-    /// account has a name that no event takes: a login does not fail for that.
-    @available(*, noasync)
-    private func signedIn(_ account: RemoteAccount, at system: String) throws -> [ProposedEvent] {
-        guard let signIn = try? SignIn(account.user, at: system) else { return [] }
-        return try decided { try signIn.decide($0) }
+    /// Records that the user is signed in with an account, and refuses another than the store's.
+    ///
+    /// Of two logins at once only one account wins. For an account whose name fits into no event only the login of this
+    /// device is known.
+    private func signIn(_ account: RemoteAccount, at remote: Remote) async throws {
+        let former = try? logins.read(remote)?.account?.user
+        guard let signIn = try? SignIn(account.user, at: remote.system) else {
+            return try account.check(against: former, at: remote)
+        }
+        let projections = projections
+        try await runner.decide(reading: [projections.accounts.name]) { views in
+            let queries = VideoQueries(views, projections: projections)
+            let own = try queries.ownAccount(at: remote.system)?.account
+            try account.check(against: own ?? former, at: remote)
+            return try signIn.decide(queries)
+        }
     }
 
     /// What says that the user is signed in nowhere at a system.
     @available(*, noasync)
-    private func signedOut(of system: String) throws -> [ProposedEvent] {
+    func signedOut(of system: String) throws -> [ProposedEvent] {
         try decided { try SignOut(at: system).decide($0) }
     }
 
@@ -292,6 +316,7 @@ public struct StoreRemotes: Sendable {
         let (remote, connector) = try connector(of: name)
         let session = try RemoteSession(
             log, remote, connector, runner, outboxes: Connectors.outboxes, logins: logins,
+            connection: Connectors.connection(with: remote, runner, projections),
             options: RemoteSession.Options(
                 isLive: isLive, failuresMax: isLive ? 0 : 3,
                 // Somebody is looking: a remote that is back is noticed soon.
@@ -440,7 +465,7 @@ public struct StoreRemotes: Sendable {
     }
 
     @available(*, noasync)
-    private func connector(of name: String) throws -> (Remote, any Connector) {
+    func connector(of name: String) throws -> (Remote, any Connector) {
         let remote = try named(name)
         guard let connector = connector(for: remote) else {
             throw SyncError(
@@ -450,14 +475,14 @@ public struct StoreRemotes: Sendable {
         return (remote, connector)
     }
 
-    private func connector(for remote: Remote) -> (any Connector)? {
+    func connector(for remote: Remote) -> (any Connector)? {
         Connectors.named(
             remote.system, url: remote.url, parts: remote.parts, projections: projections,
             blobs: BlobStore(store: log.directory.path))
     }
 
     /// Runs what blocks beside the tasks' threads.
-    private func offThread<R: Sendable>(
+    func offThread<R: Sendable>(
         _ body: @escaping @Sendable () throws -> R
     ) async throws -> R {
         try await withCheckedThrowingContinuation { waiting in

@@ -117,13 +117,25 @@ import Testing
             #expect(try await accounts(store) == found)
             #expect(try signings(store, after: head) == 0)
             #expect(try await store.decide { try submit.decide(VideoQueries($0)) } != nil)
-            // Another account takes its place.
-            try await stage.logIn(
-                RemoteCredentials(user: "user2@example.org", password: "password2"))
+            // Another account is refused, signed in or not, and nothing is recorded of it.
+            func refusal() async -> ErrorCode? {
+                let error = await #expect(throws: SyncError.self) {
+                    try await stage.logIn(
+                        RemoteCredentials(user: "user2@example.org", password: "password2"))
+                }
+                return error?.code
+            }
+            #expect(await refusal() == .conditionFailed)
+            #expect(try await accounts(store) == found)
+            try await stage.remotes.logOut("birds")
             found = try await accounts(store)
-            #expect(found.map(\.isSignedIn) == [false, true])
+            #expect(found.map(\.isSignedIn) == [false])
+            #expect(await refusal() == .conditionFailed)
+            #expect(try await accounts(store) == found)
+            try await stage.logIn()
+            #expect(try await accounts(store).map(\.isSignedIn) == [true])
             try stage.disconnect()
-            #expect(try await accounts(store).map(\.isSignedIn) == [false, false])
+            #expect(try await accounts(store).map(\.isSignedIn) == [false])
         }
     }
 

@@ -77,7 +77,7 @@ import Testing
     }
 
     @Test func anAccountIsMadeOnce() throws {
-        let password = try store.file("password", "compiler\n".utf8)
+        let password = try store.file("grace", "compiler\n".utf8)
         func logIn(_ more: String...) throws -> Storectl.Run {
             try store.run(
                 ["login", "birds", "--user", "grace@example.org", "--password-file", password]
@@ -94,6 +94,40 @@ import Testing
         #expect(try remote.effects.map(\.kind) == ["signUp"])
         try store.checkFails(
             "login", "birds", "--sign-up", "--token-file", password, code: "usage", exit: 64)
+    }
+
+    /// What one account wanted is never sent in the name of another, and not after logging out either.
+    @Test func anotherAccountIsRefused() throws {
+        let password = try store.file("grace", "compiler\n".utf8)
+        let grace = ["--user", "grace@example.org", "--password-file", password]
+        let other = try Storectl.empty()
+        try other.succeed("remote", "add", "birds", "birdtube", remote.url)
+        #expect(try other.run(["login", "birds", "--sign-up"] + grace).exit == 0)
+
+        #expect(try logIn().exit == 0)
+        try store.succeed("sync", "birds")
+        let key = try #require(try videos("new").first?["key"]?.text)
+        try store.succeed("do", "chat", key, "mine")
+        let head = try store.succeed("status", "--json").document["events"]?.number
+        for more in [[], ["--sign-up"]] {
+            let run = try store.run(["login", "birds", "--json"] + grace + more)
+            #expect(run.exit == 3)
+            #expect(try run.document["error"]?["code"]?.text == "conditionFailed")
+        }
+        #expect(try store.succeed("status", "--json").document["events"]?.number == head)
+        let watch = try store.start(["sync", "birds", "--watch", "--json"])
+        try eventuallyBlocking("the message") { try remote.effects.map(\.text).contains("mine") }
+        let logout = try store.succeed("logout", "birds")
+        #expect(logout.stdout == "logged out of birds\n")
+        #expect(try watch.wait().exit == 7)
+        try store.append("ChatMessagePosted", #"{"video":"\#(key)","text":"later"}"#)
+        #expect(try store.run(["login", "birds"] + grace).exit == 3)
+        _ = try store.run("sync", "birds")
+        #expect(try remote.effects.filter { $0.kind == "comment" }.map(\.text) == ["mine"])
+        #expect(try logIn().exit == 0)
+        try store.succeed("sync", "birds")
+        #expect(
+            try remote.effects.filter { $0.kind == "comment" }.map(\.text) == ["mine", "later"])
     }
 
     @Test func killedSyncsDoNothingTwice() throws {

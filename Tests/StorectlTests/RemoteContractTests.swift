@@ -5,7 +5,8 @@ import Testing
 /// What the commands around remotes print is what `schema/cli.md` says.
 @Suite(.offTasks) struct RemoteContractTests {
     static let commands = [
-        "remote add", "remote list", "remote remove", "login", "outbox retry", "outbox drop",
+        "remote add", "remote list", "remote remove", "login", "logout", "outbox retry",
+        "outbox drop",
     ]
 
     private func check(
@@ -53,6 +54,7 @@ import Testing
         try check("remote list", store.run("remote", "list", "--json"))
         try check("outbox retry", store.run("outbox", "retry", nowhere, "--json"))
         try check("outbox drop", store.run("outbox", "drop", nowhere, "--yes", "--json"))
+        try check("logout", store.run("logout", "home", "--json"))
         try check("remote remove", store.run("remote", "remove", "home", "--yes", "--json"))
         #expect(try store.run("remote", "list", "--json").document["remotes"]?.list == [])
     }

@@ -75,6 +75,11 @@ package struct ShelbyV1Connector: Connector {
             sightings: shown.proposals(answer))
     }
 
+    /// A user has one token: all their sessions end with it.
+    package func logOutRequest(_ account: RemoteAccount) -> RemoteRequest? {
+        RemoteRequest("DELETE", "/token/\(RemoteRequest.segment(account.token))")
+    }
+
     /// Among an account's details, the roll that holds what the user shares and likes.
     static let roll = "roll"
 

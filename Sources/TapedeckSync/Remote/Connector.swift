@@ -24,6 +24,9 @@ package protocol Connector: Sendable {
         _ secrets: RemoteSecrets, _ answers: [RemoteResponse]
     ) throws(SyncFailure) -> LoginStep
 
+    /// What ends the sessions of an account at the remote; nil if the system cannot be asked to.
+    func logOutRequest(_ account: RemoteAccount) -> RemoteRequest?
+
     /// Adds what shows a request to be the account's own; never asked for an anonymous one.
     func authorize(
         _ request: inout RemoteRequest, _ account: RemoteAccount, _ moment: RequestMoment)
@@ -97,6 +100,8 @@ extension Connector {
             .usage, "\(manifest.system) makes no accounts for other programs",
             hint: "sign up there, then storectl login NAME")
     }
+
+    package func logOutRequest(_ account: RemoteAccount) -> RemoteRequest? { nil }
 
     package func derived(
         _ views: some ViewReader, after: [UInt8]?, limit: Int

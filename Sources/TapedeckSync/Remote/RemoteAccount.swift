@@ -56,6 +56,37 @@ extension RemoteAccount {
     package var isAnonymous: Bool { self == .anonymous }
 }
 
+extension RemoteAccount {
+    /// Refuses an account other than the one to which the store belongs, because what waits to be delivered was wanted
+    /// by that one and must not be sent in the name of another.
+    ///
+    /// - Parameter own: the store's account; nil for a store that has none yet.
+    ///
+    /// Throws `SyncFailure` with `.conditionFailed`.
+    package func check(against own: String?, at remote: Remote) throws(SyncFailure) {
+        guard let own, own != user else { return }
+        throw SyncFailure(
+            .conditionFailed,
+            "the login at \(remote.name) is that of the account \(user), but this store belongs to \(own)",
+            hint: "log in as \(own), or make another store for \(user)")
+    }
+}
+
+/// What a store says of a remote while a session goes on.
+package struct RemoteConnection: Sendable {
+    /// Reads the account to which the store belongs there; nil before the first login.
+    package var account: @Sendable () throws -> String?
+    /// Whether the store is still connected with the remote, at the same address.
+    package var isThere: @Sendable () throws -> Bool
+
+    package init(
+        account: @escaping @Sendable () throws -> String?,
+        isThere: @escaping @Sendable () throws -> Bool
+    ) {
+        (self.account, self.isThere) = (account, isThere)
+    }
+}
+
 /// What is kept of a login: the secrets, by which an ended token is replaced, and the account.
 package struct RemoteLogin: Codable, Hashable, Sendable {
     package var secrets: RemoteSecrets

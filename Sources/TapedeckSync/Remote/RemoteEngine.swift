@@ -88,13 +88,27 @@ package final class RemoteEngine: Sendable {
                     }
                 }
             case .wait(let wait):
-                await pause(until: wait.until, orAppend: false)
-                step = try await perform { try $0.woken() }
+                step = try await waited(until: wait.until)
             case .idle(let until):
                 await pause(until: until, orAppend: true)
                 step = try await perform { try $0.woken() }
             case .end: return try await box.read { $0.report }
             }
+        }
+    }
+
+    /// Waits until a time, or until the login or the remote is gone; appends are no reason to try sooner.
+    private func waited(until: UInt64) async throws -> RemoteSession.Step {
+        let end = min(until, log.now() &+ RemoteEngine.pauseMax)
+        while true {
+            await pause(until: end, orAppend: true)
+            let ended = try await box.perform { [self] session in
+                let head = try log.currentHead()
+                seen.withLock { $0 = head }
+                return try session.endIfGone()
+            }
+            if let ended { return ended }
+            if log.now() >= end || isToEnd { return try await perform { try $0.woken() } }
         }
     }
 

@@ -20,6 +20,8 @@ package import TapedeckProjections
 ///    else may have changed it.
 /// 5. A 401 ends nothing but the token: one login is tried, then the remote waits for the user. A login
 ///    that another process writes meanwhile is taken up with the next request.
+/// 6. Nothing is sent after the login was deleted or the remote removed, nor as another account than the
+///    store's: before each request the session looks, and ends.
 package struct RemoteSession {
     /// How to go about it: whether to go on reading when everything is done, and how patiently.
     package typealias Options = SyncState.Options
@@ -50,6 +52,10 @@ package struct RemoteSession {
     let outboxes: [Outbox]
     let options: Options
     let logins: LoginFiles
+    private let connection: RemoteConnection
+    /// The end of the log when the session last looked whether the remote is still there, and what it saw.
+    private var connectionSeenAt: LogPosition?
+    private var isRemoved = false
     var leases: LeaseClock
     let clock: SteadyClock
     /// What the host said of the network, as of the last look.
@@ -111,13 +117,15 @@ package struct RemoteSession {
     /// - Parameters:
     ///   - runner: serves the outboxes and what the connector looks things up in.
     ///   - outboxes: those of the connector's kinds.
+    ///   - connection: what the store says of the remote meanwhile.
     ///   - clock: by which leases are measured.
     ///   - asksAll: whether also what is fresh is asked for at first.
     ///
     /// Throws `SyncError` with `.unauthorized` where nobody has logged in and the remote shows nothing without.
     package init(
         _ log: EventLog, _ remote: Remote, _ connector: any Connector, _ runner: ProjectionRunner,
-        outboxes: [Outbox], logins: LoginFiles, options: Options = Options(),
+        outboxes: [Outbox], logins: LoginFiles,
+        connection: RemoteConnection, options: Options = Options(),
         clock: SteadyClock = .system, asksAll: Bool = false,
         random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
     ) throws {
@@ -128,6 +136,7 @@ package struct RemoteSession {
         self.outboxes = outboxes.filter { connector.manifest.intentKinds.contains($0.tagKind) }
         self.options = options
         self.logins = logins
+        self.connection = connection
         self.random = random
         self.asksAll = asksAll
         reading = Reading(connector.manifest.reading)
@@ -191,6 +200,9 @@ package struct RemoteSession {
         return try next()
     }
 
+    /// Ends the session if its login or its remote is gone; nil if both are there.
+    package mutating func endIfGone() throws -> Step? { try gone().map { try end($0) } }
+
     package mutating func stop() throws -> Step {
         isStopped = true
         return try next()
@@ -213,6 +225,7 @@ package struct RemoteSession {
 
     private mutating func next() throws -> Step {
         if isStopped { return try end(nil) }
+        if let ended = try endIfGone() { return ended }
         network = try .current(in: log)
         if let failure = network.failure, !options.isLive { return try end(failure) }
         if let wait = network.wait(until: now + NetworkState.pause) { return .wait(wait) }
@@ -240,6 +253,30 @@ package struct RemoteSession {
         return try settle()
     }
 
+    /// Why nothing may be sent any more: the user has logged out on this device, or removed the remote on any.
+    private mutating func gone() throws -> SyncFailure? {
+        let head = try log.currentHead()
+        if head != connectionSeenAt {
+            isRemoved = try !connection.isThere()
+            connectionSeenAt = head
+        }
+        if isRemoved {
+            return SyncFailure(
+                .unauthorized, "\(remote.name) was removed, or has another address now",
+                hint: "storectl remote list shows what there is")
+        }
+        if login.account?.isAnonymous == true { return nil }
+        // A file that cannot be read is no word of the user's.
+        do {
+            guard try logins.read(remote) == nil else { return nil }
+        } catch {
+            return nil
+        }
+        return SyncFailure(
+            .unauthorized, "this device has logged out at \(remote.name)",
+            hint: "storectl login \(remote.name)")
+    }
+
     /// The account, unless its token has ended.
     private var usableAccount: RemoteAccount? {
         guard let account = login.account else { return nil }
@@ -259,7 +296,11 @@ package struct RemoteSession {
         case .send(let request, let account):
             return try send(authorized(request, as: account), .login([]))
         case .done(let account, let sightings):
-            try keep(account, sightings)
+            do {
+                try keep(account, sightings)
+            } catch let failure as SyncFailure {
+                return try end(failure)
+            }
             return try next()
         }
     }
@@ -287,6 +328,7 @@ package struct RemoteSession {
     private mutating func keep(_ account: RemoteAccount, _ sightings: [ProposedEvent]) throws {
         // A login that was written meanwhile is not to be written over.
         if !takeUpLogin() {
+            try account.check(against: try connection.account() ?? login.account?.user, at: remote)
             login.account = account
             try logins.write(login, for: remote)
             if !sightings.isEmpty { try log.record(sightings) }
@@ -354,6 +396,8 @@ package struct RemoteSession {
             try failed(failure, delivery, of: intent)
         }
         if case .page(let page) = pending, try leave(page, failure) { return try next() }
+        // The login is that of another account: to try again changes nothing.
+        if case .login = pending, failure.code == .conditionFailed { return try end(failure) }
         guard concernsAll(failure, pending) else {
             switch pending {
             case .page(let page): try giveUp(page, failure)

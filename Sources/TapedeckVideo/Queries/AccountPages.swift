@@ -73,6 +73,22 @@ extension VideoQueries {
         ).map { try accountEntry($0) }
     }
 
+    /// The account of a system to which this store belongs; nil if the user has never signed in there.
+    ///
+    /// It is the one with which the user is signed in, or else the one with which they were last. Costs a look-up for
+    /// each account of the system.
+    package func ownAccount(at system: String) throws -> AccountEntry? {
+        let lower = RowKey().text(system.lowercased())
+        let known = try reader.rows(
+            of: projections.accounts, table: AccountList.Table.byName, lower: lower,
+            upper: lower.end, after: nil, limit: QueryLimits.pageCountMax
+        ).map { try accountEntry($0) }.filter { $0.changedAt != nil }
+        let former = known.max {
+            ($0.changedAt?.milliseconds ?? 0) < ($1.changedAt?.milliseconds ?? 0)
+        }
+        return known.first(where: \.isSignedIn) ?? former
+    }
+
     /// The account of a system with which the user is signed in.
     ///
     /// Throws `ModelError` with `.signInRequired` where there is none. Costs a look-up.

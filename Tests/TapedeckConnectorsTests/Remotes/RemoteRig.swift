@@ -179,6 +179,7 @@ final class RemoteDevice {
         return try RemoteSession(
             store.log, remote, connector, store.projections, outboxes: Connectors.outboxes,
             logins: LoginFiles(store: place.directory),
+            connection: Connectors.connection(with: remote, store.projections),
             options: RemoteSession.Options(
                 isLive: isLive, failuresMax: failuresMax, backoffMax: 4_000),
             clock: SteadyClock { (boot, clock.milliseconds) }, asksAll: asksAll, random: random)

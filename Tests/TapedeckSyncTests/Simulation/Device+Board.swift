@@ -44,7 +44,8 @@ final class BoardClient {
         }
         session = try RemoteSession(
             log, remote, BoardConnector(), runner, outboxes: BoardConnector.outboxes,
-            logins: logins, options: .init(failuresMax: 5, backoffMax: 4_000),
+            logins: logins, connection: RemoteConnection(account: { nil }, isThere: { true }),
+            options: .init(failuresMax: 5, backoffMax: 4_000),
             clock: device.steadyClock, random: world.random)
         try step { try $0.begin() }
     }

@@ -60,6 +60,12 @@ extension ShelbyV1Simulator {
             ]))
     }
 
+    /// Ends a token, and with it all sessions of its user.
+    mutating func logOut(_ call: Call) throws(OutsideTables) -> SimulatedResponse {
+        guard let user = world.tokens.removeValue(forKey: call.id) else { return Self.notFound }
+        return Self.result(world.user(user))
+    }
+
     mutating func signUp(
         _ request: SimulatedRequest, _ now: Int64
     ) throws(OutsideTables) -> SimulatedResponse {

@@ -91,6 +91,7 @@ public struct ShelbyV1Simulator: RemoteSimulator, SimulatorEngine {
             }
         switch shape {
         case ["POST", "token"]: return try logIn(request, now)
+        case ["DELETE", "token", id]: return try logOut(call(request, now, id: id))
         case ["POST", "user"]: return try signUp(request, now)
         case ["GET", "dashboard"]:
             return try dashboard(call(request, now, Self.recommending))

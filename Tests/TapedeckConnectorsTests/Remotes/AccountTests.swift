@@ -1,0 +1,120 @@
+import Tapedeck
+import TapedeckConnectors
+import TapedeckSync
+import TapedeckTesting
+import TapedeckVideo
+import TestSupport
+import Testing
+
+/// A store belongs to one account of a remote, and nothing is sent after its user has logged out.
+@Suite(.offTasks) struct AccountTests {
+    private func remotes(_ device: RemoteDevice) -> StoreRemotes {
+        StoreRemotes(device.store.log, device.store.projections)
+    }
+
+    /// A session that goes on for ever, driven until it has nothing to do.
+    private func idle(_ device: RemoteDevice) throws -> RemoteSession {
+        var session = try #require(try device.session(isLive: true))
+        var step = try session.begin()
+        while true {
+            switch step {
+            case .send(let request): step = try session.answered(try device.world.send(request))
+            case .wait(let wait):
+                device.world.clock.set(milliseconds: wait.until)
+                step = try session.woken()
+            case .idle: return session
+            case .end(let failure):
+                Issue.record("the session ended: \(String(describing: failure))")
+                return session
+            }
+        }
+    }
+
+    private func like(_ device: RemoteDevice, _ rig: ShelbyV1Rig) throws {
+        try device.append(ShelbyV1Rig.liked(try #require(try rig.untouched().first), true))
+    }
+
+    /// What a session does next, and what its report says if it ends.
+    private func ends(_ session: inout RemoteSession) throws -> ErrorCode? {
+        guard case .end(let failure) = try session.woken() else { return nil }
+        #expect(session.report.failure?.code == failure?.code)
+        return failure?.code
+    }
+
+    @Test func aSessionNeverGoesOnAsAnotherAccount() throws {
+        let rig = ShelbyV1Rig()
+        let device = try rig.device()
+        try device.sync()
+        try device.append(
+            SignedIn.with {
+                $0.account = "somebody else"
+                $0.system = "shelby"
+            })
+        try like(device, rig)
+        let (first, file) = (device.world.requests.count, LoginFiles(store: device.place.directory))
+        let before = try #require(try file.read(device.remote))
+        // The token has ended: what the secrets give now is not the store's account.
+        var ended = before
+        ended.account = nil
+        try file.write(ended, for: device.remote)
+        let report = try #require(try device.sync())
+        #expect(report.failure?.code == .conditionFailed)
+        #expect(device.world.requests[first...].map(\.path) == ["/token"])
+        #expect(try rig.effects(.like).isEmpty)
+        #expect(try device.outbox().count == 1)
+        #expect(try file.read(device.remote)?.account == nil)
+    }
+
+    @Test func logoutStopsALiveSession() async throws {
+        let rig = ShelbyV1Rig()
+        let device = try rig.device()
+        var session = try idle(device)
+        let sent = device.world.requests.count
+        try await remotes(device).logOut("home")
+        try like(device, rig)
+        #expect(try ends(&session) == .unauthorized)
+        #expect(device.world.requests.count == sent)
+    }
+
+    @Test func aRemoteThatWasRemovedEndsALiveSession() async throws {
+        let rig = ShelbyV1Rig()
+        let device = try rig.device()
+        var session = try idle(device)
+        let sent = device.world.requests.count
+        // The login of another process may still be written after that.
+        let file = LoginFiles(store: device.place.directory)
+        let login = try #require(try file.read(device.remote))
+        try await onThread { [remotes = remotes(device)] in try remotes.remove("home") }
+        try file.write(login, for: device.remote)
+        try like(device, rig)
+        #expect(try ends(&session) == .unauthorized)
+        #expect(device.world.requests.count == sent)
+    }
+
+    @Test func logoutKeepsUndeliveredIntents() async throws {
+        let rig = ShelbyV1Rig()
+        let device = try rig.device()
+        try device.sync()
+        let login = try #require(
+            try LoginFiles(store: device.place.directory).read(device.remote))
+        try like(device, rig)
+        #expect(try await remotes(device).logOut("home") == 1)
+        #expect(throws: SyncError.self) { try device.session() }
+        // Logging out twice is no error.
+        #expect(try await remotes(device).logOut("home") == 1)
+        try device.logIn(login.secrets)
+        try device.sync()
+        #expect(try rig.effects(.like).count == 1)
+        #expect(try device.outbox().isEmpty)
+    }
+
+    @Test func aSystemThatCannotEndSessionsSaysSo() async throws {
+        let desk = try WhaleDesk()
+        try desk.device.sync()
+        let error = await #expect(throws: SyncError.self) {
+            try await remotes(desk.device).logOut("home", everywhere: true)
+        }
+        #expect(error?.code == .usage)
+        #expect(try LoginFiles(store: desk.device.place.directory).read(desk.device.remote) != nil)
+    }
+}
