@@ -90,7 +90,7 @@ package final class RemoteEngine: Sendable {
             case .wait(let wait):
                 step = try await waited(until: wait.until)
             case .idle(let until):
-                await pause(until: until, orAppend: true)
+                await pause(until: instant(of: until))
                 step = try await perform { try $0.woken() }
             case .end: return try await box.read { $0.report }
             }
@@ -99,16 +99,16 @@ package final class RemoteEngine: Sendable {
 
     /// Waits until a time, or until the login or the remote is gone; appends are no reason to try sooner.
     private func waited(until: UInt64) async throws -> RemoteSession.Step {
-        let end = min(until, log.now() &+ RemoteEngine.pauseMax)
+        let end = instant(of: until)
         while true {
-            await pause(until: end, orAppend: true)
+            await pause(until: end)
             let ended = try await box.perform { [self] session in
                 let head = try log.currentHead()
                 seen.withLock { $0 = head }
                 return try session.endIfGone()
             }
             if let ended { return ended }
-            if log.now() >= end || isToEnd { return try await perform { try $0.woken() } }
+            if end <= .now || isToEnd { return try await perform { try $0.woken() } }
         }
     }
 
@@ -143,19 +143,19 @@ package final class RemoteEngine: Sendable {
     }
 
     /// Waits until a time, or until any process has appended to the log.
-    private func pause(until: UInt64, orAppend: Bool) async {
-        let now = log.now()
-        let wait = until > now ? min(until - now, RemoteEngine.pauseMax) : 0
-        let end = ContinuousClock.now + .milliseconds(wait)
+    private func pause(until end: ContinuousClock.Instant) async {
         await cancellable { [self] in
-            guard orAppend else {
-                try? await Task.sleep(until: end)
-                return
-            }
             while !Task.isCancelled, end > .now, await !hasAppends() {
                 await waker.wait(atMost: min(end - .now, RemoteEngine.pollInterval))
             }
         }
+    }
+
+    /// When a time of the day's clock comes, but no later than in `pauseMax`.
+    private func instant(of time: UInt64) -> ContinuousClock.Instant {
+        let now = log.now()
+        let wait = time > now ? min(time - now, RemoteEngine.pauseMax) : 0
+        return .now + .milliseconds(wait)
     }
 
     private func hasAppends() async -> Bool {

@@ -56,6 +56,8 @@ package struct RemoteSession {
     /// The end of the log when the session last looked whether the remote is still there, and what it saw.
     private var connectionSeenAt: LogPosition?
     private var isRemoved = false
+    /// Whether the session has ended for that, or for a logout.
+    private var isGone = false
     var leases: LeaseClock
     let clock: SteadyClock
     /// What the host said of the network, as of the last look.
@@ -201,7 +203,11 @@ package struct RemoteSession {
     }
 
     /// Ends the session if its login or its remote is gone; nil if both are there.
-    package mutating func endIfGone() throws -> Step? { try gone().map { try end($0) } }
+    package mutating func endIfGone() throws -> Step? {
+        guard let failure = try gone() else { return nil }
+        isGone = true
+        return try end(failure)
+    }
 
     package mutating func stop() throws -> Step {
         isStopped = true
@@ -526,7 +532,8 @@ package struct RemoteSession {
         try leases.remember(log)
         report.unread = try RemoteRow.leads(remote.name, in: log).count
         report.failure = failure.map { failure in
-            guard failure.code == .unauthorized else { return SyncError(failure) }
+            // A login that is gone, or of no use any more, is not to be looked for.
+            guard failure.code == .unauthorized, !isGone else { return SyncError(failure) }
             return SyncError(
                 .unauthorized, "\(failure.message); the login is in \(logins.path(remote.name))",
                 hint: failure.hint(for: remote))
