@@ -46,8 +46,8 @@ struct DoctorCommand: ParsableCommand {
         try options.print(json(findings, failure)) { text in
             for finding in findings {
                 let line = "\(finding.level.rawValue): \(finding.check): \(finding.message)"
-                text.line(TextTable.printable(line))
-                if let hint = finding.hint { text.line("  \(TextTable.printable(hint))") }
+                text.line(VisibleText.line(line))
+                if let hint = finding.hint { text.line("  \(VisibleText.line(hint))") }
             }
         }
         if let failure { throw ReportedFailure(.checkFailed, failure) }

@@ -99,7 +99,7 @@ struct LogCommand: ParsableCommand {
             event.type.name, event.tags.map(\.text).joined(separator: ","),
             EventReport(event).payloadText,
         ]
-        return cells.map(TextTable.printable).joined(separator: "\t") + "\n"
+        return cells.map(VisibleText.line).joined(separator: "\t") + "\n"
     }
 
     private func aligned(_ event: EventEnvelope) -> String {
@@ -110,7 +110,7 @@ struct LogCommand: ParsableCommand {
         let front =
             String(repeating: " ", count: max(0, 8 - position.utf8.count)) + position + "  "
             + TimeArgument.text(event.stamp) + "  " + padded(event.type.name, 18) + "  "
-        let rest = TextTable.printable(
+        let rest = VisibleText.line(
             event.tags.map(\.text).joined(separator: " ") + "  " + EventReport(event).payloadText)
         let width = max(20, StandardOutput.columns - DisplayWidth.of(front))
         return front + DisplayWidth.cut(rest, to: width) + "\n"

@@ -61,7 +61,9 @@ struct LoginCommand: AsyncParsableCommand {
         let credentials = try credentials()
         let account = try await logIn(remotes, credentials)
         let document: JSON = ["name": .text(name), "account": .text(account)]
-        try options.print(document) { $0.line("logged in at \(name) as \(user ?? account)") }
+        try options.print(document) {
+            $0.line(VisibleText.line("logged in at \(name) as \(user ?? account)"))
+        }
     }
 
     /// A login that is refused names the file that it was read from.

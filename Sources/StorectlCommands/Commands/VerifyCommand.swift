@@ -103,7 +103,7 @@ struct VerifyCommand: ParsableCommand {
     private static func text(_ problem: VerifyReport.Problem) -> String {
         let place = problem.position.map { " \($0)" } ?? ""
         let key = problem.key.map { " (\($0))" } ?? ""
-        return TextTable.printable("\(problem.kind.rawValue)\(place)\(key): \(problem.what)")
+        return VisibleText.line("\(problem.kind.rawValue)\(place)\(key): \(problem.what)")
     }
 
     // MARK: - The child

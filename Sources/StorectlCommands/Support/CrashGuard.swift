@@ -22,7 +22,8 @@ enum CrashGuard {
         let error = CommandError(
             .damaged, "reading the store in \(directory) has crashed: a file of it is damaged",
             hint: hint)
-        diagnosis = bytes("error: \(error.message)\nhint: \(hint)\n")
+        diagnosis = bytes(
+            "error: \(VisibleText.line(error.message))\nhint: \(VisibleText.line(hint))\n")
         document = bytes(isJSON ? JSON.object([("error", error.json)]).line + "\n" : "")
         var stack = stack_t()
         stack.ss_sp = UnsafeMutableRawPointer.allocate(byteCount: stackByteCount, alignment: 16)

@@ -67,8 +67,7 @@ indirect enum JSON: Sendable {
         return String(value)
     }
 
-    /// Writes a text with quotes; control characters, also those above 0x7E, are escaped, so that a
-    /// document shown in a terminal cannot steer it.
+    /// Writes a text with quotes; what steers a terminal or turns the direction of text is escaped.
     private static func write(_ text: String, into out: inout String) {
         out += "\""
         defer { out += "\"" }
@@ -83,7 +82,7 @@ indirect enum JSON: Sendable {
             case "\n": out += "\\n"
             case "\r": out += "\\r"
             case "\t": out += "\\t"
-            case _ where scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value):
+            case _ where VisibleText.isHidden(scalar):
                 let digits = String(scalar.value, radix: 16)
                 out += "\\u" + String(repeating: "0", count: 4 - digits.utf8.count) + digits
             default: out.unicodeScalars.append(scalar)
@@ -91,9 +90,10 @@ indirect enum JSON: Sendable {
         }
     }
 
-    /// Whether a byte may have to be escaped; 0xC2 begins the control characters above 0x7F.
+    /// Whether a byte may have to be escaped; 0xC2 begins the controls above 0x7F, 0xD8 and 0xE2 the characters of
+    /// direction.
     private static func isSpecial(_ byte: UInt8) -> Bool {
-        byte < 0x20 || byte == 0x22 || byte == 0x5C || byte == 0x7F || byte == 0xC2
+        byte < 0x20 || [0x22, 0x5C, 0x7F, 0xC2, 0xD8, 0xE2].contains(byte)
     }
 }
 

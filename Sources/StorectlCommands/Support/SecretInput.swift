@@ -74,7 +74,7 @@ enum SecretInput {
             tcsetattr(STDIN_FILENO, TCSANOW, &shown)
             StandardOutput.diagnose("")
         }
-        StandardOutput.draw("\(prompt): ")
+        StandardOutput.draw("\(VisibleText.line(prompt)): ")
         guard tcsetattr(STDIN_FILENO, TCSAFLUSH, &hidden) == 0 else {
             throw CommandError(
                 .inputOutput, "the terminal would show what is typed",
@@ -87,7 +87,7 @@ enum SecretInput {
 
     /// Asks for what may be seen, at a terminal only.
     static func answer(_ prompt: String) throws -> String {
-        StandardOutput.draw("\(prompt): ")
+        StandardOutput.draw("\(VisibleText.line(prompt)): ")
         return try line(of: prompt)
     }
 

@@ -39,9 +39,9 @@ enum StandardOutput {
     /// Writes a line of a report.
     static func line(_ text: String) throws { try write(text + "\n") }
 
-    /// Writes a line of diagnostics; what cannot be written is lost.
+    /// Writes a line of diagnostics, whatever it holds made visible; what cannot be written is lost.
     static func diagnose(_ text: String) {
-        var text = text + "\n"
+        var text = VisibleText.line(text) + "\n"
         text.withUTF8 { try? write(UnsafeRawBufferPointer($0), to: STDERR_FILENO) }
     }
 

@@ -138,7 +138,7 @@ struct SyncOutcome {
         }
         for refusal in refused {
             let why = refusal.message.map { ", \($0)" } ?? ""
-            text.line(TextTable.printable("refused \(refusal.event): \(refusal.code)\(why)"))
+            text.line(VisibleText.line("refused \(refusal.event): \(refusal.code)\(why)"))
         }
         if waitingCount > 0 {
             let reasons = Set(waiting.map(\.reason.rawValue)).sorted().joined(separator: ", ")
@@ -147,7 +147,7 @@ struct SyncOutcome {
             for item in lacking.prefix(SyncOutcome.waitingListedMax) {
                 let why = item.message.map { ", \($0)" } ?? ""
                 text.line(
-                    TextTable.printable("waiting \(item.event): \(item.reason.rawValue)\(why)"))
+                    VisibleText.line("waiting \(item.event): \(item.reason.rawValue)\(why)"))
             }
             if lacking.count > SyncOutcome.waitingListedMax {
                 text.line("storectl outbox lists the others")
@@ -161,8 +161,8 @@ struct SyncOutcome {
         }
         if unread > 0 { text.line("\(Figures.count(unread, "page")) left to the next sync") }
         for part in unreadable.prefix(SyncOutcome.unreadableListedMax) {
-            text.line(TextTable.printable("could not read \(part)"))
+            text.line(VisibleText.line("could not read \(part)"))
         }
-        for part in missing { text.line(TextTable.printable("goes without \(part)")) }
+        for part in missing { text.line(VisibleText.line("goes without \(part)")) }
     }
 }

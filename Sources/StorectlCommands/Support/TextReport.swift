@@ -21,7 +21,7 @@ struct TextReport {
     mutating func fields(_ fields: [(name: String, value: String)]) {
         let width = fields.map { DisplayWidth.of($0.name) }.max() ?? 0
         for field in fields {
-            let value = TextTable.printable(field.value)
+            let value = VisibleText.line(field.value)
             guard isTerminal else {
                 text += "\(field.name)\t\(value)\n"
                 continue

@@ -69,7 +69,7 @@ struct TextTable {
     /// - Parameter bold: parts of cells that stand out in a terminal, in Unicode scalars, by column.
     mutating func add(_ cells: [String?], bold: [Int: [Range<Int>]] = [:]) {
         if !bold.isEmpty { boldParts[rows.count] = bold }
-        rows.append(cells.map { TextTable.printable($0 ?? "-") })
+        rows.append(cells.map { VisibleText.line($0 ?? "-") })
     }
 
     /// The lines, with a line feed at each end.
@@ -150,26 +150,5 @@ struct TextTable {
             }
         }
         return widths
-    }
-
-    /// Line feeds and tabs as spaces; other control and direction-changing characters as U+FFFD.
-    static func printable(_ text: String) -> String {
-        guard text.unicodeScalars.contains(where: isUnsafe) else { return text }
-        var out = String.UnicodeScalarView()
-        for scalar in text.unicodeScalars {
-            if scalar == "\n" || scalar == "\t" || scalar == "\r" {
-                out.append(" ")
-            } else {
-                out.append(isUnsafe(scalar) ? "\u{FFFD}" : scalar)
-            }
-        }
-        return String(out)
-    }
-
-    private static func isUnsafe(_ scalar: UnicodeScalar) -> Bool {
-        switch scalar.value {
-        case 0..<0x20, 0x7F...0x9F, 0x202A...0x202E, 0x2066...0x2069, 0x2028, 0x2029: true
-        default: false
-        }
     }
 }

@@ -20,7 +20,7 @@ final class WatchLines<Entry: Encodable & Hashable & Sendable>: Sendable {
                 isJSON
                     ? document(update).line + "\n"
                     : (states(from: said, to: update.state) + update.changes.map(line))
-                        .map { $0.map(TextTable.printable).joined(separator: "\t") + "\n" }
+                        .map { $0.map(VisibleText.line).joined(separator: "\t") + "\n" }
                         .joined())
             said = update.state
         }
