@@ -69,7 +69,23 @@ package enum PageCheck {
         return report
     }
 
-    /// Of which commit each meta page is: both, because they are not read at one instant.
+    /// Reads values until two readings in a row are the same, and returns the last reading.
+    ///
+    /// A value that never comes twice was then the same from the first of the two readings to the second, so that all
+    /// of them were there at one instant.
+    package static func settled<Value: Equatable, Failure: Error>(
+        readingsMax: Int, _ read: () throws(LMDBError) -> [Result<Value, Failure>]
+    ) throws(LMDBError) -> [Result<Value, Failure>] {
+        var last = try read()
+        for _ in 1..<readingsMax {
+            let again = try read()
+            if again.map({ try? $0.get() }) == last.map({ try? $0.get() }) { return again }
+            last = again
+        }
+        return last
+    }
+
+    /// Of which commit each meta page is.
     private static func commits(_ metas: [Result<PageFile.Meta, PageProblem>]) -> [UInt64?] {
         metas.map { try? $0.get().transaction }
     }

@@ -63,10 +63,20 @@ struct PageFile: ~Copyable {
         #endif
     }
 
-    /// Reads both meta pages.
+    /// How often meta pages are read that commits change meanwhile.
+    private static let readingsMax = 1_000
+
+    /// Reads both meta pages as of one instant: after commits between the two they would contradict each other.
     ///
     /// The second one stands one page behind the first, whose size is in it.
     func metas() throws(LMDBError) -> [Result<Meta, PageProblem>] {
+        try PageCheck.settled(readingsMax: PageFile.readingsMax) {
+            () throws(LMDBError) -> [Result<Meta, PageProblem>] in
+            try readMetas()
+        }
+    }
+
+    private func readMetas() throws(LMDBError) -> [Result<Meta, PageProblem>] {
         var found: [Result<Meta, PageProblem>] = []
         let buffer = UnsafeMutableRawBufferPointer.allocate(
             byteCount: PageFile.metaCount, alignment: 8)

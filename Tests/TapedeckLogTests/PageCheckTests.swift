@@ -6,6 +6,20 @@ import TestSupport
 import Testing
 
 @Suite(.offTasks) struct PageCheckTests {
+    /// Commits between the readings of two pages show pairs that were never in the file.
+    @Test func pagesThatChangeAreReadAsOfOneInstant() throws {
+        func found(_ readings: [[UInt64]], _ most: Int = 100) throws -> [UInt64] {
+            var rest = readings
+            return try PageCheck.settled(readingsMax: most) {
+                () throws(LMDBError) -> [Result<UInt64, CancellationError>] in
+                rest.removeFirst().map { .success($0) }
+            }.compactMap { try? $0.get() }
+        }
+        #expect(try found([[10, 11], [10, 11]]) == [10, 11])
+        #expect(try found([[10, 13], [12, 13], [14, 13], [14, 15], [14, 15]]) == [14, 15])
+        #expect(try found([[10, 13], [12, 13], [14, 15]], 3) == [14, 15])
+    }
+
     @Test func whatLMDBWritesIsSound() throws {
         let directory = try TemporaryDirectory()
         let log = try directory.store()
