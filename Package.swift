@@ -125,7 +125,8 @@ let package = Package(
 
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: settings),
         .testTarget(
-            name: "TapedeckModelTests", dependencies: ["TapedeckModel"], swiftSettings: settings),
+            name: "TapedeckModelTests", dependencies: ["TapedeckModel", "TestSupport"],
+            swiftSettings: settings),
         .testTarget(
             name: "TapedeckLogTests",
             dependencies: [

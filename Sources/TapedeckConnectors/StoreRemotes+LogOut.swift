@@ -49,11 +49,9 @@ extension StoreRemotes {
             answer = .failure(Self.named(error, remote))
         }
         await transport.close()
-        let response = try answer.get()
-        // A token that is unknown there has no session.
-        guard (200...299).contains(response.status) || [401, 404].contains(response.status) else {
+        if let failure = connector.logOutFailure(try answer.get()) {
             throw SyncError(
-                .remoteError, "\(remote.name) answered the logout with status \(response.status)",
+                .remoteError, "\(remote.name) did not end the sessions: \(failure.message)",
                 hint: "try again, or log out on this device alone, without --everywhere")
         }
     }

@@ -273,15 +273,8 @@ public struct StoreRemotes: Sendable {
     /// What says that the user is signed in nowhere at a system.
     @available(*, noasync)
     func signedOut(of system: String) throws -> [ProposedEvent] {
-        try decided { try SignOut(at: system).decide($0) }
-    }
-
-    @available(*, noasync)
-    private func decided(
-        _ decide: (VideoQueries<Views>) throws -> [any Event]
-    ) throws -> [ProposedEvent] {
         try runner.read([projections.accounts.name]) {
-            try decide(VideoQueries($0, projections: projections))
+            try SignOut(at: system).decide(VideoQueries($0, projections: projections))
         }.map { try ProposedEvent($0) }
     }
 

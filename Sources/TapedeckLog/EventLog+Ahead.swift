@@ -3,7 +3,8 @@
 extension EventLog {
     /// How many events count as of a later time than `milliseconds`, and the one that does so the latest.
     ///
-    /// What a server has received before, or refused, is none of them. Costs a read of the whole log. Throws `LogError`: `.damaged`, `.closed`.
+    /// What a server has received before, or refused, is none of them. Costs a read of the whole log. Throws
+    /// `LogError`: `.damaged`, `.closed`.
     @available(*, noasync)
     package func eventsAhead(
         of milliseconds: UInt64

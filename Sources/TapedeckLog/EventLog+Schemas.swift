@@ -13,7 +13,8 @@ public struct SchemaCount: Hashable, Sendable {
 extension EventLog {
     /// How many events of each type and schema version the log holds, by type, then by version.
     ///
-    /// For whoever wants to know which of them a program cannot read. Costs a read of the whole log. Throws `LogError`: `.damaged`, `.closed`.
+    /// For whoever wants to know which of them a program cannot read. Costs a read of the whole log. Throws
+    /// `LogError`: `.damaged`, `.closed`.
     @available(*, noasync)
     public func schemaCounts() throws(LogError) -> [SchemaCount] {
         settleBuffered()

@@ -121,20 +121,12 @@ enum ReceiptReader {
         _ transaction: borrowing some Readable & ~Copyable, _ tables: LogTables
     ) throws -> [Receipt] {
         var found: [Receipt] = []
-        let prefix = ReceiptRow.prefix(ordinal, event.sequence)
-        let cursor = try transaction.cursor(tables.receipts)
-        // A row whose key is damaged still stands between its neighbours; see `forEachPosition`.
-        let before = try cursor.lastBelow(prefix)
-        try check(before, near: event)
-        var entry = before == nil ? try cursor.first() : try cursor.next()
-        while let row = entry, row.key.starts(with: prefix) {
-            guard let receipt = ReceiptRow.read(row.key, row.value, origin: event.origin) else {
-                throw LogError.damagedReceipt(event)
-            }
+        try forEach(
+            of: event.origin, ordinal: ordinal, event.sequence...event.sequence, transaction, tables
+        ) { _, receipt in
             found.append(receipt)
-            entry = try cursor.next()
+            return true
         }
-        try check(entry, near: event)
         return found
     }
 
@@ -153,6 +145,7 @@ enum ReceiptReader {
         )
         let near = EventID(origin: origin, sequence: sequences.lowerBound)
         let cursor = try transaction.cursor(tables.receipts)
+        // A row whose key is damaged still stands between its neighbours; see `forEachPosition`.
         let before = try cursor.lastBelow(lower)
         try check(before, near: near)
         var entry = before == nil ? try cursor.first() : try cursor.next()

@@ -186,9 +186,12 @@ final class LiveFolder {
             let position = FrozenKey(decoding: row)?.position
         else { return false }
         return try log.readNaming { records in
-            guard let bytes = try records.get(self.log.recordTable, integer: position),
-                let poison = self.batch.admission.admit(try self.log.record(bytes, at: position))
-            else { return false }
+            guard let bytes = try records.get(self.log.recordTable, integer: position) else {
+                return false
+            }
+            let record = try self.log.record(bytes, at: position)
+            try self.routing.check(record)
+            guard let poison = self.batch.admission.admit(record) else { return false }
             return EventReference.precedes(poison, first)
         }
     }
@@ -208,6 +211,7 @@ final class LiveFolder {
             try self.log.forEachRecord(
                 tagged: key.tag, through: self.batch.reached.position, records
             ) { record in
+                try self.routing.check(record)
                 guard key.typeIndex[Int(record.type)] >= 0,
                     let event = self.batch.admission.admit(record)
                 else { return }

@@ -1,4 +1,5 @@
 @_spi(Core) import TapedeckModel
+import TestSupport
 import Testing
 
 struct RecordTests {
@@ -89,20 +90,21 @@ struct RecordTests {
     }
 
     @Test func arbitraryBytesAreNoCrash() {
-        var random = SystemRandomNumberGenerator()
+        var random = SeededRandom(Seed.fresh())
         let whole = record
         for round in 0..<20_000 {
             var bytes: [UInt8]
             if round % 2 == 0 {
-                bytes = (0..<Int.random(in: 0...150)).map { _ in
+                bytes = (0..<Int.random(in: 0...150, using: &random)).map { _ in
                     UInt8(truncatingIfNeeded: random.next())
                 }
                 if bytes.count > 4 { bytes[4] = RecordLayout.format }
                 if bytes.count > 41, round % 4 == 0 { bytes[41] = 0 }
             } else {
-                bytes = Array(whole.prefix(.random(in: 0...whole.count)))
-                for _ in 0..<Int.random(in: 1...5) where !bytes.isEmpty {
-                    bytes[.random(in: bytes.indices)] = UInt8(truncatingIfNeeded: random.next())
+                bytes = Array(whole.prefix(.random(in: 0...whole.count, using: &random)))
+                for _ in 0..<Int.random(in: 1...5, using: &random) where !bytes.isEmpty {
+                    bytes[.random(in: bytes.indices, using: &random)] = UInt8(
+                        truncatingIfNeeded: random.next())
                 }
             }
             bytes.withUnsafeBytes { raw in

@@ -1,4 +1,5 @@
 import TapedeckModel
+import TestSupport
 import Testing
 
 struct WireFieldsTests {
@@ -26,8 +27,9 @@ struct WireFieldsTests {
     }
 
     @Test func arbitraryBytesAreNoCrash() {
+        var random = SeededRandom(Seed.fresh())
         for _ in 0..<20_000 {
-            let bytes = (0..<Int.random(in: 0...40)).map { _ in UInt8.random(in: 0...255) }
+            let bytes = random.bytes(.random(in: 0...40, using: &random))
             var fields = WireFields(bytes.span.bytes)
             var count = 0
             while let field = fields.next() {

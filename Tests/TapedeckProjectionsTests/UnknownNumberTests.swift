@@ -16,11 +16,14 @@ import Testing
     }
 
     /// Changes a number in the 10th of 40 events; `isSealed` makes the checksum fit again.
-    private func damaged(_ number: Number, isSealed: Bool) throws -> TestStore {
-        let store = try TestStore(isLive: false)
+    private func damaged(
+        _ number: Number, isSealed: Bool, isLive: Bool = false
+    ) throws -> TestStore {
+        let store = try TestStore(isLive: isLive)
         for index in 0..<40 {
             try store.append(NoteAdded(isbn: "\(index % 3)", reader: "r", text: "\(index)"))
         }
+        if isLive { try store.touch() }
         try store.log.write { transaction in
             let table = store.log.tables.events
             guard var bytes = try transaction.get(table, integer: 10).map({ Array($0) }) else {
@@ -59,5 +62,18 @@ import Testing
         expectDamaged("an explanation") {
             _ = try store.runner.explain("reader-notes", key: Tag("reader", "r"))
         }
+    }
+
+    /// A late event makes live tables fold the earlier ones of its key again.
+    @Test(arguments: Number.allCases, [true, false])
+    func itIsAnErrorWhereALateEventFoldsItAgain(_ number: Number, isSealed: Bool) throws {
+        let store = try damaged(number, isSealed: isSealed, isLive: true)
+        try store.log.record([
+            HistoryEvent(
+                origin: OriginID(high: 1, low: 1), stamp: Stamp(milliseconds: 1_000),
+                proposal: try ProposedEvent(
+                    NoteAdded(isbn: "1", reader: "r", text: "late"), atMilliseconds: 1_000))
+        ])
+        expectDamaged("a look") { try store.touch() }
     }
 }

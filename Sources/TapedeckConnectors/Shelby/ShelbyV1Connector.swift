@@ -80,6 +80,27 @@ package struct ShelbyV1Connector: Connector {
         RemoteRequest("DELETE", "/token/\(RemoteRequest.segment(account.token))")
     }
 
+    /// A token that Shelby does not know has no session.
+    ///
+    /// Something else than Shelby can answer with 401 or 404, too.
+    package func logOutFailure(_ response: RemoteResponse) -> SyncFailure? {
+        do {
+            _ = try ShelbyV1Documents.result(response)
+            return nil
+        } catch {
+            return [.unauthorized, .notFound].contains(error.code) && Self.isOwnAnswer(response)
+                ? nil : error
+        }
+    }
+
+    /// Whether an answer is in the envelope that every answer of Shelby has.
+    private static func isOwnAnswer(_ response: RemoteResponse) -> Bool {
+        guard case .object(let members)? = try? ShelbyDocuments.document(response) else {
+            return false
+        }
+        return members["status"]?.int64 != nil
+    }
+
     /// Among an account's details, the roll that holds what the user shares and likes.
     static let roll = "roll"
 

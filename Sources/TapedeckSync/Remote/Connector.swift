@@ -27,6 +27,9 @@ package protocol Connector: Sendable {
     /// What ends the sessions of an account at the remote; nil if the system cannot be asked to.
     func logOutRequest(_ account: RemoteAccount) -> RemoteRequest?
 
+    /// Why the answer to such a request does not say that the sessions are over; nil if it does.
+    func logOutFailure(_ response: RemoteResponse) -> SyncFailure?
+
     /// Adds what shows a request to be the account's own; never asked for an anonymous one.
     func authorize(
         _ request: inout RemoteRequest, _ account: RemoteAccount, _ moment: RequestMoment)
@@ -102,6 +105,8 @@ extension Connector {
     }
 
     package func logOutRequest(_ account: RemoteAccount) -> RemoteRequest? { nil }
+
+    package func logOutFailure(_ response: RemoteResponse) -> SyncFailure? { response.failure }
 
     package func derived(
         _ views: some ViewReader, after: [UInt8]?, limit: Int

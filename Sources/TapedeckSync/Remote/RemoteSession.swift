@@ -56,8 +56,6 @@ package struct RemoteSession {
     /// The end of the log when the session last looked whether the remote is still there, and what it saw.
     private var connectionSeenAt: LogPosition?
     private var isRemoved = false
-    /// Whether the session has ended for that, or for a logout.
-    private var isGone = false
     var leases: LeaseClock
     let clock: SteadyClock
     /// What the host said of the network, as of the last look.
@@ -205,8 +203,7 @@ package struct RemoteSession {
     /// Ends the session if its login or its remote is gone; nil if both are there.
     package mutating func endIfGone() throws -> Step? {
         guard let failure = try gone() else { return nil }
-        isGone = true
-        return try end(failure)
+        return try end(failure, isGone: true)
     }
 
     package mutating func stop() throws -> Step {
@@ -527,7 +524,7 @@ package struct RemoteSession {
         return now >= min(end, readingBegan + (steps.last ?? 0), readingTurn)
     }
 
-    private mutating func end(_ failure: SyncFailure?) throws -> Step {
+    private mutating func end(_ failure: SyncFailure?, isGone: Bool = false) throws -> Step {
         try log.setSyncRows([row.row])
         try leases.remember(log)
         report.unread = try RemoteRow.leads(remote.name, in: log).count

@@ -51,6 +51,21 @@ struct ShelbyV1DocumentTests {
             ShelbyV1DocumentTests.code(#"{"status":200,"result":7}"#, status: 200) == .remoteError)
     }
 
+    /// Another server, or a portal, says nothing of Shelby's sessions.
+    @Test func onlyShelbyItselfEndsSessions() {
+        let unknown = #"{"status":404,"message":"invalid token"}"#
+        for (json, status, ends) in [
+            (#"{"status":200,"result":{}}"#, 200, true), (unknown, 404, true), (unknown, 200, true),
+            (#"{"status":401,"message":"no"}"#, 401, true), (#"{"status":500}"#, 500, false),
+            ("<html>", 200, false), ("<html>", 404, false), ("", 401, false), ("{}", 404, false),
+            ("", 503, false),
+        ] {
+            let failure = ShelbyV1Connector().logOutFailure(
+                RemoteResponse(status: status, body: Array(json.utf8)))
+            #expect((failure == nil) == ends, "\(status) \(json)")
+        }
+    }
+
     @Test func whatTheClientDidNotShowIsLeftOut() throws {
         let plain = ShelbyV1DocumentTests.frame("")
         let created = ShelbyV1DocumentTests.frame(#""creator":{"id":"x","nickname":"ann"}"#)

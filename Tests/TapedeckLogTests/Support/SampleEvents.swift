@@ -1,5 +1,6 @@
 import TapedeckLog
 import TapedeckModel
+import TestSupport
 
 extension ProposedEvent {
     /// A small event about `note/<number>`.

@@ -1,12 +1,12 @@
 import Foundation
 
 /// SplitMix64 (Steele and others 2014): the same numbers for the same seed, everywhere.
-struct SeededRandom: RandomNumberGenerator {
+package struct SeededRandom: RandomNumberGenerator {
     private var state: UInt64
 
-    init(_ seed: UInt64) { state = seed }
+    package init(_ seed: UInt64) { state = seed }
 
-    mutating func next() -> UInt64 {
+    package mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
         var mixed = state
         mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
@@ -14,20 +14,22 @@ struct SeededRandom: RandomNumberGenerator {
         return mixed ^ (mixed >> 31)
     }
 
-    mutating func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &self) < percent }
+    package mutating func chance(_ percent: Int) -> Bool {
+        Int.random(in: 0..<100, using: &self) < percent
+    }
 
-    mutating func pick<C: RandomAccessCollection>(_ from: C) -> C.Element {
+    package mutating func pick<C: RandomAccessCollection>(_ from: C) -> C.Element {
         from[from.index(from.startIndex, offsetBy: Int.random(in: 0..<from.count, using: &self))]
     }
 
-    mutating func bytes(_ count: Int) -> [UInt8] {
+    package mutating func bytes(_ count: Int) -> [UInt8] {
         (0..<count).map { _ in UInt8.random(in: 0...255, using: &self) }
     }
 }
 
 /// The seed of a randomised test: a fresh one, or that of `TAPEDECK_SEED`.
-enum Seed {
-    static func fresh(_ name: String = #function) -> UInt64 {
+package enum Seed {
+    package static func fresh(_ name: String = #function) -> UInt64 {
         let seed =
             ProcessInfo.processInfo.environment["TAPEDECK_SEED"].flatMap { UInt64($0) }
             ?? .random(in: 0...999_999_999)
@@ -36,7 +38,7 @@ enum Seed {
     }
 
     /// How often a loop runs: a default, or what the environment says.
-    static func rounds(_ variable: String, _ usual: Int) -> Int {
+    package static func rounds(_ variable: String, _ usual: Int) -> Int {
         ProcessInfo.processInfo.environment[variable].flatMap { Int($0) } ?? usual
     }
 }

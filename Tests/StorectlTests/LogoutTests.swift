@@ -1,0 +1,40 @@
+import TestSupport
+import Testing
+
+/// Logging out at a remote that ends sessions.
+@Suite(.offTasks) struct LogoutTests {
+    private let remote: ShelbyProcess
+    private let password: String
+
+    init() throws {
+        remote = try ShelbyProcess()
+        let secret = try #require(remote.document["password"]?.text)
+        password = try remote.storectl.file("password", (secret + "\n").utf8)
+    }
+
+    private func device(url: String) throws -> Storectl {
+        let store = try Storectl.empty()
+        try store.succeed("remote", "add", "home", "shelby", url)
+        return store
+    }
+
+    private func logIn(_ store: Storectl) throws {
+        let user = try #require(remote.document["user"]?.text)
+        try store.succeed("login", "home", "--user", user, "--password-file", password)
+    }
+
+    @Test func everywhereEndsTheSessionsOfAllDevices() throws {
+        let devices = try (0..<2).map { _ in try device(url: remote.url + "/v1") }
+        for store in devices {
+            try logIn(store)
+            try store.succeed("sync", "home")
+        }
+        let run = try devices[0].succeed("logout", "home", "--everywhere")
+        #expect(run.stdout == "logged out of home everywhere\n")
+        // Its token is unknown there now, which is what was asked for.
+        try devices[1].succeed("logout", "home", "--everywhere")
+        try logIn(devices[0])
+        try devices[0].succeed("sync", "home")
+        #expect(try remote.violations == "[]")
+    }
+}
