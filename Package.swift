@@ -123,6 +123,7 @@ let package = Package(
             ],
             swiftSettings: settings),
 
+        .target(name: "CTestCalls", path: "Tests/CrashCalls"),
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: settings),
         .testTarget(
             name: "TapedeckModelTests", dependencies: ["TapedeckModel", "TestSupport"],
@@ -188,7 +189,8 @@ let package = Package(
             ],
             path: "Tests/Rows", swiftSettings: settings),
         .executableTarget(
-            name: "tapedeck-crash-child", dependencies: ["TapedeckLog", "TapedeckModel"],
+            name: "tapedeck-crash-child",
+            dependencies: ["CTestCalls", "TapedeckLog", "TapedeckModel"],
             path: "Tests/CrashChild", swiftSettings: settings),
     ]
 )

@@ -57,13 +57,32 @@ public final class TapedeckStore: Sendable {
         options: EventLog.Options = EventLog.Options()
     ) throws(StoreError) -> TapedeckStore {
         try StoreError.wrapping {
-            do {
-                return TapedeckStore(
-                    try EventLog(opening: directory, options: options), projections)
-            } catch let error as LogError where error.code == .noStore && creating {
-                return TapedeckStore(
-                    try EventLog.create(directory, options: options), projections)
+            TapedeckStore(
+                try creating
+                    ? openOrCreate(directory, options)
+                    : EventLog(opening: directory, options: options), projections)
+        }
+    }
+
+    /// How often a store may be made and erased by others between two looks at it.
+    private static let opensMax = 8
+
+    private static func openOrCreate(
+        _ directory: String, _ options: EventLog.Options
+    ) throws(LogError) -> EventLog {
+        var opens = 0
+        while true {
+            do throws(LogError) {
+                return try EventLog(opening: directory, options: options)
+            } catch {
+                guard error.code == .noStore, opens < opensMax else { throw error }
             }
+            do throws(LogError) {
+                return try EventLog.create(directory, options: options)
+            } catch {
+                guard error.code == .storeExists else { throw error }
+            }
+            opens += 1
         }
     }
 

@@ -271,6 +271,15 @@ package final class Environment: Sendable {
         guard fsync(file) == 0 else { throw LMDBError(errno, path: target) }
     }
 
+    /// How many named tables the file has.
+    package var tableCount: Int {
+        var stat = MDB_stat()
+        guard gate.enter() else { return 0 }
+        defer { gate.leave() }
+        mdb_env_stat(handle, &stat)
+        return Int(stat.ms_entries)
+    }
+
     package struct Facts: Sendable {
         package var mapSizeBytes: Int
         package var usedBytes: Int

@@ -60,8 +60,8 @@ package struct LMDBError: Error, CustomStringConvertible {
         case MDB_MAP_FULL: .mapFull
         case EROFS: .readOnly
         case EACCES, EPERM: .accessDenied
-        case ENOENT: .notFound
-        case MDB_CORRUPTED, MDB_PAGE_NOTFOUND, MDB_INVALID, EISDIR: .damaged
+        case ENOENT, ENOTDIR: .notFound
+        case MDB_CORRUPTED, MDB_PAGE_NOTFOUND, MDB_INVALID, EISDIR, ELOOP: .damaged
         // An earlier write of a meta page failed; nothing goes on until the file is opened again.
         case MDB_PANIC: .inputOutput
         case MDB_VERSION_MISMATCH, MDB_INCOMPATIBLE: .incompatible

@@ -87,41 +87,29 @@ extension EventLog {
     public static func restore(
         from path: String, into directory: String, progress: LogProgress.Report? = nil
     ) throws(LogError) -> BackupSummary {
-        let place = StoreDirectory(directory)
-        guard !place.exists, !FileManager.default.fileExists(atPath: place.log) else {
-            throw LogError(
-                .storeExists, "there is a store in \(directory) already",
-                hint: "restore into another directory, or erase that one first")
-        }
-        let isNew = !FileManager.default.fileExists(atPath: directory)
-        do throws(LogError) {
-            try copy(InputFile(path), into: place)
-            let (store, format) = try detach(place)
-            try ReplacedFile.move(place.restoring, to: place.log)
-            try place.writeMarker(store: store.description, format: format)
-            let log = try EventLog(opening: directory)
+        try NewStore.build(
+            at: StoreDirectory(directory), "restoring", adopts: false
+        ) { part throws(LogError) in
+            try copy(InputFile(path), to: part.log)
+            let (store, format) = try detach(part)
+            try part.writeMarker(store: store.description, format: format)
+            let log = try EventLog(opening: part.path)
             defer { log.close() }
             try checkIntact(
                 try log.verify(progress: progress), path, hint: "use another backup")
             return BackupSummary(events: log.head.rawValue, bytes: UInt64(log.usedBytes))
-        } catch {
-            for file in [place.restoring, place.log] { unlink(file + "-lock") }
-            for file in [
-                place.restoring, place.log, place.marker, place.indexLock, place.openingLock,
-            ] {
-                unlink(file)
+        } finish: { _, summary throws(LogError) in
+            guard let summary else {
+                throw LogError(.internalError, "a restore took over a log that was there")
             }
-            if isNew { rmdir(directory) }
-            throw error
+            return summary
         }
     }
 
     private static func copy(
-        _ source: consuming InputFile, into place: StoreDirectory
+        _ source: consuming InputFile, to log: String
     ) throws(LogError) {
-        try place.create()
-        unlink(place.restoring)
-        var target = try ReplacedFile(replacing: place.restoring)
+        var target = try ReplacedFile(replacing: log)
         var offset = 0
         while offset < source.byteCount {
             let count = min(1 << 20, source.byteCount - offset)
@@ -140,14 +128,14 @@ extension EventLog {
         _ place: StoreDirectory
     ) throws(LogError) -> (store: OriginID, format: Int) {
         try LogError.wrapping {
-            let report = try PageCheck.run(place.restoring)
+            let report = try PageCheck.run(place.log)
             if let first = report.problems.first {
                 throw LogError(
                     .damaged, "the backup is damaged; page \(first.page): \(first.what)",
                     hint: "use another backup")
             }
-            defer { unlink(place.restoring + "-lock") }
-            let environment = try Environment(path: place.restoring, options: .init(tablesMax: 8))
+            let environment = try Environment(
+                path: place.log, options: .init(tablesMax: 8, isShared: false))
             defer { environment.close() }
             let tables = try LogTables(environment)
             return try environment.write { transaction in
@@ -158,52 +146,5 @@ extension EventLog {
                 return identity
             }
         }
-    }
-
-    /// Deletes the files of a store, its logins and blobs, and its directory if nothing else is in it.
-    ///
-    /// What else lies in the directory stays.
-    ///
-    /// Throws `LogError`: `.noStore`, `.busy` (some process has the store open), `.accessDenied`,
-    /// `.readOnly`.
-    @available(*, noasync)
-    public static func erase(_ directory: String) throws(LogError) {
-        let place = StoreDirectory(directory)
-        guard place.exists else {
-            throw LogError(
-                .noStore, "there is no store in \(directory)", hint: "check the path")
-        }
-        try OpenStores.shared.enter(directory)
-        defer { OpenStores.shared.leave(directory) }
-        let alone = try SoleUse(of: place)
-        defer { withExtendedLifetime(alone) {} }
-        let names: [String]
-        do {
-            names = try FileManager.default.contentsOfDirectory(atPath: directory)
-        } catch {
-            throw LogError(
-                .accessDenied,
-                "\(directory) cannot be read\(SystemReason.of(error))",
-                hint: SystemReason.accessHint, cause: error)
-        }
-        // The marker goes last: as long as it is there, erasing can be done again.
-        let files =
-            names.filter { StoreDirectory.isOwn($0) }.sorted().map { directory + "/" + $0 }
-            + [place.marker]
-        for folder in StoreDirectory.ownFolders where names.contains(folder) {
-            do {
-                try FileManager.default.removeItem(atPath: directory + "/" + folder)
-            } catch {
-                throw LogError(
-                    .accessDenied,
-                    "\(directory)/\(folder) cannot be deleted\(SystemReason.of(error))",
-                    hint: "check who owns what is in it", cause: error)
-            }
-        }
-        for file in files {
-            guard unlink(file) == 0 || errno == ENOENT else { throw LogError.system(errno, file) }
-        }
-        try DurableFile.synchronize(directory)
-        rmdir(directory)
     }
 }

@@ -40,10 +40,10 @@ extension EventLog {
                 hint: "open it for writing")
         }
         settleBuffered()
-        guard let lock = try IndexLock(directory.indexLock, waits: true) else {
+        guard let lock = try directory.lockIndex(waits: true) else {
             return (CompactionReport(), false)
         }
-        defer { _ = lock }
+        defer { lock.release() }
         // What the tables of the index do not hold yet is in memory, here and in other processes.
         try mergeIndexLocked(keeping: 0, eventsPerRun: EventLog.eventsPerLargeRunMax)
         try refreshState()

@@ -59,8 +59,8 @@ extension EventLog {
     package func mergeIndex(
         keeping: UInt64 = 0, eventsPerRun: UInt64 = EventLog.eventsPerRunMax, waits: Bool = true
     ) throws(LogError) {
-        guard let lock = try IndexLock(directory.indexLock, waits: waits) else { return }
-        defer { _ = lock }
+        guard let lock = try directory.lockIndex(waits: waits) else { return }
+        defer { lock.release() }
         try mergeIndexLocked(keeping: keeping, eventsPerRun: eventsPerRun)
     }
 
@@ -73,8 +73,8 @@ extension EventLog {
     /// first event that is not intact.
     @available(*, noasync)
     public func rebuildIndex() throws(LogError) {
-        guard let lock = try IndexLock(directory.indexLock, waits: true) else { return }
-        defer { _ = lock }
+        guard let lock = try directory.lockIndex(waits: true) else { return }
+        defer { lock.release() }
         try write { transaction in
             // Where the row cannot be read, numbers begin anew: every entry goes before a run is written.
             var catalogue = IndexCatalogue()

@@ -27,12 +27,14 @@ extension EventLog {
     public static func shrink(_ directory: String) throws(LogError) -> ShrinkSummary {
         let place = StoreDirectory(directory)
         _ = try place.readMarker()
-        try OpenStores.shared.enter(directory)
-        defer { OpenStores.shared.leave(directory) }
-        let opening = try OpeningLock(place, alone: true)
-        defer { _ = opening }
-        let alone = try SoleUse(of: place)
-        defer { withExtendedLifetime(alone) {} }
+        let entry = try OpenStores.shared.enter(directory)
+        let lock = try place.lockAlone("shrinking") { () throws(LogError) in
+            _ = try place.readMarker()
+        }
+        let sole = try SoleUse(of: place, under: lock)
+        defer { withExtendedLifetime((entry, sole)) { lock.release() } }
+        // Another process may have erased it.
+        _ = try place.readMarker()
         try removeLeavings(place)
         let before = try size(of: place.log)
         let part = ReplacedFile.temporary(place.log)

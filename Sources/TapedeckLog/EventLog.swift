@@ -51,6 +51,7 @@ public final class EventLog: Sendable {
 
     let environment: Environment
     let tables: LogTables
+    private let entry: OpenStores.Entry
     package let directory: StoreDirectory
     let options: Options
     /// The store's name, for ever; a copy keeps it and takes another origin.
@@ -76,61 +77,80 @@ public final class EventLog: Sendable {
     public convenience init(opening directory: String, options: Options = Options())
         throws(LogError)
     {
-        try self.init(StoreDirectory(directory), options: options, creating: nil)
-    }
-
-    /// Makes a new store in `directory` and opens it.
-    ///
-    /// Throws `LogError` with `.storeExists` where a store stands already, and what opening throws.
-    public static func create(
-        _ directory: String, options: Options = Options()
-    ) throws(LogError) -> EventLog {
         let place = StoreDirectory(directory)
-        guard !place.exists else {
-            throw LogError(
-                .storeExists, "there is a store in \(directory) already",
-                hint: "use it, or erase it first with storectl erase --yes")
-        }
-        try place.create()
-        let isLeftover = place.removeUnbegunLog()
+        let entry = try OpenStores.shared.enter(directory)
+        let lock = try place.lockForOpening(isReadOnly: options.isReadOnly)
+        defer { lock?.release() }
         do throws(LogError) {
-            return try EventLog(place, options: options, creating: options.randomID())
+            try self.init(opening: place, options, entry)
         } catch {
-            // So that making it can be tried again when the disk has room.
-            if !isLeftover { place.removeLog() }
+            if error.code == .noStore { lock?.remove() }
             throw error
         }
     }
 
-    private init(
-        _ place: StoreDirectory, options: Options, creating created: OriginID?
+    /// Makes a new store in `directory` and opens it.
+    ///
+    /// The store is there whole, or not at all, also where the process is killed or the power fails. Of several that
+    /// make it at once one does.
+    ///
+    /// Throws `LogError`: `.storeExists` where a store stands already, `.busy` where another process has been making or
+    /// erasing one there for a minute, and what opening throws.
+    public static func create(
+        _ directory: String, options: Options = Options()
+    ) throws(LogError) -> EventLog {
+        let place = StoreDirectory(directory)
+        return try NewStore.build(
+            at: place, "creating", adopts: true
+        ) { part throws(LogError) in
+            try fill(part, options)
+        } finish: { store, _ throws(LogError) in
+            try EventLog(opening: place, options, store.entry)
+        }
+    }
+
+    /// Makes an empty store in a directory that is there.
+    private static func fill(
+        _ place: StoreDirectory, _ options: Options
     ) throws(LogError) {
-        if created == nil { _ = try place.readMarker() }
-        try OpenStores.shared.enter(place.path)
+        let identity = StoreIdentity(store: options.randomID(), origin: options.randomID())
+        try LogError.wrapping {
+            let environment = try Environment(
+                path: place.log,
+                options: .init(
+                    mapSizeBytes: options.mapSizeBytes, tablesMax: 8, isShared: false,
+                    creates: true))
+            defer { environment.close() }
+            let tables = try LogTables(environment)
+            let mark = try place.installMark()
+            try environment.write { try identity.become($0, tables, from: nil, mark: mark) }
+        }
+        try place.writeMarker(
+            store: identity.store.description, format: StoreDirectory.firstFormat)
+    }
+
+    /// Opens a store whose opening lock is held.
+    private init(
+        opening place: StoreDirectory, _ options: Options, _ entry: OpenStores.Entry
+    ) throws(LogError) {
+        _ = try place.readMarker()
         do {
-            let opening = try OpeningLock(place, alone: false)
-            defer { _ = opening }
             let environment = try Environment(
                 path: place.log,
                 options: .init(
                     mapSizeBytes: options.mapSizeBytes, tablesMax: 8,
-                    isReadOnly: options.isReadOnly, creates: created != nil))
+                    isReadOnly: options.isReadOnly))
             let tables = try LogTables(environment)
-            let identity = try StoreIdentity.settle(
-                environment, tables, place, created: created, options)
+            let identity = try StoreIdentity.settle(environment, tables, place, options)
             let read = try environment.read { try LogState(reading: $0, tables) }
-            if created != nil {
-                let format = try environment.read { try StorageFormat.read($0, tables) }
-                try place.writeMarker(store: identity.store.description, format: format)
-            }
             self.environment = environment
             self.tables = tables
+            self.entry = entry
             storeID = identity.store
             state = Mutex(read)
             directory = place
             self.options = options
         } catch {
-            OpenStores.shared.leave(place.path)
             throw LogError.wrapping(error)
         }
     }
@@ -149,7 +169,7 @@ public final class EventLog: Sendable {
 
     private func release() {
         environment.close()
-        OpenStores.shared.leave(directory.path)
+        entry.leave()
     }
 
     deinit {
@@ -265,24 +285,28 @@ extension LogError {
 /// The stores that this process has open: LMDB breaks when one file is opened twice in a process.
 final class OpenStores: Sendable {
     static let shared = OpenStores()
-    private let paths = Mutex<Set<String>>([])
+    private let names = Mutex<Set<String>>([])
 
-    private func canonical(_ path: String) -> String {
-        URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+    /// The right to open a store's files in this process, as long as this lives.
+    final class Entry: Sendable {
+        private let name: String
+
+        fileprivate init(_ name: String) { self.name = name }
+
+        /// Lets others open the store; once is enough.
+        func leave() { OpenStores.shared.names.withLock { _ = $0.remove(name) } }
+
+        deinit { leave() }
     }
 
-    func enter(_ path: String) throws(LogError) {
-        let name = canonical(path)
-        guard paths.withLock({ $0.insert(name).inserted }) else {
+    func enter(_ path: String) throws(LogError) -> Entry {
+        let name = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+        guard names.withLock({ $0.insert(name).inserted }) else {
             throw LogError(
                 .busy, "the store in \(path) is already open in this process",
                 hint: "share the open store instead of opening it again")
         }
-    }
-
-    func leave(_ path: String) {
-        let name = canonical(path)
-        _ = paths.withLock { $0.remove(name) }
+        return Entry(name)
     }
 }
 
@@ -291,34 +315,46 @@ struct StoreIdentity {
     var store: OriginID
     var origin: OriginID
 
-    /// Reads who the store is, or settles it for a new one.
+    /// Reads who the store is.
     ///
     /// A store that is opened at another place than it was (another machine, another file) was copied
     /// or restored: it takes a fresh origin, so that it cannot fork the store it was copied from.
     static func settle(
         _ environment: Environment, _ tables: LogTables, _ place: StoreDirectory,
-        created: OriginID?, _ options: EventLog.Options
+        _ options: EventLog.Options
     ) throws -> StoreIdentity {
         let mark = try place.installMark()
-        let read = try environment.read { try StoreIdentity.read($0, tables) }
-        if let (identity, formerMark) = read, formerMark == mark || options.isReadOnly {
+        func settled(
+            _ transaction: borrowing some Readable & ~Copyable
+        ) throws -> (identity: StoreIdentity, isSettled: Bool) {
+            guard let (identity, former) = try read(transaction, tables) else {
+                throw LogError(
+                    .damaged, "\(place.log) does not say which store it is",
+                    hint: "restore a backup")
+            }
+            return (identity, former == mark || options.isReadOnly)
+        }
+        let (known, isSettled) = try environment.read { try settled($0) }
+        if isSettled { return known }
+        return try environment.write { transaction in
+            // Another process may have settled it meanwhile.
+            let (known, isSettled) = try settled(transaction)
+            if isSettled { return known }
+            let identity = StoreIdentity(store: known.store, origin: options.randomID())
+            try identity.become(transaction, tables, from: known.origin, mark: mark)
             return identity
         }
-        guard read != nil || created != nil else {
-            throw LogError(
-                .damaged, "\(place.log) does not say which store it is", hint: "restore a backup")
-        }
-        let identity = StoreIdentity(
-            store: read?.identity.store ?? created ?? options.randomID(), origin: options.randomID()
-        )
-        try environment.write { transaction in
-            try identity.become(transaction, tables, from: read?.identity.origin, mark: mark)
-        }
-        return identity
+    }
+
+    /// The store's name; nil for a log that nobody has begun.
+    static func store(
+        _ transaction: borrowing some Readable & ~Copyable, _ tables: LogTables
+    ) throws -> OriginID? {
+        try read(transaction, tables)?.identity.store
     }
 
     /// Makes the store write as this origin from the next event on; its clock goes on.
-    private func become(
+    func become(
         _ transaction: borrowing WriteTransaction, _ tables: LogTables, from former: OriginID?,
         mark: [UInt8]
     ) throws {
@@ -397,7 +433,7 @@ struct StoreIdentity {
     }
 
     private static func read(
-        _ transaction: borrowing ReadTransaction, _ tables: LogTables
+        _ transaction: borrowing some Readable & ~Copyable, _ tables: LogTables
     ) throws -> (identity: StoreIdentity, mark: [UInt8])? {
         try transaction.meta(tables, MetaKey.store).flatMap { try read($0) }
     }

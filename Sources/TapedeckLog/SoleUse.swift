@@ -1,23 +1,21 @@
 internal import Foundation
+internal import TapedeckLMDB
 internal import TapedeckModel
 
 /// The right to a store that no other process has open, as long as this lives.
 ///
 /// Whoever has an LMDB file open holds a shared lock (`fcntl`) on the first byte of its lock file; this holds
-/// an exclusive one.
+/// an exclusive one. That nobody opens it meanwhile is up to the opening lock.
 final class SoleUse {
-    /// Nil where nobody ever had the store open since its lock file was made.
-    private let file: Int32?
+    private let file: Int32
 
+    /// - Parameter lock: the store's opening lock, held alone.
+    ///
     /// Throws `LogError`: `.busy` where another process has the store open, `.accessDenied`.
-    init(of place: StoreDirectory) throws(LogError) {
+    init(of place: StoreDirectory, under lock: FileLock) throws(LogError) {
         let path = place.log + "-lock"
-        let opened = open(path, O_RDWR | O_CLOEXEC)
-        guard opened >= 0 else {
-            guard errno == ENOENT else { throw LogError.system(errno, path) }
-            file = nil
-            return
-        }
+        let opened = open(path, O_RDWR | O_CREAT | O_NONBLOCK | O_CLOEXEC, 0o600)
+        guard opened >= 0 else { throw LogError.system(errno, path) }
         var wanted = flock()
         (wanted.l_type, wanted.l_whence) = (Int16(F_WRLCK), Int16(SEEK_SET))
         (wanted.l_start, wanted.l_len) = (0, 1)
@@ -33,5 +31,5 @@ final class SoleUse {
         file = opened
     }
 
-    deinit { if let file { _ = close(file) } }
+    deinit { _ = close(file) }
 }

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import TapedeckLMDB
 internal import TapedeckModel
 
 /// The files of one store.
@@ -32,12 +33,32 @@ package struct StoreDirectory: Sendable {
     var subscriptions: String { path + "/subscriptions" }
     /// Events that are not in the log yet, a file each.
     var held: String { path + "/held" }
-    /// Held while the index is merged; see `IndexLock`.
+    /// Held while the index is merged; see `lockIndex`.
     var indexLock: String { path + "/index.lock" }
-    /// Held while the log is opened; see `OpeningLock`.
+    /// Held while the log is opened; see `lockForOpening`.
     var openingLock: String { path + "/open.lock" }
-    /// A log that is being restored.
-    var restoring: String { log + ReplacedFile.temporarySuffix }
+    /// The marker of a store that is being erased.
+    var erasing: String { path + "/store.erasing" }
+
+    /// A folder for the files of a store that is being made; nobody has it.
+    func newPart() -> String { ReplacedFile.temporary(path + "/store") }
+
+    /// Whether a folder of this name is such a one.
+    static func isPart(_ name: String) -> Bool {
+        name.wholeMatch(of: /store\.[0-9a-f]{16}\.tapedeck-part/) != nil
+    }
+
+    /// The names in the directory.
+    func names() throws(LogError) -> [String] {
+        do {
+            return try FileManager.default.contentsOfDirectory(atPath: path)
+        } catch {
+            throw LogError(
+                .accessDenied, "\(path) cannot be read\(SystemReason.of(error))",
+                hint: SystemReason.accessHint, cause: error)
+        }
+    }
+
     package func views(_ number: UInt64) -> String { path + "/views-\(number).mdb" }
 
     /// The number of the views file to which a name in the directory belongs: the file itself, its lock, or
@@ -58,15 +79,44 @@ package struct StoreDirectory: Sendable {
     }
 
     package var exists: Bool { FileManager.default.fileExists(atPath: marker) }
+    /// Whether the erasure of a store was begun and cut off.
+    var isErasing: Bool { FileManager.default.fileExists(atPath: erasing) }
+
+    /// Refuses to make a store where there is one.
+    var isThere: LogError {
+        LogError(
+            .storeExists, "there is a store in \(path) already",
+            hint: "use it or another directory, or erase it first with storectl erase --yes")
+    }
 
     /// Reads the marker; refuses a newer format by name.
     package func readMarker() throws(LogError) -> Marker {
         guard access(marker, F_OK) == 0 else {
             // A directory that cannot be looked into may hold a store.
             guard [ENOENT, ENOTDIR].contains(errno) else { throw LogError.system(errno, marker) }
+            guard !isErasing else {
+                throw LogError(
+                    .noStore, "the store in \(path) was erased, but not to the end",
+                    hint: "storectl erase --yes finishes it")
+            }
             throw LogError(
                 .noStore, "there is no store in \(path)", hint: "make one with storectl init")
         }
+        let read = try marked()
+        guard let size = (try? FileManager.default.attributesOfItem(atPath: log))?[.size] as? Int,
+            size > 0
+        else {
+            throw LogError(
+                .damaged, "\(log) is missing or empty, but \(marker) says that there was a log",
+                hint:
+                    "restore a backup into another directory; storectl erase --yes removes the rest"
+            )
+        }
+        return read
+    }
+
+    /// What the marker says, whatever else is there; refuses a newer format by name.
+    func marked() throws(LogError) -> Marker {
         guard access(marker, R_OK) == 0 else { throw LogError.system(errno, marker) }
         guard let data = FileManager.default.contents(atPath: marker) else {
             throw LogError(
@@ -82,13 +132,6 @@ package struct StoreDirectory: Sendable {
                 "\(path) has storage format \(read.format); this program knows up to format"
                     + " \(StoreDirectory.format)", hint: "upgrade this program")
         }
-        guard let size = (try? FileManager.default.attributesOfItem(atPath: log))?[.size] as? Int,
-            size > 0
-        else {
-            throw LogError(
-                .damaged, "\(log) is missing or empty, but \(marker) says that there was a log",
-                hint: "restore a backup")
-        }
         return read
     }
 
@@ -101,7 +144,11 @@ package struct StoreDirectory: Sendable {
             "log.mdb-lock", "index.lock", "open.lock", "rebuild.lock", "scratch.lock", "turn.lock",
         ]
         if name == "log.mdb" || locks.contains(name) { return true }
-        if name.hasPrefix("log.mdb"), name.contains(ReplacedFile.temporarySuffix) { return true }
+        if ["log.mdb", "store.json."].contains(where: name.hasPrefix),
+            name.contains(ReplacedFile.temporarySuffix)
+        {
+            return true
+        }
         // Projections that serve or that are being built, their locks, and what was spilled.
         return name.wholeMatch(of: /(views-\d+|scratch-[0-9A-F-]+)\.mdb(-lock|\.run\d+)?/) != nil
     }
@@ -119,54 +166,28 @@ package struct StoreDirectory: Sendable {
         }
     }
 
-    /// Removes a log that a crash cut off before its first commit; says whether one is left that is
-    /// more than that.
-    func removeUnbegunLog() -> Bool {
-        var facts = stat()
-        guard stat(log, &facts) == 0 else { return false }
-        guard facts.st_size < StoreDirectory.bytesBeforeFirstCommit else { return true }
-        removeLog()
-        return false
-    }
-
-    /// A file of LMDB holds nothing in its first two pages.
-    private static let bytesBeforeFirstCommit = 8_192
-
-    func removeLog() {
-        for file in [log, log + "-lock"] { unlink(file) }
-    }
-
-    /// Makes the directory, readable by its owner only.
-    package func create() throws(LogError) {
-        do {
-            try FileManager.default.createDirectory(
-                atPath: path, withIntermediateDirectories: true,
-                attributes: [.posixPermissions: 0o700])
+    /// Makes the directory, readable by its owner only; says which folders were made, the topmost first.
+    package func create() throws(LogError) -> [String] {
+        do throws(LMDBError) {
+            return try Folder.make(path)
         } catch {
             throw LogError(
-                .accessDenied,
-                "the directory \(path) cannot be made\(SystemReason.of(error))",
+                error.kind == .diskFull ? .diskFull : .accessDenied,
+                "the directory \(path) cannot be made: \(error.detail)",
                 hint: "check the path, and who may write above it", cause: error)
         }
     }
 
-    /// Writes the marker, last of all, so that a store whose making was cut off is no store.
+    /// Writes the marker, whole or not at all: it makes a store of the directory.
     package func writeMarker(store: String, format: Int) throws(LogError) {
-        do {
-            let encoder = JSONEncoder()
-            encoder.outputFormatting = [.sortedKeys]
-            let data = try encoder.encode(Marker(format: format, store: store))
-            try data.write(to: URL(fileURLWithPath: marker), options: .atomic)
-            try DurableFile.synchronize(marker)
-            try DurableFile.synchronize(path)
-        } catch let error as LogError {
-            throw error
-        } catch {
-            throw LogError(
-                .readOnly,
-                "\(marker) cannot be written\(SystemReason.of(error))",
-                hint: SystemReason.accessHint, cause: error)
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys]
+        let data = try LogError.wrapping {
+            try encoder.encode(Marker(format: format, store: store))
         }
+        var file = try ReplacedFile(replacing: marker)
+        try file.write(Array(data))
+        try file.place()
     }
 
     /// What tells this place from a copy of it: the machine, and the log file's inode.

@@ -1,4 +1,5 @@
 internal import Dispatch
+internal import TapedeckLMDB
 package import TapedeckLog
 package import TapedeckModel
 
@@ -74,7 +75,7 @@ extension ProjectionRunner {
         _ most: Int, _ body: () async throws -> Attempt
     ) async throws -> AppendedEvents? {
         var made = 0
-        var turn: StoreLock?
+        var turn: FileLock?
         while true {
             if turn == nil { try await awaitTurns() }
             switch try await body() {
@@ -99,7 +100,7 @@ extension ProjectionRunner {
     }
 
     /// Takes the turn; nil where others have it for too long.
-    private func takeTurn() async throws -> StoreLock? {
+    private func takeTurn() async throws -> FileLock? {
         let end = ContinuousClock.now + ProjectionRunner.turnSecondsMax
         while ContinuousClock.now < end {
             if let turn = try StoreLock.turn(log.directory) { return turn }

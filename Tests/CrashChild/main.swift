@@ -4,10 +4,16 @@
 //     tapedeck-crash-child DIR SEED [COUNT]     appends until it is killed, or COUNT events
 //     tapedeck-crash-child DIR SEED reading     holds a read transaction until it is killed
 //     tapedeck-crash-child DIR SEED subscribing says `got N` of each event, acknowledges every third
+//     tapedeck-crash-child DIR 0 doing COMMAND  does it and says what came of it: `create`, `append`, `look`, `erase`,
+//                                               `shrink`, `restore FILE`
+//     tapedeck-crash-child DIR 0 stepping       does what it reads, a line each, and stops at each call of the system
+//
+// Where it stops it says a byte and waits for one; see `CTestCalls`. What came of a line it says behind a `=`.
 //
 // The payload of each event is SEED and the number of the event among those of this process, eight
 // bytes each, little-endian; `ack N` says that the events of this process up to N are on disk.
 
+import CTestCalls
 import Foundation
 import TapedeckLog
 import TapedeckModel
@@ -69,6 +75,34 @@ func subscribe(_ log: EventLog) throws {
     while true { sleep(60) }
 }
 
+/// Does one thing with the store and says what came of it.
+func step(_ line: String, _ store: String, _ options: EventLog.Options) -> String {
+    let words = line.split(separator: " ", maxSplits: 1)
+    do throws(LogError) {
+        switch words[0] {
+        case "create":
+            let log = try EventLog.create(store, options: options)
+            defer { log.close() }
+            return "ok \(log.storeID)"
+        case "append", "look":
+            let log = try EventLog(opening: store, options: options)
+            defer { log.close() }
+            guard words[0] == "append" else { return "ok \(log.storeID)" }
+            let appended = try log.appendBlocking([
+                ProposedEvent(type: "PageTurned", tags: [], payload: [])
+            ])
+            return "ok \(log.storeID) \(appended.firstID)"
+        case "erase": try EventLog.erase(store)
+        case "shrink": try EventLog.shrink(store)
+        case "restore": try EventLog.restore(from: String(words[1]), into: store)
+        default: return "error unknown"
+        }
+        return "ok"
+    } catch {
+        return "error \(error.code.rawValue) \(error.message)"
+    }
+}
+
 func run() throws {
     let arguments = CommandLine.arguments
     guard arguments.count >= 3, let seed = UInt64(arguments[2]) else {
@@ -76,6 +110,18 @@ func run() throws {
         exit(64)
     }
     let options = EventLog.Options(mapSizeBytes: 1 << 20, unindexedEventsMax: 64)
+    if arguments.count > 4, arguments[3] == "doing" {
+        return say(step(arguments[4], arguments[1], options))
+    }
+    if arguments.count > 3, arguments[3] == "stepping" {
+        while let line = readLine() {
+            test_calls_stop_at(1, 0)
+            let result = step(line, arguments[1], options)
+            test_calls_stop_at(-1, -1)
+            say("=\(result)")
+        }
+        return
+    }
     let log = try EventLog(opening: arguments[1], options: options)
     if arguments.count > 3, arguments[3] == "subscribing" { try subscribe(log) }
     if arguments.count > 3, arguments[3] == "reading" {

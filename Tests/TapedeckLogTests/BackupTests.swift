@@ -102,6 +102,18 @@ import Testing
         #expect(try log.viewsNumbers() == [7])
     }
 
+    @Test func twoRestoresLeaveOneStore() throws {
+        try log.backup(to: file)
+        for round in 0..<3 {
+            let place = directory.file("raced\(round)")
+            let said = try OpeningTests.race(place, "restore \(file)")
+            #expect(said[0].hasPrefix("error storeExists") && said[1] == "ok")
+            let copy = try EventLog(opening: place)
+            #expect(try copy.allEvents() == log.allEvents())
+            copy.close()
+        }
+    }
+
     @Test func restoreOverAStoreIsRefused() throws {
         try log.backup(to: file)
         let error = #expect(throws: LogError.self) {
@@ -231,6 +243,34 @@ import Testing
         let error = #expect(throws: LogError.self) { try EventLog.erase(directory.path) }
         #expect(error?.code == .noStore)
         #expect(FileManager.default.fileExists(atPath: directory.file("log.mdb")))
+    }
+
+    /// From the first step on there is no store, whatever else is still there.
+    @Test func interruptedEraseIsFinished() throws {
+        let directory = try TemporaryDirectory()
+        for isRestored in [false, true] {
+            let log = try directory.store()
+            try log.appendBlocking([.sample(1), .sample(2)])
+            let backup = directory.file("backup.mdb")
+            try log.backup(to: backup)
+            log.close()
+            let place = StoreDirectory(directory.file("store"))
+            try FileManager.default.moveItem(atPath: place.marker, toPath: place.erasing)
+            let error = #expect(throws: LogError.self) { try EventLog(opening: place.path) }
+            #expect(error?.code == .noStore)
+            #expect(error?.hint?.contains("erase --yes") == true)
+            if isRestored {
+                #expect(try EventLog.restore(from: backup, into: place.path).events == 2)
+            } else {
+                let made = try EventLog.create(place.path)
+                #expect(made.storeID != log.storeID && made.head == .start)
+                made.close()
+            }
+            #expect(!place.isErasing)
+            try FileManager.default.moveItem(atPath: place.marker, toPath: place.erasing)
+            try EventLog.erase(place.path)
+            #expect(!FileManager.default.fileExists(atPath: place.path))
+        }
     }
 
     @Test func erasedStoreCanBeMadeAgain() throws {

@@ -178,4 +178,177 @@ import Testing
         #expect(try EventLog(opening: directory.file("store")).origin == origin)
         #expect(try copy.verify().problems == [])
     }
+
+    // MARK: - Making a store
+
+    /// Lets two processes begin the same, held up until both wait, and gives what each of them said.
+    static func race(_ store: String, _ command: String) throws -> [String] {
+        let place = StoreDirectory(store)
+        _ = try place.create()
+        let lock = try place.lockAlone("holding") {}
+        let children = try (1...2).map { seed in
+            try ChildProcess(store, seed: UInt64(seed), "doing", command)
+        }
+        for child in children {
+            try eventuallyBlocking("a process at the lock") {
+                child.hasOpen(place.openingLock)
+            }
+        }
+        lock.release()
+        return try children.map { try #require(try $0.finish().lines.first) }.sorted()
+    }
+
+    @Test func twoCreatorsMakeOneStore() throws {
+        let directory = try TemporaryDirectory()
+        for round in 0..<5 {
+            let store = directory.file("store\(round)")
+            let said = try OpeningTests.race(store, "create")
+            #expect(said[0].hasPrefix("error storeExists"))
+            let log = try EventLog(opening: store)
+            #expect(said[1] == "ok \(log.storeID)")
+            #expect(try log.verify().problems == [])
+            log.close()
+        }
+    }
+
+    @Test func whoeverOpensWaitsForTheCreator() throws {
+        let directory = try TemporaryDirectory()
+        let place = StoreDirectory(directory.file("store"))
+        let store = try NewStore.build(at: place, "creating", adopts: true) {
+            part throws(LogError) in
+            try EventLog.create(part.path).close()
+        } finish: { _, _ throws(LogError) in
+            let child = try LogError.wrapping { try ChildProcess(place.path, seed: 1, ["3"]) }
+            try LogError.wrapping {
+                try eventuallyBlocking("a process at the lock") {
+                    child.hasOpen(place.openingLock)
+                }
+            }
+            return child
+        }
+        #expect(try store.finish().acknowledged == 3)
+    }
+
+    @Test func failedCreationLeavesNothing() throws {
+        let directory = try TemporaryDirectory()
+        let place = directory.file("some/where/store")
+        let error = #expect(throws: LogError.self) {
+            try EventLog.create(place, options: .init(mapSizeBytes: 1 << 62))
+        }
+        #expect(error != nil)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == [])
+
+        // Nor where it fails when the store is in its place already.
+        for isThere in [false, true] {
+            let store = StoreDirectory(directory.file("other"))
+            if isThere { _ = try store.create() }
+            #expect(throws: LogError.self) {
+                try NewStore.build(at: store, "creating", adopts: true) {
+                    part throws(LogError) in
+                    try EventLog.create(part.path).close()
+                } finish: { _, _ throws(LogError) in
+                    #expect(store.exists)
+                    throw LogError(.diskFull, "no room")
+                }
+            }
+            #expect(FileManager.default.fileExists(atPath: store.path) == isThere)
+            if isThere { #expect(try store.names() == []) }
+        }
+    }
+
+    /// What a process that is killed can leave behind, a step after the other.
+    enum CutOff: CaseIterable {
+        case directory, part, log, marker, erasingMarked, erasingWithoutLog
+    }
+
+    @Test(arguments: CutOff.allCases)
+    func whatWasCutOffIsFinishedOrRemoved(_ cutOff: CutOff) throws {
+        let directory = try TemporaryDirectory()
+        let place = StoreDirectory(directory.file("store"))
+        let part = StoreDirectory(place.path + "/store.0123456789abcdef.tapedeck-part")
+        let files = FileManager.default
+        _ = try place.create()
+        try Data().write(to: URL(fileURLWithPath: place.openingLock))
+        let log = try EventLog.create(part.path)
+        let isFinished = cutOff == .log || cutOff == .marker
+        switch cutOff {
+        case .directory:
+            log.close()
+            try files.removeItem(atPath: part.path)
+        case .part:
+            log.close()
+        case .log, .marker:
+            log.close()
+            try files.moveItem(atPath: part.log, toPath: place.log)
+            if cutOff == .marker { try files.moveItem(atPath: part.marker, toPath: place.marker) }
+        case .erasingMarked, .erasingWithoutLog:
+            try log.appendBlocking([.sample(1)])
+            log.close()
+            try files.moveItem(atPath: part.log, toPath: place.log)
+            try files.moveItem(atPath: part.marker, toPath: place.erasing)
+            if cutOff == .erasingWithoutLog { try files.removeItem(atPath: place.log) }
+        }
+        let opened = Result { try EventLog(opening: place.path) }
+        if cutOff == .marker {
+            let again = try opened.get()
+            #expect(again.storeID == log.storeID)
+            again.close()
+        } else {
+            #expect(throws: LogError.self) { try opened.get() }
+        }
+        if isFinished {
+            let error = #expect(throws: LogError.self) { try EventLog.create(place.path) }
+            #expect(error?.code == .storeExists)
+            let again = try EventLog(opening: place.path)
+            #expect(again.storeID == log.storeID && again.origin == log.origin)
+            again.close()
+        } else {
+            let made = try EventLog.create(place.path)
+            #expect(made.storeID != log.storeID && made.head == .start)
+            made.close()
+        }
+        if cutOff != .marker {
+            #expect(try !place.names().contains { StoreDirectory.isPart($0) })
+        }
+        try EventLog.erase(place.path)
+        #expect(!files.fileExists(atPath: place.path))
+    }
+
+    /// A log with events that has lost its marker becomes the store again.
+    @Test func aLogThatLostItsMarkerIsTakenOver() throws {
+        let directory = try TemporaryDirectory()
+        let log = try directory.store()
+        try log.appendBlocking([.sample(1), .sample(2)])
+        log.close()
+        try FileManager.default.removeItem(atPath: directory.file("store/store.json"))
+        let backup = directory.file("backup.mdb")
+        try EventLog.create(directory.file("other")).close()
+        let other = try EventLog(opening: directory.file("other"))
+        try other.backup(to: backup)
+        let error = #expect(throws: LogError.self) {
+            try EventLog.restore(from: backup, into: directory.file("store"))
+        }
+        #expect(error?.code == .storeExists)
+        let again = try EventLog.create(directory.file("store"))
+        #expect(again.storeID == log.storeID && again.origin == log.origin)
+        #expect(try again.allEvents().count == 2)
+        let child = try ChildProcess(directory.file("store"), seed: 1, ["2"])
+        #expect(try child.finish().acknowledged == 2)
+        // It is open like any other.
+        let eraser = try ChildProcess(directory.file("store"), seed: 1, "doing", "erase")
+        #expect(try eraser.finish().lines.first?.hasPrefix("error busy") == true)
+    }
+
+    @Test func lookingForAStoreLeavesNothing() throws {
+        let directory = try TemporaryDirectory()
+        _ = try StoreDirectory(directory.file("empty")).create()
+        for name in ["empty", "missing"] {
+            let error = #expect(throws: LogError.self) {
+                try EventLog(opening: directory.file(name))
+            }
+            #expect(error?.code == .noStore)
+        }
+        #expect(try StoreDirectory(directory.file("empty")).names() == [])
+        #expect(!FileManager.default.fileExists(atPath: directory.file("missing")))
+    }
 }

@@ -1,4 +1,5 @@
 import Synchronization
+import TapedeckLMDB
 import TapedeckLog
 import TapedeckModel
 import TestSupport
@@ -80,7 +81,7 @@ import Testing
     @Test func whoWaitsForAnotherRebuildIsToldSo() async throws {
         let store = try TestStore([PoisonedNotes()], isLive: false)
         try fill(store)
-        var lock: StoreLock? = try StoreLock.rebuild(store.log.directory, waits: false)
+        var lock: FileLock? = try StoreLock.rebuild(store.log.directory, waits: false)
         var loop = store.runner.live(NotedBooks()).makeAsyncIterator()
         let first = try #require(try await loop.next())
         #expect(first.state.loading?.phase == "scan" && first.state.loading?.done == 0)

@@ -5,6 +5,7 @@ internal import Logging
 internal import NIOCore
 public import ServiceLifecycle
 internal import Synchronization
+internal import TapedeckLMDB
 internal import TapedeckModel
 
 /// A sync server: what devices push to and pull from.
@@ -20,7 +21,7 @@ public final class SyncServer: Service {
     /// How it was told to behave.
     public let configuration: Configuration
     package let storage: LMDBStorage
-    private let lock: ServerLock
+    private let lock: FileLock
     private let group = Mutex<Stage>(.ready)
 
     private enum Stage {
@@ -37,7 +38,7 @@ public final class SyncServer: Service {
         try SyncServer.check(configuration)
         let directory = ServerDirectory(configuration.directory)
         try directory.create()
-        lock = try ServerLock(directory)
+        lock = try directory.lockAlone()
         storage = try LMDBStorage(
             directory,
             options: .init(refuses: RefusalPolicies.tooLarge(beyond: configuration.eventBytesMax)))

@@ -1,5 +1,5 @@
 internal import Foundation
-internal import Synchronization
+internal import TapedeckLMDB
 internal import TapedeckModel
 
 /// The files of one server.
@@ -23,26 +23,27 @@ package struct ServerDirectory: Sendable {
 
     package var exists: Bool { FileManager.default.fileExists(atPath: store) }
 
-    /// Makes the directory, readable by its owner only.
+    /// Makes the directory, readable by its owner only, and puts on disk that it is there.
     func create() throws(ServerError) {
-        if FileManager.default.fileExists(atPath: path) { return }
-        do {
-            try FileManager.default.createDirectory(
-                atPath: path, withIntermediateDirectories: true,
-                attributes: [.posixPermissions: 0o700])
-        } catch {
-            throw ServerError(
-                .accessDenied, "the directory \(path) cannot be made\(SystemReason.of(error))",
-                hint: "check the path, and who may write above it", cause: error)
+        try ServerError.wrapping {
+            let made = try Folder.make(path)
+            try Folder.synchronizeAbove(path, made: made)
         }
     }
 
     /// Puts the directory's list of files on disk.
     func synchronize() throws(ServerError) {
-        let file = open(path, O_RDONLY | O_CLOEXEC)
-        guard file >= 0 else { throw ServerError(system: errno, path) }
-        defer { _ = close(file) }
-        guard fsync(file) == 0 else { throw ServerError(system: errno, path) }
+        try ServerError.wrapping { try Folder.synchronize(path) }
+    }
+
+    /// The right to serve the directory: one holder among all processes.
+    func lockAlone() throws(ServerError) -> FileLock {
+        guard let lock = try ServerError.wrapping({ try FileLock.take(lock, .alone) }) else {
+            throw ServerError(
+                .busy, "another server serves \(path)",
+                hint: "end it first, or serve another directory")
+        }
+        return lock
     }
 
     /// Writes the token's file whole, or not at all.
@@ -73,39 +74,6 @@ package struct ServerDirectory: Sendable {
         isPlaced = true
         try synchronize()
     }
-}
-
-/// The right to serve a directory: one holder among all processes.
-///
-/// It is an advisory lock on a file of its own, so the system lets go of it when its holder dies.
-final class ServerLock: Sendable {
-    private let file: Int32
-    private let isHeld = Atomic(true)
-
-    init(_ directory: ServerDirectory) throws(ServerError) {
-        let opened = open(directory.lock, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        guard opened >= 0 else { throw ServerError(system: errno, directory.lock) }
-        while flock(opened, LOCK_EX | LOCK_NB) != 0 {
-            let number = errno
-            if number == EINTR { continue }
-            _ = close(opened)
-            guard number == EWOULDBLOCK else { throw ServerError(system: number, directory.lock) }
-            throw ServerError(
-                .busy, "another server serves \(directory.path)",
-                hint: "end it first, or serve another directory")
-        }
-        file = opened
-    }
-
-    /// Lets go of it; once is enough.
-    func release() {
-        guard isHeld.exchange(false, ordering: .relaxed) else { return }
-        // To close is not enough: a program that is being started holds a copy of it for a moment.
-        _ = flock(file, LOCK_UN)
-        _ = close(file)
-    }
-
-    deinit { release() }
 }
 
 extension ServerError {

@@ -5,8 +5,12 @@ final class ChildProcess {
     private let process = Process()
     private let output = Pipe()
 
-    /// Starts it; returns when it has opened the store.
-    init(_ directory: String, seed: UInt64, _ rest: String...) throws {
+    /// Starts it.
+    convenience init(_ directory: String, seed: UInt64, _ rest: String...) throws {
+        try self.init(directory, seed: seed, rest)
+    }
+
+    init(_ directory: String, seed: UInt64, _ rest: [String]) throws {
         process.executableURL = try ChildProcess.executable()
         process.arguments = [directory, String(seed)] + rest
         process.standardOutput = output
@@ -16,7 +20,7 @@ final class ChildProcess {
     deinit { if process.isRunning { kill() } }
 
     /// Beside the test bundle, in the build directory.
-    private static func executable() throws -> URL {
+    static func executable() throws -> URL {
         let places = [
             URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent(),
             Bundle(for: ChildProcess.self).bundleURL.deletingLastPathComponent(),
@@ -33,6 +37,16 @@ final class ChildProcess {
     func waitUntilOpen() { _ = firstBytes }
 
     private lazy var firstBytes: Data = output.fileHandleForReading.availableData
+
+    /// Whether it has a file open.
+    func hasOpen(_ path: String) -> Bool {
+        let folder = "/proc/\(process.processIdentifier)/fd"
+        let files = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        return files.contains { file in
+            (try? FileManager.default.destinationOfSymbolicLink(atPath: folder + "/" + file))
+                == path
+        }
+    }
 
     /// Kills it at once, as kill -9 does.
     func kill() { Foundation.kill(process.processIdentifier, SIGKILL) }

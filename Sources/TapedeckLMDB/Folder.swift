@@ -1,0 +1,74 @@
+internal import Foundation
+
+/// Folders of the file system, whose lists of files have to be put on disk like files.
+package enum Folder {
+    /// Makes a folder and those above it, readable by their owner only; says which it has made, the topmost first.
+    package static func make(_ path: String) throws(LMDBError) -> [String] {
+        var made: [String] = []
+        try make(path, &made)
+        return made
+    }
+
+    private static func make(_ path: String, _ made: inout [String]) throws(LMDBError) {
+        var path = path
+        while path.count > 1, path.hasSuffix("/") { path.removeLast() }
+        if mkdir(path, 0o700) == 0 {
+            made.append(path)
+            return
+        }
+        switch errno {
+        case EEXIST:
+            var facts = stat()
+            guard stat(path, &facts) == 0, facts.st_mode & S_IFMT == S_IFDIR else {
+                throw LMDBError(ENOTDIR, path: path)
+            }
+        case ENOENT where PathParts.folder(of: path) != path && !path.isEmpty:
+            try make(PathParts.folder(of: path), &made)
+            guard mkdir(path, 0o700) == 0 else {
+                if errno == EEXIST { return }
+                throw LMDBError(errno, path: path)
+            }
+            made.append(path)
+        default: throw LMDBError(errno, path: path)
+        }
+    }
+
+    /// Puts a folder's list of files on disk.
+    package static func synchronize(_ path: String) throws(LMDBError) {
+        let file = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard file >= 0 else { throw LMDBError(errno, path: path) }
+        defer { _ = close(file) }
+        guard fsync(file) == 0 else { throw LMDBError(errno, path: path) }
+    }
+
+    /// Puts on disk that a folder is there: the lists of all folders above it, up to where its file system is mounted.
+    ///
+    /// One that was not made here may be closed to this process; whoever made it has put it on disk.
+    ///
+    /// - Parameter made: those that this process has made.
+    package static func synchronizeAbove(
+        _ path: String, made: [String] = []
+    ) throws(LMDBError) {
+        let full = realPath(path)
+        var facts = stat()
+        guard stat(full, &facts) == 0 else { throw LMDBError(errno, path: path) }
+        let device = facts.st_dev
+        let parents = Set(made.map { realPath(PathParts.folder(of: $0)) })
+        var folder = full
+        while folder != "/" {
+            folder = PathParts.folder(of: folder)
+            guard stat(folder, &facts) == 0, facts.st_dev == device else { return }
+            do throws(LMDBError) {
+                try synchronize(folder)
+            } catch {
+                if parents.contains(folder) { throw error }
+            }
+        }
+    }
+
+    private static func realPath(_ path: String) -> String {
+        guard let name = realpath(path, nil) else { return path }
+        defer { free(name) }
+        return String(cString: name)
+    }
+}

@@ -1,0 +1,88 @@
+import Foundation
+import Testing
+
+/// A process that does things with a store and stops at each call of the system that matters for others.
+///
+/// See `Tests/CrashChild/main.swift`. One of them runs at a time, so what happens follows from the answers alone.
+final class SteppedChild {
+    /// Where it is.
+    enum State: Equatable {
+        /// Before a call of this kind.
+        case stopped(Character)
+        /// It would wait for somebody else.
+        case waiting
+        /// It has done what it was asked for, with this result.
+        case done(String)
+        case dead
+    }
+
+    private let process = Process()
+    private let (input, output) = (Pipe(), Pipe())
+    private(set) var state = State.done("")
+
+    init(_ store: String) throws {
+        process.executableURL = try ChildProcess.executable()
+        process.arguments = [store, "0", "stepping"]
+        (process.standardInput, process.standardOutput) = (input, output)
+        try process.run()
+    }
+
+    deinit {
+        kill(process.processIdentifier, SIGKILL)
+        process.waitUntilExit()
+    }
+
+    var isAlive: Bool { state != .dead }
+
+    var isDone: Bool {
+        if case .done = state { true } else { state == .dead }
+    }
+
+    /// What came of it.
+    var result: String? {
+        if case .done(let result) = state { result } else { nil }
+    }
+
+    /// Asks it to do something; it stops at its first call.
+    func begin(_ command: String) { tell(Array((command + "\n").utf8)) }
+
+    /// Lets it make the call, and go on to the next one.
+    func go() { tell([UInt8(ascii: "g")]) }
+
+    /// Lets the call fail.
+    func fail() { tell([UInt8(ascii: "f")]) }
+
+    /// Ends it before the call.
+    func end() { tell([UInt8(ascii: "k")]) }
+
+    private func tell(_ bytes: [UInt8]) {
+        let written = bytes.withUnsafeBytes {
+            write(input.fileHandleForWriting.fileDescriptor, $0.baseAddress, $0.count)
+        }
+        state = written == bytes.count ? listen() : .dead
+    }
+
+    private func listen() -> State {
+        guard let kind = byte() else {
+            process.waitUntilExit()
+            return .dead
+        }
+        switch kind {
+        case UInt8(ascii: "w"): return .waiting
+        case UInt8(ascii: "="):
+            var line: [UInt8] = []
+            while let next = byte(), next != UInt8(ascii: "\n") { line.append(next) }
+            return .done(String(decoding: line, as: UTF8.self))
+        default: return .stopped(Character(UnicodeScalar(kind)))
+        }
+    }
+
+    private func byte() -> UInt8? {
+        var byte: UInt8 = 0
+        while true {
+            let count = read(output.fileHandleForReading.fileDescriptor, &byte, 1)
+            if count < 0, errno == EINTR { continue }
+            return count == 1 ? byte : nil
+        }
+    }
+}
