@@ -127,6 +127,10 @@ extension ErrorCode {
     public static let unavailable = ErrorCode(rawValue: "unavailable")
     /// A message is not one of the protocol.
     public static let malformedRequest = ErrorCode(rawValue: "malformedRequest")
+    /// A message was changed on its way.
+    ///
+    /// It is asked for again by itself.
+    public static let altered = ErrorCode(rawValue: "altered")
     /// The two sides have no version of the protocol in common.
     ///
     /// Upgrade the older one.
@@ -175,7 +179,8 @@ extension ErrorCode {
         (.newerFormat, .damaged), (.fork, .checkFailed), (.gap, .checkFailed),
         (.unauthorized, .remote), (.signInRequired, .remote), (.offline, .remote),
         (.metered, .remote), (.throttled, .remote),
-        (.unavailable, .remote), (.malformedRequest, .remote), (.protocolMismatch, .remote),
+        (.unavailable, .remote), (.malformedRequest, .remote), (.altered, .remote),
+        (.protocolMismatch, .remote),
         (.lineageChanged, .remote), (.cursorMismatch, .remote),
         (.notThere, .remote), (.leased, .remote), (.unclaimed, .remote),
         (.unknownOutcome, .remote), (.unconfirmed, .remote),

@@ -1,7 +1,6 @@
 internal import AsyncHTTPClient
 internal import Foundation
 internal import NIOCore
-internal import SwiftProtobuf
 internal import TapedeckModel
 internal import TapedeckSyncProtocol
 
@@ -59,8 +58,8 @@ package struct HTTPSyncConnector: SyncConnector {
         }
     }
 
-    private func post<Answer: Message>(
-        _ path: String, _ message: some Message,
+    private func post<Answer: WireMessage>(
+        _ path: String, _ message: some WireMessage,
         timeout: TimeAmount = HTTPSyncConnector.requestTimeout
     ) async throws(SyncFailure) -> Answer {
         do {
@@ -69,7 +68,7 @@ package struct HTTPSyncConnector: SyncConnector {
             request.headers.add(name: "Content-Type", value: "application/x-protobuf")
             request.headers.add(name: "Accept", value: "application/x-protobuf")
             request.headers.add(name: "Accept-Encoding", value: SyncCompression.coding)
-            var bytes: [UInt8] = try message.serializedBytes()
+            var bytes = try message.encoded(as: .protobuf)
             if bytes.count >= SyncLimits.compressedBytesMin {
                 bytes = SyncCompression.compress(bytes)
                 request.headers.add(name: "Content-Encoding", value: SyncCompression.coding)
@@ -77,7 +76,7 @@ package struct HTTPSyncConnector: SyncConnector {
             request.body = .bytes(ByteBuffer(bytes: bytes))
             let response = try await client.execute(request, timeout: timeout)
             guard response.status == .ok else { throw try await failure(response) }
-            return try Answer(serializedBytes: try await body(of: response))
+            return try Answer(decoding: try await body(of: response), as: .protobuf)
         } catch {
             throw SyncFailure(wrapping: error, at: base)
         }
@@ -91,12 +90,22 @@ package struct HTTPSyncConnector: SyncConnector {
 
     private func body(of response: HTTPClientResponse) async throws -> [UInt8] {
         let buffer = try await response.body.collect(upTo: HTTPSyncConnector.answerBytesMax)
-        let bytes = [UInt8](buffer.readableBytesView)
+        return try HTTPSyncConnector.unpacked([UInt8](buffer.readableBytesView), response)
+    }
+
+    private static func unpacked(
+        _ bytes: [UInt8], _ response: HTTPClientResponse
+    ) throws(ModelError) -> [UInt8] {
         guard response.headers.first(name: "Content-Encoding") == SyncCompression.coding else {
             return bytes
         }
-        return try bytes.withUnsafeBytes {
-            try SyncCompression.decompress($0, countMax: HTTPSyncConnector.answerBytesMax)
+        do {
+            return try bytes.withUnsafeBytes {
+                try SyncCompression.decompress($0, countMax: answerBytesMax)
+            }
+        } catch {
+            // Whatever it says of its size: no server makes one like it.
+            throw ModelError(.altered, "an answer cannot be unpacked")
         }
     }
 
@@ -104,13 +113,12 @@ package struct HTTPSyncConnector: SyncConnector {
         let retryAfter = RetryAfter.milliseconds(response.headers.first(name: "Retry-After"))
         var read: WireErrorResponse?
         if let buffer = try? await response.body.collect(upTo: HTTPSyncConnector.errorBytesMax) {
-            var bytes = [UInt8](buffer.readableBytesView)
-            if response.headers.first(name: "Content-Encoding") == SyncCompression.coding {
-                bytes = try bytes.withUnsafeBytes {
-                    try SyncCompression.decompress($0, countMax: HTTPSyncConnector.answerBytesMax)
-                }
+            // What is no answer of a Tapedeck server has its status alone.
+            if let bytes = try? HTTPSyncConnector.unpacked(
+                [UInt8](buffer.readableBytesView), response)
+            {
+                read = try? WireErrorResponse(decoding: bytes, as: .protobuf)
             }
-            read = try? WireErrorResponse(serializedBytes: bytes)
         }
         if let error = read?.error, !error.code.isEmpty {
             return SyncFailure(
@@ -197,14 +205,14 @@ extension SyncFailure {
     fileprivate init(wrapping error: any Error, at base: String) {
         switch error {
         case let failure as SyncFailure: self = failure
+        case let error as ModelError where error.code == .altered:
+            self.init(
+                .altered, "an answer of \(base) was changed on the way",
+                hint: "it is asked for again; look at what stands between")
         case let error as ModelError:
             self.init(
                 error.code, "\(base): \(error.message)",
                 hint: error.hint ?? "check that the address is a Tapedeck server's")
-        case is SwiftProtobuf.BinaryDecodingError:
-            self.init(
-                .malformedRequest, "the answer of \(base) is not one of the protocol",
-                hint: "check that the address is a Tapedeck server's")
         case is CancellationError: self.init(.offline, "the request was cancelled")
         // Timeouts, refused and broken connections, names that do not resolve: all pass.
         default: self = HTTPFailure(error, at: base).failure

@@ -30,7 +30,9 @@ package struct SyncFailure: Error, Hashable, Sendable {
     /// Whether asking again later can help without anybody doing anything.
     package var isTransient: Bool {
         switch code {
-        case .offline, .throttled, .unavailable, .diskFull, .internalError, .lineageChanged: true
+        case .offline, .throttled, .unavailable, .diskFull, .internalError, .lineageChanged,
+            .altered:
+            true
         default: false
         }
     }

@@ -66,14 +66,17 @@ extension SyncSession {
                 SyncFailure(.cursorMismatch, "the server has less than it gave receipts for"))
         }
         if let last = upstream.lastSeed, answer.head < last.position { upstream.seedAgain() }
+        let digest = answer.digest.withUnsafeBytes { SyncDigest($0) }
         guard !answer.receivedAt.isEmpty else {
+            guard digest == cursor.digest else { return .failed(.altered) }
             // Nothing behind the cursor, whatever the head was said to be.
             return .pulled(head: min(answer.head, cursor.position), [:])
         }
         guard answer.firstPosition == cursor.position + 1,
             let page = try page(of: answer, from: cursor)
         else { return .failed(.malformed("a pull")) }
-
+        // Before anything of it is recorded.
+        guard digest == page.cursor.digest else { return .failed(.altered) }
         if page.contradictsLastReceipt {
             unconfirmed = upstream.lastReceipt
             return .failed(

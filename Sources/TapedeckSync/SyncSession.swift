@@ -267,6 +267,10 @@ extension SyncSession {
 }
 
 extension SyncFailure {
+    static let altered = SyncFailure(
+        .altered, "a page of the server's log was changed on the way",
+        hint: "it is asked for again; look at what stands between")
+
     static func malformed(_ what: String) -> SyncFailure {
         SyncFailure(
             .malformedRequest, "the server's answer to \(what) makes no sense",

@@ -134,6 +134,8 @@ package struct SyncState: Sendable {
     private var parking: Backoff
     private var pushBytes = SyncLimits.pushBytesUsual
     private var search: ForkSearch?
+    /// Origins of which the server's chain was said to differ although their last event is the same.
+    private var doubted: Set<OriginID> = []
     /// Pushes in a row that brought nothing.
     private var idlePushes = 0
     /// Renewals of the lineage in this session: a server that asks for more is broken.
@@ -243,9 +245,12 @@ private struct ForkSearch: Sendable {
     var agreed: UInt64 = 0
     /// They differ here.
     var differs: UInt64
+    /// Whether the server has said so of the event itself, and not only of a chain.
+    var isConfirmed: Bool
 
-    var isOver: Bool { differs == agreed + 1 }
-    var middle: UInt64 { agreed + (differs - agreed) / 2 }
+    var isOver: Bool { isConfirmed && differs == agreed + 1 }
+    /// What the server is asked next.
+    var asked: UInt64 { isConfirmed ? agreed + (differs - agreed) / 2 : differs }
 }
 
 // MARK: - What next
@@ -296,7 +301,9 @@ extension SyncState {
             return .renewOrigin
         }
         if let origin = local.forkedOrigins.first {
-            return searchFork(origin, differs: min(known(origin), last(origin, local)))
+            return searchFork(
+                origin, differs: min(known(origin), last(origin, local)),
+                isConfirmed: doubted.contains(origin))
         }
         return next(local, now, &random)
     }
@@ -374,7 +381,7 @@ extension SyncState {
         _ random: inout some RandomNumberGenerator
     ) -> Action {
         succeeded()
-        if phase == .probing { return probed(problem, local, now, &random) }
+        if phase == .probing { return probed(reached, problem, local, now, &random) }
         let before = acknowledged
         for (origin, sequence) in reached {
             acknowledged[origin] = max(known(origin), sequence)
@@ -390,7 +397,10 @@ extension SyncState {
             let differs =
                 problem.sequence > 0
                 ? problem.sequence : min(known(problem.origin), last(problem.origin, local))
-            if differs > 0 { return searchFork(problem.origin, differs: differs) }
+            if differs > 0 {
+                return searchFork(
+                    problem.origin, differs: differs, isConfirmed: problem.sequence > 0)
+            }
             parked[problem.origin] = problem
         default:
             parked[problem.origin] = problem
@@ -398,8 +408,10 @@ extension SyncState {
         return next(local, now, &random)
     }
 
-    private mutating func searchFork(_ origin: OriginID, differs: UInt64) -> Action {
-        let search = ForkSearch(origin: origin, differs: differs)
+    private mutating func searchFork(
+        _ origin: OriginID, differs: UInt64, isConfirmed: Bool
+    ) -> Action {
+        let search = ForkSearch(origin: origin, differs: differs, isConfirmed: isConfirmed)
         self.search = search
         return probe(search)
     }
@@ -407,25 +419,38 @@ extension SyncState {
     private mutating func probe(_ search: ForkSearch) -> Action {
         phase = .probing
         guard search.isOver else {
-            return .probe(EventID(origin: search.origin, sequence: search.middle))
+            return .probe(EventID(origin: search.origin, sequence: search.asked))
         }
         return .heal(EventID(origin: search.origin, sequence: search.differs))
     }
 
     private mutating func probed(
-        _ problem: SyncProblem?, _ local: Local, _ now: UInt64,
+        _ reached: [OriginID: UInt64], _ problem: SyncProblem?, _ local: Local, _ now: UInt64,
         _ random: inout some RandomNumberGenerator
     ) -> Action {
         guard var search else { return next(local, now, &random) }
         if problem?.kind == .fork {
-            search.differs = search.middle
+            search.differs = search.asked
+            search.isConfirmed = true
         } else if let problem {
             // It cannot be told: the origin waits for the next session.
             parked[search.origin] = problem
             self.search = nil
             return next(local, now, &random)
+        } else if search.isConfirmed {
+            search.agreed = search.asked
+        } else if reached[search.origin] == search.asked {
+            // The last event is the same: most likely the chain was changed on the way. If it is said again, an earlier
+            // event differs.
+            doubted.insert(search.origin)
+            return failed(
+                SyncFailure(
+                    .altered, "the server's answer to a handshake was changed on the way",
+                    hint: "it is asked for again; look at what stands between"), local, now, &random
+            )
         } else {
-            search.agreed = search.middle
+            // Of what was compacted only the chain tells.
+            search.isConfirmed = true
         }
         self.search = search
         return probe(search)

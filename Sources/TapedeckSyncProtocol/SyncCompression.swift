@@ -22,14 +22,13 @@ package enum SyncCompression {
 
     /// Undoes `compress`; never makes more than `countMax` bytes, whatever the input claims.
     ///
-    /// Throws `ModelError`: `.malformedRequest`, `.tooLarge`.
+    /// Throws `ModelError`: `.altered` for what is no whole frame that tells its size, `.tooLarge`.
     package static func decompress(
         _ bytes: UnsafeRawBufferPointer, countMax: Int
     ) throws(ModelError) -> [UInt8] {
         let claimed = ZSTD_getFrameContentSize(bytes.baseAddress, bytes.count)
         guard claimed != unknownSize, claimed != invalidSize else {
-            throw ModelError(
-                .malformedRequest, "a body is not a Zstandard frame that tells its size")
+            throw ModelError(.altered, "a body is not a Zstandard frame that tells its size")
         }
         guard claimed <= UInt64(countMax) else {
             throw ModelError(
@@ -43,7 +42,7 @@ package enum SyncCompression {
             count = ZSTD_isError(written) == 0 ? written : 0
         }
         guard ZSTD_isError(written) == 0 else {
-            throw ModelError(.malformedRequest, "a compressed body is damaged")
+            throw ModelError(.altered, "a compressed body was changed or cut off on the way")
         }
         return result
     }

@@ -1,7 +1,9 @@
 /// The limits of the protocol.
 package enum SyncLimits {
-    /// The newest version of the protocol that this program speaks.
-    package static let protocolVersion: UInt32 = 1
+    /// The version of the protocol that this program speaks.
+    ///
+    /// Version 1 had no check at the end of a body.
+    package static let protocolVersion: UInt32 = 2
     /// The longest body of a push after decompression; the greatest event fits.
     package static let pushBytesMax = 32 << 20
     /// How long a device makes a push when nothing tells it otherwise: a batch of about 5,000 events.

@@ -46,7 +46,9 @@ import Testing
         }
         lines.append("\(try await storage.space(forToken: token).map(\.rawValue) ?? 0)")
         for space in [SpaceID(rawValue: 1), SpaceID(rawValue: 2)] {
-            let hello = try await storage.handshake(space)
+            var hello = try await storage.handshake(space)
+            // Of the program, not of the file.
+            hello.protocol = 1
             lines.append(String(decoding: try hello.encoded(as: .json), as: UTF8.self))
             var reader = SpaceReader(try #require(LineageID(hello.lineage)))
             while try await reader.read(storage, space) {}

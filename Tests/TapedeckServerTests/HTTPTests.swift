@@ -82,7 +82,7 @@ import Testing
                 "POST", "/v1/push", ["Content-Encoding": "zstd"],
                 body: Array(packed.dropLast(3)))
             #expect(damaged.status == 400)
-            #expect(try damaged.error().error.code == "malformedRequest")
+            #expect(try damaged.error().error.code == "altered")
         }
     }
 
@@ -151,15 +151,30 @@ import Testing
                 415, "malformedRequest", "POST", "/v1/push", ["Content-Type": "text/plain"])
             try await check(
                 415, "malformedRequest", "POST", "/v1/push", ["Content-Encoding": "gzip"])
+            for body: [UInt8] in [[], [0xFF, 0xFF, 0xFF], [0x7D, 0, 0, 0, 1]] {
+                try await check(400, "altered", "POST", "/v1/push", [:], body)
+            }
+            // One whose check fits.
             try await check(
-                400, "malformedRequest", "POST", "/v1/push", [:], [0xFF, 0xFF, 0xFF])
+                400, "malformedRequest", "POST", "/v1/push", [:],
+                [0xFF, 0xFF, 0xFF, 0x7D, 0x00, 0xFF, 0xFF, 0xFF])
+            try await check(
+                400, "altered", "POST", "/v1/push", ["Content-Encoding": "zstd"], [1, 2, 3])
             try await check(400, "malformedRequest", "POST", "/v1/push", json, Array("{".utf8))
             try await check(400, "malformedRequest", "POST", "/v1/push", json, Array("{}".utf8))
             try await check(400, "malformedRequest", "POST", "/v1/pull", json, Array("{}".utf8))
             try await check(400, "malformedRequest", "POST", "/v1/lineage", json, Array("{}".utf8))
             try await check(
                 400, "malformedRequest", "POST", "/v1/handshake", json,
-                Array("{\"protocol\":1}".utf8))
+                Array("{\"protocol\":2}".utf8))
+            // A device of version 1 writes no checks.
+            var former = WireHandshakeRequest.sample()
+            former.protocol = 1
+            try await check(
+                426, "protocolMismatch", "POST", "/v1/handshake", [:], former.serializedBytes())
+            try await check(
+                426, "protocolMismatch", "POST", "/v1/handshake", [:],
+                former.encoded(as: .protobuf))
             try await check(
                 426, "protocolMismatch", "POST", "/v1/handshake", json, Array("{}".utf8))
             // Fields of a newer version are skipped.

@@ -410,7 +410,7 @@ import Testing
         _ = try await it.push(sampleEntries(2, 1...3) + sampleEntries(1, 1...1))
         try it.reopen()
         let answer = try await it.storage.handshake(it.space)
-        #expect(answer.protocol == 1)
+        #expect(answer.protocol == 2)
         #expect(answer.head == 4)
         #expect(answer.origins.map(\.origin) == [OriginID.sample(1).data, OriginID.sample(2).data])
         #expect(answer.origins.map(\.lastSequence) == [1, 3])

@@ -7,7 +7,7 @@ extension ServerError {
     var status: HTTPResponse.Status {
         switch code {
         case .unauthorized: .unauthorized
-        case .malformedRequest, .usage: .badRequest
+        case .malformedRequest, .usage, .altered: .badRequest
         case .notFound: .notFound
         case .lineageChanged, .cursorMismatch: .conflict
         case .tooLarge: .contentTooLarge
@@ -55,7 +55,7 @@ struct HTTPFailure: Error {
         case .unauthorized: headers[.wwwAuthenticate] = "Bearer"
         case .tooManyRequests, .serviceUnavailable:
             headers[.retryAfter] = String(ServerLimits.retryAfterSeconds)
-        case .upgradeRequired: headers[.upgrade] = "tapedeck-sync/1"
+        case .upgradeRequired: headers[.upgrade] = "tapedeck-sync/\(SyncLimits.protocolVersion)"
         default: break
         }
     }

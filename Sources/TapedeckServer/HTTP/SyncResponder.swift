@@ -165,10 +165,11 @@ struct SyncResponder: HTTPResponder {
     private func handshake(
         _ message: WireHandshakeRequest, _ space: SpaceID
     ) async throws -> WireHandshakeResponse {
-        guard message.protocol >= 1 else {
+        guard message.protocol >= SyncLimits.protocolVersion else {
             throw ServerError(
-                .protocolMismatch, "the device speaks no version that the server does",
-                hint: "upgrade the device: the server speaks 1 to \(SyncLimits.protocolVersion)")
+                .protocolMismatch,
+                "the device speaks version \(message.protocol) of the protocol, this server version"
+                    + " \(SyncLimits.protocolVersion)", hint: "upgrade the device")
         }
         _ = try origin(message.origin)
         return try await storage.handshake(space)

@@ -38,11 +38,13 @@ extension SpaceRows {
         answer.lineage = state.lineage.data
         answer.firstPosition = cursor.position + 1
         answer.head = state.head
+        answer.digest = Data(cursor.digest.bytes)
         guard cursor.position < state.head else { return answer }
 
         let most = max(1, min(bytesMax, SyncLimits.pullBytesMax))
         var entries: [UInt8] = []
         var times: [UInt64] = []
+        var digest = cursor.digest
         try walk(from: cursor.position + 1) { stored in
             let reference = reference(stored, behind: held)
             let count = SyncEntryReader.headCount + (reference?.count ?? stored.body.count)
@@ -57,6 +59,7 @@ extension SpaceRows {
                 entries.appendEntry(stored.kind, stored.body)
             }
             times.append(stored.receivedAt.rawValue)
+            digest = stored.digest
             if let refusal = stored.refusal {
                 answer.refusals.append(WireRefusal(position: stored.position, code: refusal))
             }
@@ -64,6 +67,7 @@ extension SpaceRows {
         }
         answer.entries = Data(entries)
         answer.receivedAt = times
+        answer.digest = Data(digest.bytes)
         return answer
     }
 

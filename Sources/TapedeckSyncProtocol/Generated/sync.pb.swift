@@ -13,6 +13,11 @@
 /// The server keeps one log a space: the entries that devices have pushed, in the order of their
 /// arrival, at dense positions from 1. It never reorders, renumbers or rewrites them, and it never
 /// reads a payload. Every request can be repeated: answers follow from what is stored.
+///
+/// Each protobuf body, of requests, answers and errors, ends with field 15 of its message, a fixed32: the CRC-32C
+/// (Castagnoli) of all bytes before it, after decompression. So its last five bytes are 7D and the sum, little-endian.
+/// A body without it, or with another sum, was changed on the way: it is refused with `altered`, and sent again.
+/// Bodies in JSON, for people, have none.
 
 #if canImport(FoundationEssentials)
 package import FoundationEssentials
@@ -77,7 +82,7 @@ package nonisolated struct WireHandshakeRequest: Sendable {
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  /// The newest version of this protocol that the device speaks.
+  /// The version of this protocol that the device speaks: 2. Version 1 had no check at the end of a body.
   package var `protocol`: UInt32 = 0
 
   /// The origin that the device writes as: 16 bytes.
@@ -353,6 +358,10 @@ package nonisolated struct WirePullResponse: Sendable {
 
   /// The server's head: more is to be had while the last position is below.
   package var head: UInt64 = 0
+
+  /// The hash chain over all entries up to the last one of this page, as the device computes it for its next cursor:
+  /// 16 bytes. Where it computes another one, the page was changed on the way, and nothing of it is recorded.
+  package var digest: Data = Data()
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -862,7 +871,7 @@ nonisolated extension WirePullRequest: SwiftProtobuf.Message, SwiftProtobuf._Mes
 
 nonisolated extension WirePullResponse: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".PullResponse"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}lineage\0\u{3}first_position\0\u{3}received_at\0\u{1}entries\0\u{1}refusals\0\u{1}head\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}lineage\0\u{3}first_position\0\u{3}received_at\0\u{1}entries\0\u{1}refusals\0\u{1}head\0\u{1}digest\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -876,6 +885,7 @@ nonisolated extension WirePullResponse: SwiftProtobuf.Message, SwiftProtobuf._Me
       case 4: try { try decoder.decodeSingularBytesField(value: &self.entries) }()
       case 5: try { try decoder.decodeRepeatedMessageField(value: &self.refusals) }()
       case 6: try { try decoder.decodeSingularUInt64Field(value: &self.head) }()
+      case 7: try { try decoder.decodeSingularBytesField(value: &self.digest) }()
       default: break
       }
     }
@@ -900,6 +910,9 @@ nonisolated extension WirePullResponse: SwiftProtobuf.Message, SwiftProtobuf._Me
     if self.head != 0 {
       try visitor.visitSingularUInt64Field(value: self.head, fieldNumber: 6)
     }
+    if !self.digest.isEmpty {
+      try visitor.visitSingularBytesField(value: self.digest, fieldNumber: 7)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -910,6 +923,7 @@ nonisolated extension WirePullResponse: SwiftProtobuf.Message, SwiftProtobuf._Me
     if lhs.entries != rhs.entries {return false}
     if lhs.refusals != rhs.refusals {return false}
     if lhs.head != rhs.head {return false}
+    if lhs.digest != rhs.digest {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

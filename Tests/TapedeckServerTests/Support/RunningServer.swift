@@ -97,7 +97,7 @@ struct RunningServer: Sendable {
 extension WireHandshakeRequest {
     static func sample() -> WireHandshakeRequest {
         var request = WireHandshakeRequest()
-        request.protocol = 1
+        request.protocol = 2
         request.origin = OriginID.sample(1).data
         return request
     }

@@ -63,10 +63,12 @@ final class SyncRig {
     /// - Parameters:
     ///   - stepsMax: the sync is dropped after so many requests, as a crash would.
     ///   - fate: of the request of that number, from 0.
+    ///   - changing: what becomes of an answer on its way.
     @discardableResult
     func sync(
         _ log: EventLog, name: String = "server", stepsMax: Int = 1_000,
-        fate: (Int, SyncRequest) -> Fate = { _, _ in .arrives }
+        fate: (Int, SyncRequest) -> Fate = { _, _ in .arrives },
+        changing: (SyncResponse) -> SyncResponse = { $0 }
     ) throws -> Outcome {
         var session = try SyncSession(
             log, upstream: name, options: .init(failuresMax: 20, backoffMax: 1_000),
@@ -87,11 +89,13 @@ final class SyncRig {
                 case .arrives:
                     let isAhead = ahead?.request == request
                     if isAhead { outcome.answeredAhead += 1 }
-                    let answer = (isAhead ? ahead?.answer : nil) ?? answer(request)
+                    let answer =
+                        (isAhead ? ahead?.answer : nil)
+                        ?? answer(request).map(changing)
                     ahead = nil
                     if case .success(let response) = answer {
                         ahead = try session.requestAhead(response).map {
-                            Ahead(request: $0, answer: self.answer($0))
+                            Ahead(request: $0, answer: self.answer($0).map(changing))
                         }
                     }
                     step = try give(answer, to: &session)

@@ -7,16 +7,33 @@ enum Wire {
     // MARK: - Requests
 
     static func handshake(_ origin: OriginID) -> [UInt8] {
-        var message: [UInt8] = [1 << 3, 1]
+        var message: [UInt8] = [1 << 3, 2]
         message.append(field: 2, origin.bytes)
-        return message
+        return checked(message)
     }
 
     static func push(lineage: [UInt8], entries: [UInt8]) -> [UInt8] {
         var message: [UInt8] = []
         message.append(field: 1, lineage)
         message.append(field: 2, entries)
+        return checked(message)
+    }
+
+    /// Ends a body with its check, field 15.
+    private static func checked(_ message: [UInt8]) -> [UInt8] {
+        var sum = UInt32.max
+        for byte in message {
+            sum = crcTable[Int(UInt8(truncatingIfNeeded: sum) ^ byte)] ^ sum >> 8
+        }
+        var message = message
+        message.append(15 << 3 | 5)
+        message.append(littleEndian: ~sum)
         return message
+    }
+
+    /// CRC-32C (Castagnoli), a byte at a time.
+    private static let crcTable: [UInt32] = (0..<256).map { byte in
+        (0..<8).reduce(UInt32(byte)) { sum, _ in sum & 1 == 0 ? sum >> 1 : sum >> 1 ^ 0x82F6_3B78 }
     }
 
     /// Appends an event as an entry of a push.
@@ -102,6 +119,7 @@ enum Wire {
             switch tag & 7 {
             case 0: body(tag >> 3, try varint(), [])
             case 1: rest = rest.dropFirst(8)
+            case 5: rest = rest.dropFirst(4)
             case 2:
                 let count = Int(try varint())
                 guard count <= rest.count else { throw BenchError("an answer is cut off") }

@@ -1,0 +1,146 @@
+import Foundation
+import TapedeckLog
+import TapedeckModel
+@testable import TapedeckSync
+import TapedeckSyncProtocol
+import TestSupport
+import Testing
+
+/// What is changed between a device and its server is noticed before anything comes of it.
+@Suite(.offTasks) struct AlteredWireTests {
+    private let rig = SyncRig()
+
+    /// Every message as it goes over the wire.
+    private func messages() throws -> [any WireMessage] {
+        let source = try rig.store("source")
+        for number in 0..<3 { try source.note("pay \(number)00") }
+        let outcome = try rig.sync(source)
+        var messages: [any WireMessage] = []
+        func add(_ request: SyncRequest) throws {
+            switch request {
+            case .handshake(let message): messages.append(message)
+            case .lineage(let message): messages.append(message)
+            case .push(let message): messages.append(message)
+            case .pull(let message): messages.append(message)
+            }
+            switch try rig.answer(request).get() {
+            case .handshake(let answer): messages.append(answer)
+            case .push(let answer): messages.append(answer)
+            case .pull(let answer): messages.append(answer)
+            }
+        }
+        for request in outcome.requests { try add(request) }
+        let reader = try rig.store("reader")
+        for request in try rig.sync(reader).requests { try add(request) }
+        var error = WireErrorResponse()
+        error.error.code = "unauthorized"
+        return messages + [error]
+    }
+
+    @Test func everyBitIsRefused() throws {
+        func check<M: WireMessage>(_ message: M) throws {
+            let whole = try message.encoded(as: .protobuf)
+            #expect(try M(decoding: whole, as: .protobuf).isEqualTo(message: message))
+            for bit in 0..<whole.count * 8 {
+                var changed = whole
+                changed[bit / 8] ^= 1 << UInt8(bit % 8)
+                let error = #expect(throws: ModelError.self) {
+                    try M(decoding: changed, as: .protobuf)
+                }
+                #expect(error?.code == .altered, "bit \(bit) of \(message)")
+            }
+            for count in whole.indices {
+                let error = #expect(throws: ModelError.self) {
+                    try M(decoding: Array(whole[..<count]), as: .protobuf)
+                }
+                #expect(error?.code == .altered, "\(count) bytes of \(message)")
+            }
+        }
+        let all = try messages()
+        #expect(Set(all.map { type(of: $0).protoMessageName }).count == 7)
+        for message in all { try check(message) }
+    }
+
+    /// Also where the check is made anew, as by a server between the two.
+    @Test func aChangedPageIsNotRecorded() throws {
+        let source = try rig.store("source")
+        for number in 0..<5 { try source.note("pay \(number)00") }
+        try rig.sync(source)
+        let changes: [(String, (inout WirePullResponse) -> Void)] = [
+            (
+                "an event",
+                { answer in
+                    let place = answer.entries.range(of: Data("pay 100".utf8))
+                    answer.entries.replaceSubrange(place ?? 0..<0, with: Data("pay 900".utf8))
+                }
+            ),
+            ("a time", { $0.receivedAt[2] ^= 1 << 20 }),
+            (
+                "a refusal",
+                { $0.refusals = [WireRefusal.with { ($0.position, $0.code) = (2, "no") }] }
+            ),
+            ("the digest", { $0.digest[3] ^= 1 }),
+            ("no digest", { $0.digest = Data() }),
+        ]
+        for (what, change) in changes {
+            let reader = try rig.store("reader of \(what)")
+            var answers = 0
+            let outcome = try rig.sync(
+                reader,
+                changing: { response in
+                    guard case .pull(var answer) = response, answers < 2 else { return response }
+                    answers += 1
+                    #expect(reader.head == .start, "\(what) was recorded")
+                    change(&answer)
+                    return .pull(answer)
+                })
+            #expect(outcome.waits.map(\.reason).contains(.altered), "\(what)")
+            #expect(outcome.report.failure == nil && outcome.report.healed == 0)
+            #expect(try reader.notes() == source.notes(), "\(what)")
+            #expect(try reader.verify().problems.isEmpty)
+        }
+        // Nothing of it has spread.
+        try rig.sync(source)
+        #expect(try source.notes() == (0..<5).map { "pay \($0)00" })
+    }
+
+    @Test func aChainBitHealsNothing() throws {
+        let log = try rig.store("source")
+        for number in 0..<5 { try log.note("\(number)") }
+        try rig.sync(log)
+        // What it pushed last is asked for first, and answered like a handshake.
+        var answers = 0
+        let outcome = try rig.sync(
+            log,
+            changing: { response in
+                guard case .handshake(var answer) = response, answers < 2 else { return response }
+                answers += 1
+                answer.origins[0].chain[7] ^= 4
+                return .handshake(answer)
+            })
+        #expect(answers == 2)
+        #expect(outcome.waits.map(\.reason) == [.altered])
+        #expect(outcome.report.healed == 0 && outcome.report.failure == nil)
+        #expect(log.head == LogPosition(rawValue: 5))
+    }
+
+    @Test func formerVersionsAreToldToUpgrade() throws {
+        var request = WireHandshakeRequest()
+        request.protocol = 1
+        request.origin = OriginID(high: 1, low: 1).data
+        var answer = WireHandshakeResponse()
+        answer.protocol = 1
+        let (requested, answered): ([UInt8], [UInt8]) = (
+            try request.serializedBytes(), try answer.serializedBytes()
+        )
+        let errors = [
+            #expect(throws: ModelError.self) {
+                try WireHandshakeRequest(decoding: requested, as: .protobuf)
+            },
+            #expect(throws: ModelError.self) {
+                try WireHandshakeResponse(decoding: answered, as: .protobuf)
+            },
+        ]
+        for error in errors { #expect(error?.code == .protocolMismatch) }
+    }
+}
