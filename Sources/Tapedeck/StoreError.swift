@@ -22,7 +22,7 @@ public struct StoreError: CodedError {
             cause = error
         default:
             code = .internalError
-            message = String(describing: error)
+            message = ForeignError.text(error)
             hint = nil
             cause = error
         }

@@ -497,13 +497,13 @@ public struct RemoteCredentials: Sendable {
         secrets = RemoteSecrets(user: user, password: password)
     }
 
-    /// A token of OAuth and its secret, with what the remote knows this program by.
+    /// A token of OAuth and its secret, with what the remote knows this program by; without the space around them.
     public init(
         token: String, secret: String, consumerKey: String? = nil, consumerSecret: String? = nil
     ) {
-        var secrets = RemoteSecrets(token: token, tokenSecret: secret)
-        secrets.consumerKey = consumerKey
-        secrets.consumerSecret = consumerSecret
+        var secrets = RemoteSecrets(token: token.trimmingSpace, tokenSecret: secret.trimmingSpace)
+        secrets.consumerKey = consumerKey?.trimmingSpace
+        secrets.consumerSecret = consumerSecret?.trimmingSpace
         self.secrets = secrets
     }
 }

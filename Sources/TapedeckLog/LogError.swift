@@ -80,7 +80,7 @@ public struct LogError: CodedError {
         } catch let error as any CodedError {
             throw LogError(error.code, error.message, hint: error.hint, cause: error.cause)
         } catch {
-            throw LogError(.internalError, String(describing: error), cause: error)
+            throw LogError(.internalError, ForeignError.text(error), cause: error)
         }
     }
 

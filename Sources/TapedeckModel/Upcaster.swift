@@ -43,7 +43,8 @@ extension [Upcaster] {
             } catch {
                 throw ModelError(
                     .invalidPayload,
-                    "the upcaster of \(type) from version \(version) refuses the payload: \(error)")
+                    "the upcaster of \(type) from version \(version) refuses the payload: \(ForeignError.text(error))"
+                )
             }
         }
         return payload

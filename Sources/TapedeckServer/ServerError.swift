@@ -95,7 +95,7 @@ public struct ServerError: CodedError {
         case let error as LMDBError: self.init(error)
         case let error as any CodedError:
             self.init(error.code, error.message, hint: error.hint, cause: error.cause)
-        default: self.init(.internalError, String(describing: error), cause: error)
+        default: self.init(.internalError, ForeignError.text(error), cause: error)
         }
     }
 }

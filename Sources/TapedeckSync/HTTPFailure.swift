@@ -5,8 +5,9 @@ internal import TapedeckModel
 
 /// Why a request over HTTP came to nothing, for people.
 ///
-/// The libraries below tell it in their own words, with the names of their types; some of these types are not to
-/// be named here, so they are told by their descriptions.
+/// The libraries below tell it in their own words, with the names of their types and with the values that they could not
+/// use, which may be secrets; so nothing of these words is passed on. Some of the types are not to be named here, so they
+/// are told by their descriptions.
 struct HTTPFailure {
     let code: ErrorCode
     let message: String
@@ -66,7 +67,10 @@ struct HTTPFailure {
                     "cannot be reached: \(text.contains("refused") ? "Connection refused" : "no connection came about")",
                     hint: HTTPFailure.hintToLook, isUnsent: true)
             } else {
-                self = failure("cannot be reached: \(text)", hint: HTTPFailure.hintToLook)
+                let reason = (error as? HTTPClientError)?.shortDescription
+                self = failure(
+                    "cannot be reached: \(reason ?? ForeignError.text(error))",
+                    hint: HTTPFailure.hintToLook)
             }
         }
     }

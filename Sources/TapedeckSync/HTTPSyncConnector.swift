@@ -63,7 +63,7 @@ package struct HTTPSyncConnector: SyncConnector {
         timeout: TimeAmount = HTTPSyncConnector.requestTimeout
     ) async throws(SyncFailure) -> Answer {
         do {
-            var request = self.request(path)
+            var request = try self.request(path)
             request.method = .POST
             request.headers.add(name: "Content-Type", value: "application/x-protobuf")
             request.headers.add(name: "Accept", value: "application/x-protobuf")
@@ -82,9 +82,9 @@ package struct HTTPSyncConnector: SyncConnector {
         }
     }
 
-    private func request(_ path: String) -> HTTPClientRequest {
+    private func request(_ path: String) throws(SyncFailure) -> HTTPClientRequest {
         var request = HTTPClientRequest(url: base + path)
-        request.headers.add(name: "Authorization", value: "Bearer \(token())")
+        request.headers.add(name: "Authorization", value: try HTTPHeader.bearer(token()))
         return request
     }
 
@@ -145,7 +145,7 @@ package struct HTTPSyncConnector: SyncConnector {
 
     package func heads() async throws(SyncFailure) -> AsyncStream<UInt64> {
         do {
-            var request = self.request("/v1/live")
+            var request = try self.request("/v1/live")
             request.headers.add(name: "Accept", value: "text/event-stream")
             // A live connection has no end to wait for; silence ends it.
             let response = try await client.execute(request, deadline: .distantFuture)

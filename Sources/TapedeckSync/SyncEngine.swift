@@ -92,12 +92,13 @@ public final class SyncEngine: Sendable {
     ///
     /// - Parameters:
     ///   - address: such as `http://127.0.0.1:8080`; also the name under which the store remembers it.
-    ///   - token: what the server knows the user by; never logged or stored.
+    ///   - token: what the server knows the user by, without the space around it; never logged or stored.
     ///
-    /// Throws `SyncError`: `.usage` for an address that is none.
+    /// Throws `SyncError`: `.usage` for an address that is none, and for what cannot be a token.
     public convenience init(
         _ log: EventLog, server address: String, token: String, options: Options = Options()
     ) throws {
+        do throws(SyncFailure) { _ = try HTTPHeader.bearer(token) } catch { throw SyncError(error) }
         try self.init(log, server: address, options: options) { token }
     }
 
@@ -106,7 +107,7 @@ public final class SyncEngine: Sendable {
     /// - Parameters:
     ///   - address: such as `http://127.0.0.1:8080`; also the name under which the store remembers it.
     ///   - token: what the server knows the user by; asked before each request, on any thread, and
-    ///     never logged or stored.
+    ///     never logged or stored. What cannot be a token ends the sync (`.usage`).
     ///
     /// Throws `SyncError`: `.usage` for an address that is none.
     public convenience init(

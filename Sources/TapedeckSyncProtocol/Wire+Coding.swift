@@ -86,7 +86,8 @@ extension WireMessage {
             throw error
         } catch {
             throw ModelError(
-                .malformedRequest, "a body is not a \(Self.protoMessageName): \(error)")
+                .malformedRequest,
+                "a body is not a \(Self.protoMessageName): \(ForeignError.text(error))")
         }
     }
 
@@ -117,7 +118,8 @@ extension WireMessage {
             }
         } catch {
             throw ModelError(
-                .internalError, "a \(Self.protoMessageName) cannot be written: \(error)")
+                .internalError,
+                "a \(Self.protoMessageName) cannot be written: \(ForeignError.text(error))")
         }
     }
 }

@@ -86,6 +86,28 @@ import Testing
         }
     }
 
+    /// Devices go away all the time, and that is nothing that an operator has to look at.
+    @Test func aHangUpIsNoError() async throws {
+        try await RunningServer.with { it in
+            let requests = { it.log.lines.filter { $0.contains("request") } }
+            for path in ["/v1/push", "/v1/handshake"] {
+                try await onThread {
+                    let connection = try it.connect()
+                    try connection.writeHead(
+                        "POST", path,
+                        ["Authorization": "Bearer \(it.token)", "Content-Length": "1000"])
+                    try connection.write([1, 2, 3])
+                }
+            }
+            try await eventually("the log of two requests") { requests().count == 2 }
+            for line in requests() {
+                #expect(line.hasPrefix("info") && line.contains("status=499"), "\(line)")
+                #expect(!line.contains("error="))
+            }
+            #expect(try await it.send("GET", "/metrics").text.contains("status=\"499\"} 1"))
+        }
+    }
+
     @Test func aFrameThatClaimsTooMuchIsNotUnpacked() async throws {
         try await RunningServer.with { it in
             let bomb = SyncCompression.compress([UInt8](repeating: 0, count: 40 << 20))

@@ -48,7 +48,7 @@ struct ServeCommand: AsyncParsableCommand {
 
     func run() async throws {
         var logger = Logger(
-            label: "storectl.serve", factory: { StreamLogHandler.standardError(label: $0) })
+            label: "storectl.serve", factory: { VisibleLog(label: $0) })
         logger.logLevel = verbose ? .info : .warning
         let json = json
         let server = try SyncServer(

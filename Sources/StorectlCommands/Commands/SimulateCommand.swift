@@ -65,7 +65,7 @@ struct SimulateCommand: AsyncParsableCommand {
         }
         let (json, seed) = (json, beginning.seed)
         var logger = Logger(
-            label: "storectl.simulate", factory: { StreamLogHandler.standardError(label: $0) })
+            label: "storectl.simulate", factory: { VisibleLog(label: $0) })
         logger.logLevel = .warning
         let server = SimulatorServer(
             system.simulator(

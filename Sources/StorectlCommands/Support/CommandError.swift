@@ -21,7 +21,7 @@ struct CommandError: CodedError {
         case let error as any CodedError:
             self.init(error.code, error.message, hint: error.hint, cause: error.cause)
         default:
-            self.init(.internalError, String(describing: error), cause: error)
+            self.init(.internalError, ForeignError.text(error), cause: error)
         }
     }
 

@@ -263,7 +263,8 @@ package struct ShelbyConnector: Connector {
         } catch let failure as SyncFailure {
             throw failure
         } catch {
-            throw SyncFailure(.remoteError, "what Shelby shows cannot be recorded: \(error)")
+            throw SyncFailure(
+                .remoteError, "what Shelby shows cannot be recorded: \(ForeignError.text(error))")
         }
     }
 

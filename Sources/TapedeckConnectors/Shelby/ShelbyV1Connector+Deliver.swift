@@ -224,7 +224,8 @@ extension ShelbyV1Connector {
         do {
             return try ProposedEvent(sighting: sighting, observedAt: time)
         } catch {
-            throw SyncFailure(.remoteError, "what Shelby shows cannot be recorded: \(error)")
+            throw SyncFailure(
+                .remoteError, "what Shelby shows cannot be recorded: \(ForeignError.text(error))")
         }
     }
 
@@ -291,7 +292,8 @@ extension ShelbyV1Connector {
         } catch let failure as SyncFailure {
             throw failure
         } catch {
-            throw SyncFailure(.remoteError, "the conversation cannot be read: \(error)")
+            throw SyncFailure(
+                .remoteError, "the conversation cannot be read: \(ForeignError.text(error))")
         }
     }
 

@@ -42,7 +42,8 @@ struct WhaleSearch {
         } catch let failure as SyncFailure {
             throw failure
         } catch {
-            throw SyncFailure(.unavailable, "what Whale shows cannot be read: \(error)")
+            throw SyncFailure(
+                .unavailable, "what Whale shows cannot be read: \(ForeignError.text(error))")
         }
     }
 

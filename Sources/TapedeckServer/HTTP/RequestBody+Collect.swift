@@ -67,7 +67,8 @@ extension Request {
         }
         let deadline = ContinuousClock.now + .seconds(ServerLimits.bodySecondsMax)
         var bytes: [UInt8] = []
-        for try await part in body {
+        var parts = body.makeAsyncIterator()
+        while let part = try await Request.next(&parts) {
             guard bytes.count + part.readableBytes <= bytesMax else {
                 throw Request.tooLarge(bytesMax)
             }
@@ -90,6 +91,23 @@ extension Request {
         }
         try held.add(whole.count)
         return whole
+    }
+
+    /// The next part of a body.
+    ///
+    /// Where there is none although more was announced, the other side has gone: no failure of this one.
+    private static func next(
+        _ parts: inout RequestBody.AsyncIterator
+    ) async throws -> ByteBuffer? {
+        do {
+            return try await parts.next()
+        } catch {
+            var failure = HTTPFailure(
+                ServerError(.offline, "the other side went away in the middle of a body"),
+                status: HTTPFailure.clientGone)
+            failure.closesConnection = true
+            throw failure
+        }
     }
 
     private static func tooLarge(_ bytesMax: Int) -> HTTPFailure {

@@ -48,6 +48,11 @@ struct HTTPFailure: Error {
     /// Whether more of the request's body may come than anybody wants to read.
     var closesConnection = false
 
+    /// The status of a request whose sender has gone: it stands in the log and in the metrics, and nobody hears it.
+    ///
+    /// The number is the one that nginx uses.
+    static let clientGone = HTTPResponse.Status(code: 499, reasonPhrase: "Client Closed Request")
+
     init(_ error: ServerError, status: HTTPResponse.Status? = nil) {
         self.error = error
         self.status = status ?? error.status

@@ -258,7 +258,11 @@ struct SyncResponder: HTTPResponder {
     ) {
         let status = response.status.code
         let level: Logger.Level =
-            record.failure.map { $0.status.code >= 500 ? .error : .notice } ?? .info
+            switch response.status {
+            case HTTPFailure.clientGone: .info
+            case _ where record.failure == nil: .info
+            default: status >= 500 ? .error : .notice
+            }
         guard level >= logger.logLevel else { return }
         var facts: Logger.Metadata = [
             "method": "\(request.method.rawValue)",

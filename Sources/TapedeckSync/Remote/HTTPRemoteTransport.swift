@@ -64,7 +64,10 @@ package struct HTTPRemoteTransport: RemoteTransport {
         prepared.method = .RAW(value: request.method)
         prepared.headers.add(name: "Accept", value: "application/json")
         prepared.headers.add(name: "User-Agent", value: "Tapedeck")
-        for field in request.headers { prepared.headers.add(name: field.name, value: field.value) }
+        for field in request.headers {
+            try HTTPHeader.check(field)
+            prepared.headers.add(name: field.name, value: field.value)
+        }
         switch request.body {
         case .none: break
         case .form(let fields):

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import TapedeckLog
 internal import TapedeckModel
 
 /// What the user proves who they are with.
@@ -151,7 +152,8 @@ package struct LoginFiles: Sendable {
         } catch let error as SyncError {
             throw error
         } catch {
-            throw SyncError(.inputOutput, "the login cannot be written: \(error)", cause: error)
+            throw SyncError(
+                .inputOutput, "the login cannot be written\(SystemReason.of(error))", cause: error)
         }
     }
 
@@ -163,7 +165,8 @@ package struct LoginFiles: Sendable {
                 attributes: [.posixPermissions: 0o700])
         } catch {
             throw SyncError(
-                .inputOutput, "\(directory) cannot be made: \(error)", cause: error)
+                .inputOutput, "\(directory) cannot be made\(SystemReason.of(error))",
+                hint: SystemReason.accessHint, cause: error)
         }
     }
 
@@ -171,8 +174,8 @@ package struct LoginFiles: Sendable {
     package func remove(_ remote: String) { unlink(path(remote)) }
 
     private func replace(_ path: String, with bytes: Data) throws(SyncError) {
-        let draft = path + ".new"
-        unlink(draft)
+        // A name of its own: two processes may log in at once.
+        let draft = path + ".\(UInt64.random(in: .min ... .max).paddedHex).new"
         let file = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard file >= 0 else {
             throw SyncError(
@@ -183,9 +186,16 @@ package struct LoginFiles: Sendable {
         let isWritten = count == bytes.count && fsync(file) == 0
         let isClosed = close(file) == 0
         guard isWritten, isClosed, rename(draft, path) == 0 else {
+            let number = errno
+            unlink(draft)
             throw SyncError(
-                errno == ENOSPC ? .diskFull : .inputOutput,
-                "\(path) cannot be written: \(String(cString: strerror(errno)))")
+                number == ENOSPC ? .diskFull : .inputOutput,
+                "\(path) cannot be written: \(String(cString: strerror(number)))")
+        }
+        do throws(LogError) {
+            try DurableFile.synchronize(directory)
+        } catch {
+            throw SyncError(error.code, error.message, hint: error.hint, cause: error)
         }
     }
 }

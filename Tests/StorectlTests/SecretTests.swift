@@ -1,0 +1,100 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// No secret is in a file of a store other than the login itself, in an error or in anything that is printed.
+@Suite(.offTasks) struct SecretTests {
+    /// A part of each planted secret, found whatever stands around it.
+    private static let mark = "pl4nted"
+
+    private func check(
+        _ store: Storectl, _ runs: [Storectl.Run], _ secrets: [String],
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+        for secret in secrets {
+            for run in runs {
+                #expect(
+                    !run.stdout.contains(secret) && !run.stderr.contains(secret),
+                    "\(run.arguments)", sourceLocation: sourceLocation)
+            }
+            let files = try #require(FileManager.default.enumerator(atPath: store.store))
+            for case let name as String in files
+            where !(name.hasPrefix("logins/") && name.hasSuffix(".json")) {
+                let bytes = FileManager.default.contents(atPath: "\(store.store)/\(name)") ?? Data()
+                #expect(
+                    bytes.range(of: Data(secret.utf8)) == nil, "\(name)",
+                    sourceLocation: sourceLocation)
+            }
+        }
+    }
+
+    /// Everything that tells of a store and its remotes.
+    private func tellings(_ store: Storectl) throws -> [Storectl.Run] {
+        var runs: [Storectl.Run] = []
+        for command in [
+            ["status"], ["remote", "list"], ["outbox"], ["log"], ["doctor"], ["sync", "home"],
+        ] {
+            for more in [[], ["--json"]] { runs.append(try store.run(command + more)) }
+        }
+        for command in ["export", "backup"] {
+            runs.append(try store.run(command, "\(store.store)/../\(command)", "--json"))
+        }
+        return runs
+    }
+
+    @Test(arguments: [true, false]) func aLoginStaysWhereItIs(isToken: Bool) throws {
+        let remote = try ShelbyProcess()
+        let store = try Storectl.empty()
+        try store.succeed("remote", "add", "home", "shelby", remote.url + (isToken ? "" : "/v1"))
+        let password = try #require(remote.document["password"]?.text)
+        let file = try remote.storectl.file("password", (password + "\n").utf8)
+        let login =
+            isToken
+            ? ["--token-file", remote.tokenFile]
+            : ["--user", try #require(remote.document["user"]?.text), "--password-file", file]
+        var runs = [try store.run(["login", "home"] + login)]
+        #expect(runs[0].exit == 0)
+        runs.append(try store.run("sync", "home"))
+        #expect(runs[1].exit == 0)
+        runs += try tellings(store)
+        try remote.kill()
+        runs += try tellings(store)
+        let held = try String(
+            contentsOfFile: store.store + "/logins/home.json", encoding: .utf8)
+        let secrets = isToken ? remote.secrets : [password]
+        for secret in secrets { #expect(held.contains(secret)) }
+        try check(store, runs, secrets)
+    }
+
+    @Test(arguments: ["\n", "\u{0}", " ", "é", "\u{1B}[31m", "\r\nHost: evil"])
+    func whatIsNoTokenIsNotRepeated(between: String) throws {
+        let store = try Storectl.empty()
+        let secret = Self.mark + between + Self.mark
+        let file = try store.file("secret", (secret + "\n").utf8)
+        let port = try LocalSocket.freePort()
+        let url = "http://127.0.0.1:\(port)"
+        try store.succeed("remote", "add", "home", "shelby", url)
+        try store.succeed("remote", "add", "birds", "birdtube", url)
+        var runs = [try store.run("sync", url, "--token-file", file, "--json")]
+        #expect(runs[0].exit == 64)
+        for login in [
+            ["home", "--token-file", file], ["home", "--user", "ada", "--password-file", file],
+            ["birds", "--user", "ada@example.org", "--password-file", file],
+        ] {
+            runs.append(try store.run(["login"] + login))
+            #expect(runs.last?.exit != 0)
+        }
+        runs += try tellings(store)
+        try check(store, runs, [Self.mark])
+    }
+
+    /// Copied with the line break at its end, as from a terminal.
+    @Test func spaceAroundATokenIsNoPartOfIt() throws {
+        let server = try ServeProcess()
+        let store = try Storectl.empty()
+        let token = try String(contentsOfFile: server.tokenFile, encoding: .utf8)
+        let file = try store.file("token", "\n  \(token)\r\n \n".utf8)
+        try store.append("VideoSubmitted", #"{"video":"youtube:brandnewone","title":"New"}"#)
+        try store.succeed("sync", server.url, "--token-file", file)
+    }
+}

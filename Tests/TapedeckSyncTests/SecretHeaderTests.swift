@@ -1,0 +1,77 @@
+import Foundation
+import TapedeckLog
+import TapedeckModel
+@testable import TapedeckSync
+import TestSupport
+import Testing
+
+/// What cannot be sent is refused by us: a library's error would repeat it, and errors are stored.
+struct SecretHeaderTests {
+    private static let mark = "pl4nted"
+    private static let tokens = [
+        "\(mark)\n\(mark)", "\(mark)\r\nHost: evil", "\(mark)\u{0}", "\(mark) \(mark)",
+        "\(mark)é", "\(mark)\u{7F}",
+    ]
+    private let rig = SyncRig()
+
+    @Test(arguments: tokens) func aTokenThatIsNoneIsNotRepeated(_ token: String) async throws {
+        let log = try rig.store("store")
+        let url = "http://127.0.0.1:1"
+        let refused = #expect(throws: SyncError.self) {
+            try SyncEngine(log, server: url, token: token)
+        }
+        #expect(refused?.code == .usage)
+        // One that is read while it runs.
+        let engine = try SyncEngine(log, server: url) { token }
+        let report = try await engine.run()
+        let failure = try #require(report.failure)
+        #expect(failure.code == .usage)
+        let statuses = try await onThread { try SyncStatus.all(in: log) }
+        for text in ["\(String(describing: refused))", "\(failure)", "\(report)", "\(statuses)"] {
+            #expect(!text.contains(Self.mark))
+        }
+        log.close()
+        let file = try Data(contentsOf: URL(fileURLWithPath: rig.path("store/log.mdb")))
+        #expect(file.range(of: Data(Self.mark.utf8)) == nil)
+    }
+
+    @Test func spaceAroundATokenIsNoPartOfIt() throws {
+        #expect(try HTTPHeader.bearer(" \n token\r\n") == "Bearer token")
+        for empty in ["", " \n"] {
+            let error = #expect(throws: SyncFailure.self) { try HTTPHeader.bearer(empty) }
+            #expect(error?.message == "the token is empty")
+        }
+    }
+
+    @Test(arguments: ["a\r\nb", "a\u{0}b", "a\u{1B}b"])
+    func aHeaderOfARemoteIsCheckedToo(_ value: String) async throws {
+        let transport = try HTTPRemoteTransport(base: "http://127.0.0.1:1")
+        let error = await #expect(throws: SyncFailure.self) {
+            try await transport.send(
+                RemoteRequest("GET", "/", headers: [.init("Cookie", Self.mark + value)]))
+        }
+        await transport.close()
+        #expect(error?.code == .usage && error?.isUnsent == true)
+        #expect(error?.message.contains("Cookie") == true)
+        #expect("\(String(describing: error))".contains(Self.mark) == false)
+    }
+
+    /// The words of another library, with whatever values are in them, are passed on by nobody.
+    @Test func errorsOfOthersAreToldByTheirKind() throws {
+        struct Foreign: Error { let token = SecretHeaderTests.mark }
+        for text in [
+            HTTPFailure(Foreign(), at: "http://a").message, ForeignError.text(Foreign()),
+            LogError.wrapping(throwing: Foreign()).message,
+        ] {
+            #expect(text.contains("Foreign") && !text.contains(Self.mark), "\(text)")
+        }
+        #expect(
+            ForeignError.text(CocoaError(.fileNoSuchFile)).contains("No such file or directory"))
+    }
+}
+
+extension LogError {
+    fileprivate static func wrapping(throwing error: any Error) -> LogError {
+        do { return try LogError.wrapping { throw error } } catch { return error }
+    }
+}
