@@ -5,19 +5,28 @@ public import TapedeckProjections
 public import TapedeckSync
 public import TapedeckVideo
 
-/// The remote systems of one open store: connecting them, logging in, syncing, and what waits.
+/// The remote systems of an open store: add them, log in, sync, and see what waits.
 ///
 /// ```swift
-/// let store = try TapedeckStore.open(directory, projections: VideoProjections.standard.all + Connectors.projections)
-/// let remotes = StoreRemotes(store.log, store.projections)
-/// try remotes.add("home", system: "shelby", url: "https://api.example.org")
-/// try await remotes.logIn("home", RemoteCredentials(user: "ada@example.org", password: password))
-/// let report = try await remotes.sync("home")
+/// func connect(_ directory: String) throws -> StoreRemotes {
+///     let store = try TapedeckStore.open(
+///         directory, projections: VideoProjections.standard.all + Connectors.projections)
+///     let remotes = StoreRemotes(store.log, store.projections)
+///     try remotes.add("home", system: "shelby", url: "https://api.example.org")
+///     return remotes
+/// }
+///
+/// func sync(_ remotes: StoreRemotes, password: String) async throws -> RemoteReport {
+///     try await remotes.logIn("home", RemoteCredentials(user: "ada@example.org", password: password))
+///     return try await remotes.sync("home")
+/// }
 /// ```
 ///
-/// The store has to keep `Connectors.projections` beside those of the domain. Which remotes there are stands in the log and is the
-/// same on all of the user's devices; logins are each device's own, in files beside the log. Errors are
-/// `SyncError`, `LogError` and `ProjectionError`.
+/// `add` blocks while it writes to the log, so async code cannot call it directly.
+///
+/// The store must include `Connectors.projections`. The list of remotes is part of the log and is the same on all of the
+/// user's devices; each device keeps its own logins, in files beside the log. Errors are `SyncError`, `LogError` and
+/// `ProjectionError`.
 public struct StoreRemotes: Sendable {
     let log: EventLog
     let runner: ProjectionRunner

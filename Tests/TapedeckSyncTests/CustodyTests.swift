@@ -2,7 +2,7 @@ import TapedeckModel
 @testable import TapedeckSync
 import Testing
 
-/// Who may deliver an intent (`reference: R24`): never two at a time, and somebody in the end.
+/// Two devices never deliver an intent at the same time, and one always does in the end.
 struct CustodyTests {
     private static let phone = OriginID(high: 1, low: 1)
     private static let tablet = OriginID(high: 2, low: 2)

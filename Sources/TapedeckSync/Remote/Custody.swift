@@ -1,6 +1,6 @@
 internal import TapedeckModel
 
-/// Who may deliver an intent now (`design.md` calls it a lease).
+/// Which device may deliver an intent now.
 ///
 /// 1. Its origin, as long as no other device can have seen it: no server has given it a receipt.
 /// 2. Its origin, within the lease: `lease` of continuous time since it was wanted.
