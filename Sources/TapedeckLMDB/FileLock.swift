@@ -163,6 +163,7 @@ package final class FileLock: Sendable {
 
     /// Lets go of the lock, and removes its file if nobody else has it; who waits for it begins again.
     package func remove() {
+        guard isHeld.load(ordering: .acquiring) else { return }
         if flock(file, LOCK_EX | LOCK_NB) == 0, FileLock.isAt(path, file) {
             unlink(path)
         }

@@ -34,9 +34,8 @@ extension EventLog {
         defer { withExtendedLifetime(sole) {} }
         try place.finishErasing()
         lock.remove()
-        if rmdir(directory) == 0 {
-            try DurableFile.synchronize(PathParts.folder(of: directory))
-        }
+        // The erasure itself is on disk. Whether the empty directory is gone as well is not worth an error.
+        if rmdir(directory) == 0 { try? DurableFile.synchronize(PathParts.folder(of: directory)) }
     }
 }
 

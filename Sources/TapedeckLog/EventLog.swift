@@ -290,11 +290,17 @@ final class OpenStores: Sendable {
     /// The right to open a store's files in this process, as long as this lives.
     final class Entry: Sendable {
         private let name: String
+        private let isIn = Atomic(true)
 
         fileprivate init(_ name: String) { self.name = name }
 
-        /// Lets others open the store; once is enough.
-        func leave() { OpenStores.shared.names.withLock { _ = $0.remove(name) } }
+        /// Lets others open the store.
+        ///
+        /// Only the first call counts: later the name may belong to a log that was opened since.
+        func leave() {
+            guard isIn.exchange(false, ordering: .acquiringAndReleasing) else { return }
+            OpenStores.shared.names.withLock { _ = $0.remove(name) }
+        }
 
         deinit { leave() }
     }

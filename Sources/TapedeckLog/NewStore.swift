@@ -141,9 +141,18 @@ final class NewStore {
             guard environment.tableCount > 0 else { return nil }
             let tables = try LogTables(environment)
             return try environment.read { transaction -> Contents? in
-                guard let store = try StoreIdentity.store(transaction, tables) else { return nil }
+                let events = UInt64(try transaction.count(tables.events))
+                guard let store = try StoreIdentity.store(transaction, tables) else {
+                    guard events == 0 else {
+                        throw LogError(
+                            .damaged,
+                            "\(self.place.log) has \(events) events, but does not say which store it is",
+                            hint: "restore a backup into another directory")
+                    }
+                    return nil
+                }
                 return Contents(
-                    events: UInt64(try transaction.count(tables.events)), store: store,
+                    events: events, store: store,
                     format: try StorageFormat.read(transaction, tables))
             }
         }

@@ -33,6 +33,24 @@ import Testing
         try EventLog(opening: link).close()
     }
 
+    /// A log that was closed, and is freed only later, takes nothing from the one that was opened after it.
+    @Test func aClosedLogLeavesItsSuccessorAlone() throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.file("store")
+        var log = try directory.store()
+        log.close()
+        log = try EventLog(opening: path)
+        try log.appendBlocking([.sample(1)])
+        for call in [
+            { _ = try EventLog(opening: path) }, { try EventLog.erase(path) },
+            { try EventLog.shrink(path) },
+        ] {
+            let error = #expect(throws: LogError.self) { try call() }
+            #expect(error?.code == .busy)
+        }
+        #expect(try log.allEvents().count == 1)
+    }
+
     @Test func storeThatNobodyHoldsIsClosed() throws {
         let directory = try TemporaryDirectory()
         // The last reference may go in the background, where the index is merged.
