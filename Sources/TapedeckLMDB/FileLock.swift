@@ -110,10 +110,13 @@ package final class FileLock: Sendable {
         // Without O_NONBLOCK a pipe would be waited for.
         let flags = O_NONBLOCK | O_CLOEXEC | (mode == .alone ? O_RDWR : O_RDONLY)
         var file = Foundation.open(path, flags | (creates ? O_CREAT : 0), 0o600)
-        if file < 0, creates, mode == .shared, [EACCES, EROFS].contains(errno) {
+        var reason = errno
+        if file < 0, creates, mode == .shared, [EACCES, EROFS].contains(reason) {
             file = Foundation.open(path, flags)
+            // That it is not there either does not say why it cannot be made.
+            if file < 0, errno != ENOENT { reason = errno }
         }
-        guard file >= 0 else { throw LMDBError(errno, path: path) }
+        guard file >= 0 else { throw LMDBError(reason, path: path) }
         var facts = stat()
         guard fstat(file, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG else {
             _ = close(file)
@@ -156,7 +159,13 @@ package final class FileLock: Sendable {
         defer { _ = close(file) }
         var bytes = [UInt8](repeating: 0, count: noteBytesMax)
         let count = read(file, &bytes, bytes.count)
-        return count > 0 ? String(decoding: bytes.prefix(count), as: UTF8.self) : nil
+        guard count > 0 else { return nil }
+        let note = String(decoding: bytes.prefix(count), as: UTF8.self)
+        // One that was killed has left its note behind.
+        guard let process = note.split(separator: " ").dropFirst().first.flatMap({ pid_t($0) }),
+            kill(process, 0) == 0 || errno != ESRCH
+        else { return nil }
+        return note
     }
 
     // MARK: - Letting go

@@ -38,6 +38,10 @@ package enum Folder {
         let file = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard file >= 0 else { throw LMDBError(errno, path: path) }
         defer { _ = close(file) }
+        #if canImport(Darwin)
+            // There, fsync stops at the drive's cache.
+            if fcntl(file, F_FULLFSYNC) == 0 { return }
+        #endif
         guard fsync(file) == 0 else { throw LMDBError(errno, path: path) }
     }
 

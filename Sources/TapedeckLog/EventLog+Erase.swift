@@ -35,7 +35,7 @@ extension EventLog {
         try place.finishErasing()
         lock.remove()
         // The erasure itself is on disk. Whether the empty directory is gone as well is not worth an error.
-        if rmdir(directory) == 0 { try? DurableFile.synchronize(PathParts.folder(of: directory)) }
+        if rmdir(place.path) == 0 { try? DurableFile.synchronize(PathParts.folder(of: place.path)) }
     }
 }
 

@@ -31,10 +31,16 @@ extension EventLog {
         let lock = try place.lockAlone("shrinking") { () throws(LogError) in
             _ = try place.readMarker()
         }
+        do throws(LogError) {
+            _ = try place.readMarker()
+        } catch {
+            // Another process has erased it, and this lock lies where there is nothing to lock.
+            if error.code == .noStore { lock.remove() } else { lock.release() }
+            throw error
+        }
+        defer { lock.release() }
         let sole = try SoleUse(of: place, under: lock)
-        defer { withExtendedLifetime((entry, sole)) { lock.release() } }
-        // Another process may have erased it.
-        _ = try place.readMarker()
+        defer { withExtendedLifetime((entry, sole)) {} }
         try removeLeavings(place)
         let before = try size(of: place.log)
         let part = ReplacedFile.temporary(place.log)

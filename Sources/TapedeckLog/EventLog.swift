@@ -79,7 +79,11 @@ public final class EventLog: Sendable {
     {
         let place = StoreDirectory(directory)
         let entry = try OpenStores.shared.enter(directory)
-        let lock = try place.lockForOpening(isReadOnly: options.isReadOnly)
+        var lock = try place.lockForOpening(isReadOnly: options.isReadOnly)
+        // It may have been made since the lock was looked for.
+        if lock == nil, !options.isReadOnly, place.exists {
+            lock = try place.lockForOpening(isReadOnly: false)
+        }
         defer { lock?.release() }
         do throws(LogError) {
             try self.init(opening: place, options, entry)

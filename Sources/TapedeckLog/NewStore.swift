@@ -68,12 +68,18 @@ final class NewStore {
         // Somebody else may have been quicker.
         guard !place.exists else { throw place.isThere }
         try finishErasing()
+        // First, so that what is recorded in a store never depends on who has made it.
+        try LogError.wrapping { try Folder.synchronizeAbove(place.path, made: made) }
         let begun = try contents()
         try finishEarlier(begun)
         guard !place.exists else { throw place.isThere }
         var filled: Made?
         if let begun, begun.events > 0 {
-            guard adopts else { throw place.isThere }
+            guard adopts else {
+                throw LogError(
+                    .storeExists, "\(place.log) holds events, but \(place.marker) is missing",
+                    hint: "storectl init makes it a store again; or move it away")
+            }
             try place.writeMarker(store: begun.store.description, format: begun.format)
             hasPlacedMarker = true
         } else {
@@ -81,7 +87,6 @@ final class NewStore {
             filled = try fill(part)
             try settle()
         }
-        try LogError.wrapping { try Folder.synchronizeAbove(place.path, made: made) }
         removePart()
         return try finish(self, filled)
     }
@@ -89,6 +94,8 @@ final class NewStore {
     /// Puts the files of the part in their places.
     private func settle() throws(LogError) {
         for file in [part.log, part.marker, part.path] { try DurableFile.synchronize(file) }
+        // A program of before has made one without the lock.
+        guard !place.exists else { throw place.isThere }
         // It says what was written to another log.
         unlink(place.log + "-lock")
         hasPlacedLog = true
@@ -129,7 +136,12 @@ final class NewStore {
     /// What the log holds that is there without a marker; nil where nothing was begun.
     private func contents() throws(LogError) -> Contents? {
         var facts = stat()
-        guard stat(place.log, &facts) == 0 else { return nil }
+        guard lstat(place.log, &facts) == 0 else {
+            guard errno == ENOENT else { throw LogError.system(errno, place.log) }
+            return nil
+        }
+        // A link may lead to where nothing is mounted now.
+        guard stat(place.log, &facts) == 0 else { throw LogError.system(errno, place.log) }
         let sole = try SoleUse(of: place, under: lock)
         defer { withExtendedLifetime(sole) {} }
         guard facts.st_size >= NewStore.bytesBeforeFirstCommit else { return nil }
@@ -138,8 +150,16 @@ final class NewStore {
                 path: place.log,
                 options: .init(tablesMax: 8, isReadOnly: true, isShared: false))
             defer { environment.close() }
-            guard environment.tableCount > 0 else { return nil }
-            let tables = try LogTables(environment)
+            if environment.tableCount == 0, environment.facts().lastTransaction == 0 { return nil }
+            let tables: LogTables
+            do {
+                tables = try LogTables(environment)
+            } catch let error as LMDBError where error.kind == .damaged {
+                // Programs of before made one table after the other, and were cut off between.
+                let events = try environment.openTable("events", integerKeys: true)
+                guard try environment.read({ try $0.count(events) }) == 0 else { throw error }
+                return nil
+            }
             return try environment.read { transaction -> Contents? in
                 let events = UInt64(try transaction.count(tables.events))
                 guard let store = try StoreIdentity.store(transaction, tables) else {
@@ -164,12 +184,26 @@ final class NewStore {
     // MARK: - Taking back
 
     private func undo() {
-        removePart()
-        // A store that cannot be taken back stays whole.
-        if hasPlacedMarker, unlink(place.marker) != 0, errno != ENOENT { return lock.release() }
+        if hasPlacedMarker {
+            // One that was made is erased, which whoever comes next would finish; one that was taken over keeps its log.
+            if hasPlacedLog {
+                try? ReplacedFile.move(place.marker, to: place.erasing)
+            } else {
+                unlink(place.marker)
+            }
+            // A store that cannot be taken back stays whole.
+            if place.exists {
+                removePart()
+                return lock.release()
+            }
+        }
         if hasPlacedLog {
             for file in [place.log, place.log + "-lock", place.indexLock] { unlink(file) }
+            try? DurableFile.synchronize(place.path)
+            unlink(place.erasing)
         }
+        // Behind the log: with its part a log that is left is finished, without it nobody would know what it is.
+        removePart()
         guard !place.exists else { return lock.release() }
         lock.remove()
         try? DurableFile.synchronize(place.path)

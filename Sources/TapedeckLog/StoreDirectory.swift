@@ -25,7 +25,11 @@ package struct StoreDirectory: Sendable {
     /// That of a store that was never compacted.
     package static let firstFormat = 1
 
-    package init(_ path: String) { self.path = path }
+    package init(_ path: String) {
+        var path = path
+        while path.utf8.count > 1, path.hasSuffix("/") { path.removeLast() }
+        self.path = path
+    }
 
     package var marker: String { path + "/store.json" }
     package var log: String { path + "/log.mdb" }

@@ -21,7 +21,7 @@ extension CodedError {
     public var description: String {
         var text = "\(code): \(message)"
         if let hint { text += " (\(hint))" }
-        if let cause { text += "; because of \(cause)" }
+        if let cause { text += "; because of \(ForeignError.description(cause))" }
         return text
     }
 }

@@ -67,10 +67,8 @@ struct HTTPFailure {
                     "cannot be reached: \(text.contains("refused") ? "Connection refused" : "no connection came about")",
                     hint: HTTPFailure.hintToLook, isUnsent: true)
             } else {
-                let reason = (error as? HTTPClientError)?.shortDescription
                 self = failure(
-                    "cannot be reached: \(reason ?? ForeignError.text(error))",
-                    hint: HTTPFailure.hintToLook)
+                    "cannot be reached: the connection broke", hint: HTTPFailure.hintToLook)
             }
         }
     }

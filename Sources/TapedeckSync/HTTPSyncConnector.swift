@@ -76,6 +76,11 @@ package struct HTTPSyncConnector: SyncConnector {
             request.body = .bytes(ByteBuffer(bytes: bytes))
             let response = try await client.execute(request, timeout: timeout)
             guard response.status == .ok else { throw try await failure(response) }
+            guard HTTPSyncConnector.isProtobuf(response) else {
+                throw SyncFailure(
+                    .malformedRequest, "\(base) does not answer as a Tapedeck server does",
+                    hint: "check that the address is a Tapedeck server's")
+            }
             return try Answer(decoding: try await body(of: response), as: .protobuf)
         } catch {
             throw SyncFailure(wrapping: error, at: base)
@@ -91,6 +96,11 @@ package struct HTTPSyncConnector: SyncConnector {
     private func body(of response: HTTPClientResponse) async throws -> [UInt8] {
         let buffer = try await response.body.collect(upTo: HTTPSyncConnector.answerBytesMax)
         return try HTTPSyncConnector.unpacked([UInt8](buffer.readableBytesView), response)
+    }
+
+    private static func isProtobuf(_ response: HTTPClientResponse) -> Bool {
+        response.headers.first(name: "Content-Type").flatMap { WireFormat(mediaType: $0) }
+            == .protobuf
     }
 
     private static func unpacked(
@@ -114,10 +124,14 @@ package struct HTTPSyncConnector: SyncConnector {
         var read: WireErrorResponse?
         if let buffer = try? await response.body.collect(upTo: HTTPSyncConnector.errorBytesMax) {
             // What is no answer of a Tapedeck server has its status alone.
-            if let bytes = try? HTTPSyncConnector.unpacked(
-                [UInt8](buffer.readableBytesView), response)
-            {
-                read = try? WireErrorResponse(decoding: bytes, as: .protobuf)
+            do throws(ModelError) {
+                let bytes = try HTTPSyncConnector.unpacked(
+                    [UInt8](buffer.readableBytesView), response)
+                read = try WireErrorResponse(decoding: bytes, as: .protobuf)
+            } catch {
+                if error.code == .altered, HTTPSyncConnector.isProtobuf(response) {
+                    throw error
+                }
             }
         }
         if let error = read?.error, !error.code.isEmpty {

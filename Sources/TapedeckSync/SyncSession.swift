@@ -210,7 +210,8 @@ extension SyncSession {
         var known: [OriginID: UInt64] = [:]
         forked = []
         for state in answer.origins {
-            guard let origin = OriginID(state.origin) else { continue }
+            // An origin that a server knows has events.
+            guard let origin = OriginID(state.origin), state.lastSequence > 0 else { continue }
             known[origin] = state.lastSequence
             guard let chain = HashChain([UInt8](state.chain)) else { continue }
             if let own = try log.chain(of: origin, at: state.lastSequence), own != chain {
@@ -385,7 +386,7 @@ extension SyncSession {
             if let code, !isProbe { report.refused.append(.init(event: event, code: code)) }
         }
         // What is seeded are receipts, which count nowhere.
-        if !isProbe, !isSeed { report.pushed += answer.fresh }
+        if !isProbe, !isSeed { report.pushed += min(answer.fresh, UInt64(pushed.events.count)) }
         for (origin, sequence) in reached {
             upstream.acknowledged[origin] = max(upstream.acknowledged[origin] ?? 0, sequence)
         }

@@ -58,7 +58,7 @@ import Testing
         log.resume()
         mine.close()
         try appended(1, in: log)
-        #expect(try await positions(try subscribe(log, "child"), 1) == [10])
+        #expect(try await lastPositions(try subscribe(log, "child"), 1) == [10])
         log.close()
     }
 
@@ -138,14 +138,14 @@ import Testing
         cut[size + 20] ^= 1
         try cut.write(to: URL(fileURLWithPath: path))
         #expect(try statuses(log)["mails"] == 4)
-        #expect(try await positions(try subscribe(log), 5) == Array(5...9))
+        #expect(try await lastPositions(try subscribe(log), 5) == Array(5...9))
         cut[20] ^= 1
         try cut.write(to: URL(fileURLWithPath: path))
         #expect(try statuses(log) == ["mails": nil])
         let error = #expect(throws: LogError.self) { try subscribe(log) }
         #expect(error?.code == .damaged && error?.hint != nil)
         try remove("mails", log)
-        #expect(try await positions(try subscribe(log), 9) == Array(1...9))
+        #expect(try await lastPositions(try subscribe(log), 9) == Array(1...9))
         log.close()
     }
 }

@@ -32,7 +32,7 @@ import Testing
         try await acknowledge(10, again)
         again.close()
         try appended(1, in: log)
-        #expect(try await positions(try subscribe(log), 1) == [11])
+        #expect(try await lastPositions(try subscribe(log), 1) == [11])
         log.close()
     }
 
@@ -45,7 +45,7 @@ import Testing
         #expect(try await positions(mails, 2) == [702, 703])
         mails.close()
         // Where it begins is settled when it is made.
-        #expect(try await positions(try subscribe(log, from: .now), 2) == [702, 703])
+        #expect(try await lastPositions(try subscribe(log, from: .now), 2) == [702, 703])
         log.close()
     }
 
@@ -80,7 +80,7 @@ import Testing
         for tags in [[one], [two], [one, two], [], [two, one]] {
             try append(tags, to: log)
         }
-        #expect(try await positions(try subscribe(log, tags: [one, two]), 2) == [3, 5])
+        #expect(try await lastPositions(try subscribe(log, tags: [one, two]), 2) == [3, 5])
         log.close()
     }
 

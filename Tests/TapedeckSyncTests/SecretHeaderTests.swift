@@ -60,11 +60,14 @@ struct SecretHeaderTests {
     @Test func errorsOfOthersAreToldByTheirKind() throws {
         struct Foreign: Error { let token = SecretHeaderTests.mark }
         for text in [
-            HTTPFailure(Foreign(), at: "http://a").message, ForeignError.text(Foreign()),
-            LogError.wrapping(throwing: Foreign()).message,
+            ForeignError.text(Foreign()), LogError.wrapping(throwing: Foreign()).message,
+            LogError.wrapping(throwing: Foreign()).description,
         ] {
             #expect(text.contains("Foreign") && !text.contains(Self.mark), "\(text)")
         }
+        #expect(
+            HTTPFailure(Foreign(), at: "http://a").message
+                == "http://a cannot be reached: the connection broke")
         #expect(
             ForeignError.text(CocoaError(.fileNoSuchFile)).contains("No such file or directory"))
     }

@@ -50,6 +50,14 @@ extension SubscriptionSuite {
         try await read(subscription, count, after: place).positions
     }
 
+    /// The same of a subscription that is of no further use: it is closed, since one that is only dropped may keep its
+    /// name until whatever runs in the background has let go of it.
+    func lastPositions(_ subscription: LogSubscription, _ count: Int) async throws -> [UInt64] {
+        let found = try await positions(subscription, count)
+        subscription.close()
+        return found
+    }
+
     /// Reads until there are so many, or the end of the subscription.
     func read(
         _ subscription: LogSubscription, _ count: Int, after start: LogSubscription.Place? = nil
