@@ -130,6 +130,8 @@ package struct SyncState: Sendable {
     /// Origins whose events the server does not take, and why.
     package private(set) var parked: [OriginID: SyncProblem] = [:]
     private var backoff: Backoff
+    /// In which phase the last failure came, if it has not succeeded since.
+    private var failedPhase: Phase?
     /// How long parked origins wait; it grows although everything else succeeds.
     private var parking: Backoff
     private var pushBytes = SyncLimits.pushBytesUsual
@@ -275,7 +277,15 @@ extension SyncState {
         return .end(failure)
     }
 
-    private mutating func succeeded() { backoff.succeed() }
+    /// A step has succeeded.
+    ///
+    /// Where another one failed before, that has not: a server that answers pulls and never takes a push is not asked
+    /// for ever.
+    private mutating func succeeded() {
+        if let failedPhase, failedPhase != phase { return }
+        failedPhase = nil
+        backoff.succeed()
+    }
 
     private mutating func shaken(
         _ lineage: LineageID, _ head: UInt64, _ lastSequences: [OriginID: UInt64], _ local: Local,
@@ -369,6 +379,7 @@ extension SyncState {
             return .wait(waiting)
         }
         parking.succeed()
+        failedPhase = nil
         succeeded()
         phase = .settled
         return .listen
@@ -476,6 +487,7 @@ extension SyncState {
         default: break
         }
         search = nil
+        failedPhase = [.pushing, .pulling, .seeding].contains(phase) ? phase : nil
         let wait = backoff.fail(retryAfter: failure.retryAfter, &random)
         let isOver = options.failuresMax > 0 && backoff.failures >= options.failuresMax
         guard !isOver, failure.isTransient || options.isLive else { return end(failure) }

@@ -54,6 +54,25 @@ struct SyncStateTests {
         #expect(turns == ["push", "pull", "push", "pull", "push", "pull"])
     }
 
+    /// Pulls that succeed in between do not make a sync that is to end go on for ever.
+    @Test mutating func aServerThatTakesNoPushesEndsASingleSync() {
+        state = SyncState(.init(failuresMax: 3, backoffMax: 8_000))
+        local.cursor = SyncCursor(
+            SyncStateTests.lineage, position: 3, digest: SyncDigest())
+        var action = give(.begin)
+        for turn in 0..<40 {
+            switch action {
+            case .shake: action = give(shaken(head: 3))
+            case .pull: action = give(.pulled(head: 3, [:]))
+            case .push: action = give(.failed(SyncFailure(.altered, "")))
+            case .wait: action = give(.woken)
+            case .end(let failure): return #expect(failure?.code == .altered && turn < 20)
+            default: return #expect(Bool(false), "\(action)")
+            }
+        }
+        #expect(Bool(false), "it never ends")
+    }
+
     @Test mutating func everyFailureIsFollowedByAnArmedTimer() {
         for code in [ErrorCode.offline, .throttled, .unavailable, .internalError, .unauthorized] {
             _ = give(.woken)
