@@ -4,35 +4,36 @@ internal import TapedeckModel
 
 /// The program `storectl`: parses its arguments, runs the command, prints errors, and exits.
 ///
-/// | what happened | stdout | stderr | exit |
+/// | outcome | stdout | stderr | exit code |
 /// |---|---|---|---|
 /// | done | the report | | 0 |
-/// | done, some input refused | the report | how much | 2 |
+/// | done, some input refused | the report | the refused input | 2 |
 /// | a check failed, damage found | the report with `error` | `error:` and `hint:` | 3, 6 |
-/// | the command failed | with `--json` the error | `error:` and `hint:` | by its code |
-/// | the reader went away | | | 0 |
-/// | a signal interrupted it | | `interrupted:` | by the signal |
+/// | the command failed | with `--json` the error | `error:` and `hint:` | by error code |
+/// | the reader closed the pipe | | | 0 |
+/// | interrupted by a signal | | `interrupted:` | by signal |
 public enum CommandLineTool {
-    /// Runs the program and ends it.
+    /// Runs the program and exits.
     ///
-    /// On the main thread: commands block, and the tasks' own threads are not for that.
+    /// It runs on the main thread, because commands block and must not occupy the threads that
+    /// tasks share.
     @MainActor
     public static func run() async -> Never {
         StandardOutput.occupyStandardDescriptors()
         Interruption.unblock()
-        // A closed pipe is an error of `write`, which ends the command in an orderly way.
+        // `write` then reports a closed pipe as an error, which ends the command in an orderly way.
         signal(SIGPIPE, SIG_IGN)
         exit(await run(Array(CommandLine.arguments.dropFirst())))
     }
 
-    /// Runs a command line and says how the program exits.
+    /// Runs a command line and returns the exit code.
     @MainActor
     static func run(_ arguments: [String]) async -> Int32 {
         let isJSON = arguments.prefix { $0 != "--" }.contains("--json")
         do {
             guard areArgumentsText else {
                 throw CommandError(
-                    .usage, "an argument is not valid UTF-8", hint: "write arguments in UTF-8")
+                    .usage, "an argument is not valid UTF-8", hint: "encode the arguments as UTF-8")
             }
             var command = try parse(arguments)
             if var command = command as? any AsyncParsableCommand {
@@ -51,7 +52,7 @@ public enum CommandLineTool {
         } catch let error as Interrupted {
             return interrupted(error.message)
         } catch let error where StorectlCommand.exitCode(for: error) == .success {
-            // Help and version, which the parser throws.
+            // The parser throws the texts of --help and --version.
             return printed(StorectlCommand.fullMessage(for: error))
         } catch {
             return fail(CommandError(error), isJSON)
@@ -59,7 +60,7 @@ public enum CommandLineTool {
     }
 
     private static func parse(_ arguments: [String]) throws -> any ParsableCommand {
-        // The parser would show the help of the command that the unknown name follows.
+        // For an unknown command, the parser would show the help of its group instead of an error.
         if arguments.first == "help" { try checkCommand(arguments.drop { $0 == "help" }) }
         do {
             return try StorectlCommand.parseAsRoot(arguments)
@@ -67,11 +68,13 @@ public enum CommandLineTool {
             let command = try checkCommand(arguments[...])
             throw CommandError(
                 .usage, StorectlCommand.message(for: error),
-                hint: "\(command) --help shows what it takes")
+                hint: "\(command) --help shows its arguments")
         }
     }
 
-    /// The command that the arguments begin with; throws `CommandError` where what follows it is none of its own.
+    /// Returns the command that the arguments begin with.
+    ///
+    /// - Throws: `CommandError` if an unknown subcommand follows it.
     @discardableResult
     private static func checkCommand(_ arguments: ArraySlice<String>) throws -> String {
         let (path, rest) = commandPath(arguments)
@@ -84,7 +87,7 @@ public enum CommandLineTool {
         return command
     }
 
-    /// The names of the commands that the arguments begin with, and what follows them.
+    /// Splits arguments into the names of the commands that they begin with, and the rest.
     private static func commandPath(
         _ arguments: ArraySlice<String>
     ) -> (path: [String], rest: ArraySlice<String>) {
@@ -98,7 +101,7 @@ public enum CommandLineTool {
         return (path, arguments.dropFirst(path.count))
     }
 
-    /// Whether a command has commands of its own.
+    /// Returns whether a command has subcommands.
     private static func isGroup(_ path: [String]) -> Bool {
         var commands = StorectlCommand.configuration.subcommands
         for name in path {
@@ -118,13 +121,13 @@ public enum CommandLineTool {
     }
 
     private static func fail(_ error: CommandError, _ isJSON: Bool) -> Int32 {
-        // A report that cannot be written is said on stderr alone.
+        // If stdout cannot be written to, the error still goes to stderr.
         if isJSON { try? StandardOutput.line(JSON.object([("error", error.json)]).line) }
         diagnose(error)
         return error.code.exit.rawValue
     }
 
-    /// Ends the program by the signal that interrupted it.
+    /// Ends the program with the signal that interrupted it.
     private static func interrupted(_ message: String) -> Int32 {
         StandardOutput.diagnose("interrupted: \(message)")
         Interruption.resend()
@@ -136,8 +139,9 @@ public enum CommandLineTool {
         if let hint = error.hint { StandardOutput.diagnose("hint: \(hint)") }
     }
 
-    /// Whether the system gave us text; Swift repairs what is not, and a repaired payload is
-    /// another one.
+    /// Whether all arguments are valid UTF-8.
+    ///
+    /// Swift replaces invalid bytes, which would change a payload without notice.
     private static var areArgumentsText: Bool {
         (0..<Int(CommandLine.argc)).allSatisfy { index in
             guard let argument = CommandLine.unsafeArgv[index] else { return true }

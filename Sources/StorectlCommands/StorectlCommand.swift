@@ -1,20 +1,20 @@
 internal import ArgumentParser
 
-/// `storectl`.
+/// The root command, `storectl`.
 struct StorectlCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "storectl",
         abstract: "An event-sourced, offline-first store for video apps.",
         discussion: """
-            Everything that happens is appended to a log; lists are projections of it and can be \
+            Everything that happens is appended to a log. Lists are projections of the log and can be \
             rebuilt at any time.
 
             EXAMPLE:
               storectl init --demo
               storectl query videos
 
-            Exit codes: 0 done, 1 internal, 2 done but some input refused, 3 a check failed, 4 not \
-            found, 5 busy, full or read-only, 6 damaged, 7 remote or network, 64 usage.
+            Exit codes: 0 done, 1 internal error, 2 done, but some input was refused, 3 a check failed, \
+            4 not found, 5 busy, full or read-only, 6 damaged, 7 remote or network error, 64 usage error.
             """,
         version: "storectl \(version)",
         subcommands: [
@@ -33,6 +33,6 @@ struct StorectlCommand: ParsableCommand {
             SimulateCommand.self, CompletionsCommand.self,
         ])
 
-    /// The version of the program.
+    /// The program's version.
     static let version = "0.1.0"
 }

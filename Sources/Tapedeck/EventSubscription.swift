@@ -1,7 +1,7 @@
 public import TapedeckLog
 public import TapedeckModel
 
-/// The events of a store as they come, in the order of its log, each at least once.
+/// The events of a store in log order, each delivered at least once.
 ///
 /// ```swift
 /// let mails = try await store.subscribe(named: "mails", types: [CommentPosted.eventType])
@@ -11,48 +11,50 @@ public import TapedeckModel
 /// }
 /// ```
 ///
-/// A loop begins behind what is acknowledged and waits at the end of the log for what comes, from this
-/// process or any other. What was delivered and not acknowledged is delivered again: to the next loop, and
-/// after a restart. Acknowledging is a call of its own, because asking for the next event does not say that
-/// the one before is done: operators ask ahead, and what an event sets off may take longer.
+/// A loop begins after the last acknowledged event, and at the end of the log waits for new events
+/// from this or any other process. Events that were delivered but not acknowledged are delivered
+/// again: to the next loop, and after a restart. Acknowledging is a separate call, because asking
+/// for the next event does not mean that the previous one is done: operators read ahead, and the
+/// work for an event may outlast the loop body.
 ///
-/// Where the log was put back to an earlier state, as from a copy, delivery begins again at a place that it
-/// still holds: nothing new is left out, and some of what was there before comes once more. Projections that
-/// are rebuilt concern nobody here, since events come from the log.
+/// If the log is restored to an earlier state, for example from a backup, delivery resumes at a
+/// position that still exists: no new event is skipped, and some earlier events are delivered
+/// again. Rebuilding projections does not affect subscriptions, since events come from the log.
 ///
-/// A loop ends when its task is cancelled or when the subscription or the store is closed; while the store
-/// is suspended, it waits. It throws `StoreError`: `.damaged` (an event is not intact), `.busy` (another
-/// process has subscribed by this name while the store was suspended).
+/// A loop ends when its task is cancelled, or when the subscription or the store is closed; while
+/// the store is suspended, it waits. It throws `StoreError`: `.damaged` (an event is damaged),
+/// `.busy` (another process subscribed under this name while the store was suspended).
 public struct EventSubscription: AsyncSequence, Sendable {
     /// A recorded event.
     public typealias Element = EventEnvelope
-    /// What a loop throws.
+    /// The error type of a loop.
     public typealias Failure = StoreError
 
     let core: LogSubscription
 
-    /// The name that was subscribed by.
+    /// The name of the subscription.
     public var name: String { core.name }
 
-    /// Says that everything up to an event is done and need not come again.
+    /// Acknowledges all events up to and including `event`.
     ///
-    /// It returns when that outlives the process; a power cut may undo what was acknowledged in the last
-    /// second. An event at or before what is acknowledged changes nothing. One that was not delivered yet
-    /// may be acknowledged, too, and what lies before it is then left out.
+    /// When it returns, the acknowledgement survives the end of the process; a power failure may
+    /// undo acknowledgements of the last second. Acknowledging an event again, or an earlier one,
+    /// changes nothing. Acknowledging an event before it is delivered skips all events up to it.
     ///
-    /// Costs a small write that waits for no disk. While the store is suspended it is kept in memory until
-    /// that goes on. Throws `StoreError`: `.notFound` (the log does not hold the event: it was put back to
-    /// an earlier state), `.closed`, `.busy` as a loop does, `.diskFull`.
+    /// Costs a small write that does not wait for the disk. While the store is suspended, the
+    /// acknowledgement is kept in memory until the store resumes. Throws `StoreError`: `.notFound`
+    /// (the event is no longer in the log, which was restored to an earlier state), `.closed`,
+    /// `.busy` as a loop does, `.diskFull`.
     public func acknowledge(through event: EventEnvelope) async throws(StoreError) {
         do { try await core.acknowledge(through: event) } catch { throw StoreError(error) }
     }
 
-    /// Ends the loops and lets others have the name; later calls change nothing.
+    /// Ends all loops and frees the name; later calls do nothing.
     ///
-    /// Letting go of the subscription and its loops does the same.
+    /// Releasing the subscription and its loops has the same effect.
     public func close() { core.close() }
 
-    /// Begins behind what is acknowledged.
+    /// Returns an iterator that begins after the last acknowledged event.
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(core) }
 
     /// A loop over a subscription.
@@ -63,12 +65,12 @@ public struct EventSubscription: AsyncSequence, Sendable {
 
         init(_ core: LogSubscription) { self.core = core }
 
-        /// The next event, for which it waits; nil at the end.
+        /// Waits for the next event and returns it; nil at the end.
         public mutating func next() async throws(StoreError) -> EventEnvelope? {
             try await next(isolation: nil)
         }
 
-        /// The next event, for which it waits; nil at the end.
+        /// Waits for the next event and returns it; nil at the end.
         public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws(StoreError) -> EventEnvelope? {
@@ -86,22 +88,23 @@ public struct EventSubscription: AsyncSequence, Sendable {
 }
 
 extension TapedeckStore {
-    /// Subscribes to events under a name, or goes on where it was acknowledged before.
+    /// Subscribes to events under a name, or resumes after the last acknowledged event.
     ///
     /// - Parameters:
-    ///   - name: 1 to `EventLog.subscriptionNameCountMax` small letters, digits, dots, dashes and
-    ///     underscores. One subscriber at a time has it, in all processes.
-    ///   - start: where a name begins that was never subscribed by.
-    ///   - types: only events of these types; all where none are named.
-    ///   - tags: only events that have all of these tags.
+    ///   - name: 1 to `EventLog.subscriptionNameCountMax` lowercase letters, digits, dots, dashes
+    ///     and underscores. Only one subscriber at a time, in any process, can use it.
+    ///   - start: The starting position if the name is new.
+    ///   - types: The event types to deliver; all if empty.
+    ///   - tags: The tags that an event must have, all of them.
     ///
-    /// The filter may be another one than last time. Events that did not fit are passed without being asked
-    /// for, and do not come any more.
+    /// The filter may differ from the last time. Events that did not match the filter were passed
+    /// over, and are not delivered later.
     ///
-    /// Costs a new file, once, and a look-up for each origin. Delivering far behind the end costs a look-up
-    /// of each event that fits, else a read of what was appended. Throws `StoreError`: `.busy` (somebody
-    /// is subscribed by this name), `.usage` (no such name can be), `.damaged` (the file that says how far
-    /// it is), `.readOnly`, `.closed`, `.diskFull`.
+    /// Costs a new file for a new name, and a look-up for each origin. Delivering from far behind
+    /// the end costs a look-up per matching event; otherwise, it costs a read of the new events.
+    /// Throws `StoreError`: `.busy` (the subscription is already open), `.usage` (the name is
+    /// invalid), `.damaged` (the file with its position is damaged), `.readOnly`, `.closed`,
+    /// `.diskFull`.
     public func subscribe(
         named name: String, from start: SubscriptionStart = .beginning, types: [EventType] = [],
         tags: [Tag] = []
@@ -114,17 +117,17 @@ extension TapedeckStore {
         }
     }
 
-    /// The subscriptions that this store knows, by name, whether anybody has them open or not.
+    /// Returns all subscriptions that this store knows, by name, open or not.
     ///
-    /// Costs a read of a small file each.
+    /// Costs a read of a small file per subscription.
     public func subscriptions() async throws(StoreError) -> [SubscriptionStatus] {
         let log = log
         return try await run { try log.subscriptionStatuses() }
     }
 
-    /// Forgets how far a subscription is; who subscribes by this name again begins anew.
+    /// Removes a subscription; the next subscriber with this name starts over.
     ///
-    /// Throws `StoreError`: `.notFound`, `.busy` (somebody has it open), `.closed`.
+    /// Throws `StoreError`: `.notFound`, `.busy` (the subscription is open), `.closed`.
     public func removeSubscription(named name: String) async throws(StoreError) {
         let log = log
         try await run { try log.removeSubscription(named: name) }

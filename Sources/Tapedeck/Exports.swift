@@ -1,4 +1,4 @@
-// An app imports one module: what the store speaks of comes with it.
+// An app imports only this module, which re-exports the modules of the types in its API.
 @_exported public import TapedeckLog
 @_exported public import TapedeckModel
 @_exported public import TapedeckProjections

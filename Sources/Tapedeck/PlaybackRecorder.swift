@@ -2,7 +2,7 @@ internal import TapedeckLog
 internal import TapedeckModel
 public import TapedeckVideo
 
-/// Records what a player reports every second, as few events: see `PlaybackCoalescing`.
+/// Records a player's reports, one per second, as few events; see `PlaybackCoalescing`.
 ///
 /// ```swift
 /// let recorder = try await PlaybackRecorder.open(store)
@@ -10,16 +10,16 @@ public import TapedeckVideo
 /// try await recorder.flush()           // at a pause or a stop, and before the app is suspended
 /// ```
 ///
-/// The report that is held back lies in a file of the store meanwhile: it outlives the process, and is
-/// recorded, as of when it was made, when the recorder is opened again. A power cut may lose it. Lists show
-/// it once it is recorded: at the latest `PlaybackCoalescing.holdSecondsMax` later.
+/// A held-back report is kept in a file of the store: it survives the end of the process, and is
+/// recorded with its original time when the recorder is opened again. A power failure may lose it.
+/// Lists show a report once it is recorded, at most `PlaybackCoalescing.holdSecondsMax` later.
 ///
-/// One recorder a player; reports are recorded in the order of the calls.
+/// Use one recorder per player; reports are recorded in the order of the calls.
 public actor PlaybackRecorder {
     private let store: TapedeckStore
     private let file: SlotFile<HeldEvent>
     private var coalescing: PlaybackCoalescing
-    /// What is to be recorded, in order.
+    /// The events to record, in order.
     private var waiting: [ProposedEvent] = []
     private var isRecording = false
     private var others: [CheckedContinuation<Void, Never>] = []
@@ -32,15 +32,17 @@ public actor PlaybackRecorder {
         self.coalescing = coalescing
     }
 
-    /// Opens the recorder of a player, and records what it held back when its process ended.
+    /// Opens the recorder of a player, and records the report that an earlier process held back.
     ///
     /// - Parameters:
-    ///   - store: where to.
-    ///   - player: a name among the store's players, of small letters, digits, dots and dashes.
-    ///   - holdSecondsMax: after how long without one a report is recorded in any case.
+    ///   - store: The store that receives the events.
+    ///   - player: The player's name, unique within the store: lowercase letters, digits, dots and
+    ///     dashes.
+    ///   - holdSecondsMax: The longest time, in seconds, for which a report is held back.
     ///
-    /// Throws `StoreError`: `.busy` (the player has a recorder, here or in another process), `.usage` (no
-    /// such name), `.damaged` (what it held back), and what an append throws.
+    /// Throws `StoreError`: `.busy` (the player already has a recorder, here or in another
+    /// process), `.usage` (the name is invalid), `.damaged` (the held-back report is damaged),
+    /// and the errors of an append.
     public static func open(
         _ store: TapedeckStore, player: String = "player",
         holdSecondsMax: Double = PlaybackCoalescing.holdSecondsMax
@@ -56,15 +58,15 @@ public actor PlaybackRecorder {
         return recorder
     }
 
-    /// Takes the player's next report.
+    /// Accepts the player's next report.
     ///
-    /// Costs a small write to a file; an append, which waits for the disk, where the report is one that
-    /// changes a list. Throws `StoreError`: what is wrong with the report, and what an append throws; what
-    /// could not be recorded is tried again by the next call.
+    /// Costs a small write to a file, or an append, which waits for the disk, if the report changes
+    /// a list. Throws `StoreError` for an invalid report, and the errors of an append; the next
+    /// call retries events that could not be recorded.
     ///
     /// - Parameters:
-    ///   - report: what the player says.
-    ///   - atMilliseconds: when it was made; nil for now.
+    ///   - report: The player's report.
+    ///   - atMilliseconds: The time of the report, in Unix milliseconds; nil for now.
     public func report(
         _ report: PlaybackProgressed, atMilliseconds: UInt64? = nil
     ) async throws(StoreError) {
@@ -74,7 +76,7 @@ public actor PlaybackRecorder {
         try await record(given)
     }
 
-    /// Records the report that is held back, if there is one.
+    /// Records the held-back report, if there is one.
     public func flush() async throws(StoreError) {
         let last = coalescing.flush()
         try await record(last.map { [$0] } ?? [])
@@ -90,7 +92,7 @@ public actor PlaybackRecorder {
 
     private func record(_ events: [ProposedEvent]) async throws(StoreError) {
         waiting += events
-        // One at a time, so that they stand in the log as they came.
+        // One batch at a time, to keep the order of the calls in the log.
         while isRecording { await withCheckedContinuation { others.append($0) } }
         guard !waiting.isEmpty else { return }
         isRecording = true
@@ -109,7 +111,7 @@ public actor PlaybackRecorder {
         if let failure { throw failure }
     }
 
-    /// Keeps the report that is held back safe; what was in the file is recorded.
+    /// Writes the held-back report to the file, whose previous report has been recorded.
     private func hold() throws(StoreError) {
         try StoreError.wrapping {
             try file.write(HeldEvent(try coalescing.held.map(ProposedEvent.init)))

@@ -1,17 +1,17 @@
 public import TapedeckModel
 
-/// What a store could not do; what the rooms below throw, under one name.
+/// An error of a store, which also wraps the errors of the underlying modules.
 public struct StoreError: CodedError {
-    /// What went wrong, for programs.
+    /// The error code.
     public let code: ErrorCode
-    /// What went wrong and where.
+    /// The error message, including the file or position concerned.
     public let message: String
-    /// What to do about it.
+    /// The suggested action.
     public let hint: String?
-    /// The error below this one.
+    /// The underlying error.
     public let cause: (any Error)?
 
-    /// Gives any error this name.
+    /// Converts any error.
     public init(_ error: any Error) {
         switch error {
         case let error as StoreError: self = error

@@ -4,20 +4,21 @@ internal import TapedeckSync
 internal import TapedeckVideo
 
 extension TapedeckStore {
-    /// Takes away what nobody will miss: players' reports that say nothing which a later one does not say, and
-    /// what a device played or where a video was found before the newest word of it.
+    /// Removes superseded events: player reports that a later report covers, and outdated facts
+    /// about what a device played or where a video was found.
     ///
-    /// No list changes, nor does any digest or hash chain. What has not been delivered to every server, or to
-    /// every subscription, stays; so do the last thousand events of each origin. Reads and appends go on;
-    /// each step holds the writer's lock for some milliseconds. It may be cut off at any time, and goes on
-    /// where it was. The room is used for what is recorded next; `EventLog.shrink` gives it back to the system.
+    /// No list, digest or hash chain changes. Events that have not been delivered to every server
+    /// and every subscription are kept, and so are the last thousand events of each origin. Reads
+    /// and appends continue meanwhile; each step holds the writer's lock for a few milliseconds.
+    /// Compaction can be interrupted at any time and resumes later. Future events reuse the freed
+    /// space; `EventLog.shrink` returns it to the system.
     ///
-    /// As of a time gone by, lists are as exact as what was left of it.
+    /// Lists as of a past time reflect only the events that remain.
     ///
-    /// - Parameter progress: is told how far it has come, on the thread that does it.
+    /// - Parameter progress: Called with the progress, on the thread that does the work.
     ///
-    /// Costs a read of what was recorded since the last time. Throws `StoreError`: `.readOnly`, `.diskFull`,
-    /// `.damaged`, `.closed`.
+    /// Costs a read of the events recorded since the last compaction. Throws `StoreError`:
+    /// `.readOnly`, `.diskFull`, `.damaged`, `.closed`.
     @discardableResult
     public func compact(
         progress: (@Sendable (LogProgress) -> Void)? = nil
@@ -30,7 +31,7 @@ extension TapedeckStore {
 }
 
 extension CompactionRule {
-    /// The rule of the video domain, for the servers that a log knows.
+    /// Returns the video domain's rule, for the servers that a log knows.
     @available(*, noasync)
     package static func video(_ log: EventLog) throws -> CompactionRule {
         CompactionRule(

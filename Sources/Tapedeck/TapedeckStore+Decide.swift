@@ -3,11 +3,11 @@ public import TapedeckModel
 public import TapedeckProjections
 
 extension TapedeckStore {
-    /// How often a decision is made again before it is given up, unless the call says otherwise.
+    /// The default for the maximum number of attempts of a decision.
     public static let decisionAttemptsMax = ProjectionRunner.decisionAttemptsMax
 
-    /// Reads the state of one key, asks what is to happen, and records that, only if the state is still the
-    /// same.
+    /// Reads the state of one key, runs `decision`, and records its events only if the state has
+    /// not changed.
     ///
     /// ```swift
     /// try await store.decide(SeatsOfHall(), key: Tag("hall", "1")) { hall in
@@ -16,28 +16,30 @@ extension TapedeckStore {
     /// }
     /// ```
     ///
-    /// Where anything was recorded in between that the state is folded from, by this process, by another
-    /// one or by a sync, the state is read and `decision` asked again. That is an event with the tag `key`
-    /// and one of the projection's types, or a receipt of such an event. So of all who take the last seat
-    /// of this store one gets it. Other devices decide on their own stores: what they decided arrives by
-    /// sync, and the fold has to cope.
+    /// If an event that affects the state is recorded in between, by this process, another process
+    /// or a sync, the state is read and `decision` runs again. Such an event has the tag `key` and
+    /// one of the projection's types, or is a receipt of such an event. So if several callers take
+    /// the last seat of this store, only one gets it. Other devices decide on their own stores:
+    /// their decisions arrive by sync, and the fold must resolve conflicts.
     ///
     /// - Parameters:
-    ///   - projection: one that the store was opened with.
-    ///   - key: a tag of the kind that the projection has for keys.
-    ///   - attemptsMax: how often `decision` is asked at the most.
-    ///   - decision: gets the state, or the one before the first event; returns what happens, perhaps
-    ///     nothing. It is asked once or more often and must do nothing else.
-    /// - Returns: what was recorded; nil where nothing was decided.
+    ///   - projection: A projection with which the store was opened.
+    ///   - key: A tag of the projection's key kind.
+    ///   - attemptsMax: The maximum number of times that `decision` runs.
+    ///   - decision: Receives the state, or the initial state before the first event, and returns
+    ///     the events to record, possibly none. It may run several times and must have no side
+    ///     effects.
+    /// - Returns: The recorded events; nil if there were none.
     ///
-    /// Costs a query and a durable append, each time. Decisions of this process on one key of one
-    /// projection wait for each other, so that they do not overtake each other; on other keys they share
-    /// commits.
+    /// Costs a query and a durable append per attempt. Within this process, decisions on the same
+    /// key of the same projection run one after another, so they do not conflict; decisions on
+    /// different keys share commits.
     ///
-    /// Throws what `decision` throws, as it is; nothing is recorded then. Besides `StoreError`:
-    /// `.conditionFailed` (overtaken `attemptsMax` times), `.frozen` (the key's fold has refused an event),
-    /// `.notFound` (the store does not keep the projection), and what `append` and `query` throw; and
-    /// `CancellationError` where the task is cancelled between two attempts.
+    /// Rethrows the errors of `decision` unchanged; then nothing is recorded. Also throws
+    /// `StoreError`: `.conditionFailed` (conflicts in all `attemptsMax` attempts), `.frozen` (the
+    /// key's fold rejected an event), `.notFound` (the store does not have the projection), and the
+    /// errors of `append` and `query`; and `CancellationError` if the task is cancelled between two
+    /// attempts.
     @discardableResult
     public func decide<P: Projection>(
         _ projection: P, key: Tag, attemptsMax: Int = decisionAttemptsMax,
@@ -49,21 +51,24 @@ extension TapedeckStore {
         }
     }
 
-    /// Reads what it likes, asks what is to happen, and records that, only if what was read is still so.
+    /// Reads any views, runs `decision`, and records its events only if the data it read has not
+    /// changed.
     ///
-    /// As `decide(_:key:attemptsMax:_:)`, for decisions that rest on several keys or projections. What
-    /// `decision` reads is noted: a key's state or items count as this key, rows count as all keys of their
-    /// projection, so a decision that reads rows is overtaken by every event of the projection's types. Of
-    /// a frozen key its rows are read as they stood.
+    /// Like `decide(_:key:attemptsMax:_:)`, for decisions that depend on several keys or
+    /// projections. The store tracks what `decision` reads: a state or an item counts as its key,
+    /// and rows count as all keys of their projection, so a decision that reads rows conflicts with
+    /// every event of the projection's types. The rows of a frozen key are read in their last
+    /// state.
     ///
     /// - Parameters:
-    ///   - names: the projections that `decision` reads; nil for all.
-    ///   - attemptsMax: how often `decision` is asked at the most.
-    ///   - decision: reads, and returns what happens; it must do nothing else, and return soon.
-    /// - Returns: what was recorded; nil where nothing was decided.
+    ///   - names: The projections that `decision` reads; nil for all.
+    ///   - attemptsMax: The maximum number of times that `decision` runs.
+    ///   - decision: Reads views and returns the events to record. It must be quick and have no
+    ///     side effects.
+    /// - Returns: The recorded events; nil if there were none.
     ///
-    /// Costs and throws what the other one does. Decisions of this process that were overtaken wait for each
-    /// other.
+    /// Has the same costs and errors as the other method. Within this process, decisions that had a
+    /// conflict run one after another.
     @discardableResult
     public func decide(
         reading names: [String]? = nil, attemptsMax: Int = decisionAttemptsMax,
@@ -74,7 +79,8 @@ extension TapedeckStore {
         }
     }
 
-    /// Gives what the rooms below throw the facade's name, and leaves alone what others do.
+    /// Converts the errors of the underlying modules to `StoreError`, and rethrows others
+    /// unchanged.
     private func naming<R>(_ body: () async throws -> R) async throws -> R {
         do {
             return try await body()

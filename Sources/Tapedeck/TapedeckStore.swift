@@ -6,7 +6,7 @@ public import TapedeckProjections
 public import TapedeckSync
 public import TapedeckVideo
 
-/// A store: an append-only log of events and the projections that are read from it.
+/// A store: an append-only log of events, and the projections derived from it.
 ///
 /// ```swift
 /// let store = try TapedeckStore.open(directory)
@@ -15,8 +15,8 @@ public import TapedeckVideo
 /// store.close()
 /// ```
 ///
-/// Remote systems are the affair of `StoreRemotes` in the product `TapedeckConnectors`. The store then keeps
-/// the projections of both:
+/// `StoreRemotes`, in the product `TapedeckConnectors`, syncs with remote systems. The store must
+/// then include the projections of both:
 ///
 /// ```swift
 /// let store = try TapedeckStore.open(
@@ -25,14 +25,14 @@ public import TapedeckVideo
 /// let report = try await remotes.sync("home")
 /// ```
 ///
-/// It is safe to use from any task or thread. Several processes may open one store; one process opens
-/// it once and shares it.
+/// A store is safe to use from any task or thread. Several processes may open the same store; each
+/// process opens it once and shares it.
 public final class TapedeckStore: Sendable {
-    /// The log: positions, identities, raw events.
+    /// The log: positions, ids, raw events.
     public let log: EventLog
-    /// The projections: rebuilding, verifying, frozen keys.
+    /// The projections: rebuild, verify, inspect frozen keys.
     public let projections: ProjectionRunner
-    // Queries block on LMDB and on folding, so they do not run on the tasks' own threads.
+    // Queries block on LMDB and on folding, so they run outside Swift's cooperative thread pool.
     private let queries = DispatchQueue(
         label: "tapedeck.queries", qos: .userInitiated, attributes: .concurrent)
 
@@ -44,10 +44,10 @@ public final class TapedeckStore: Sendable {
     /// Opens the store in `directory`.
     ///
     /// - Parameters:
-    ///   - directory: where the store is.
-    ///   - creating: whether a missing store is made.
-    ///   - projections: what is kept; the video domain's by default.
-    ///   - options: of the log.
+    ///   - directory: The store's directory.
+    ///   - creating: Whether to create a missing store.
+    ///   - projections: The projections to keep; the video domain's by default.
+    ///   - options: The options of the log.
     ///
     /// Throws `StoreError`: `.noStore`, `.busy` (open in this process already), `.damaged`,
     /// `.newerFormat`, `.accessDenied`, `.diskFull`.
@@ -64,7 +64,8 @@ public final class TapedeckStore: Sendable {
         }
     }
 
-    /// How often a store may be made and erased by others between two looks at it.
+    /// The maximum number of times that opening is retried while other processes create and erase
+    /// the store.
     private static let opensMax = 8
 
     private static func openOrCreate(
@@ -86,9 +87,10 @@ public final class TapedeckStore: Sendable {
         }
     }
 
-    /// Opens the store in a directory of this machine.
+    /// Opens the store in a local directory.
     ///
-    /// Throws `StoreError`: `.usage` for a URL that is no file's, and what `open` of a path throws.
+    /// Throws `StoreError`: `.usage` if the URL is not a file URL, and the errors of `open` with a
+    /// path.
     public static func open(
         _ directory: URL, creating: Bool = true,
         projections: [any Projection] = VideoProjections.standard.all,
@@ -97,7 +99,8 @@ public final class TapedeckStore: Sendable {
         guard directory.isFileURL else {
             throw StoreError(
                 ModelError(
-                    .usage, "a URL of \(directory.scheme ?? "no scheme") names no directory here",
+                    .usage,
+                    "the URL is not a file URL: its scheme is \(directory.scheme ?? "missing")",
                     hint: "give a file URL, or a path"))
         }
         return try open(
@@ -108,11 +111,12 @@ public final class TapedeckStore: Sendable {
     /// Records typed events, all or none, and returns when they are on disk.
     ///
     /// - Parameters:
-    ///   - events: in the order in which they happened.
-    ///   - atMilliseconds: when they happened; nil for now.
-    ///   - condition: what must not be recorded yet.
+    ///   - events: The events, in the order in which they happened.
+    ///   - atMilliseconds: The time at which they happened, in Unix milliseconds; nil for now.
+    ///   - condition: A condition under which the events must not be recorded.
     ///
-    /// Throws `StoreError`: what the events' own checks say, `.conditionFailed`, `.diskFull`, `.closed`.
+    /// Throws `StoreError`: the errors of invalid events, `.conditionFailed`, `.diskFull`,
+    /// `.closed`.
     @discardableResult
     public func append(
         _ events: [any Event], atMilliseconds: UInt64? = nil, condition: AppendCondition? = nil
@@ -122,7 +126,7 @@ public final class TapedeckStore: Sendable {
         }
         do {
             guard let appended = try await log.append(proposals, condition: condition) else {
-                throw LogError(.internalError, "a durable append told no positions")
+                throw LogError(.internalError, "a durable append returned no positions")
             }
             return appended
         } catch {
@@ -130,7 +134,7 @@ public final class TapedeckStore: Sendable {
         }
     }
 
-    /// Records an event in memory now and on disk within 100 ms; for playback ticks.
+    /// Records an event in memory at once and on disk within 100 ms, for playback ticks.
     public func appendBuffered(
         _ event: any Event, atMilliseconds: UInt64? = nil
     ) async throws(StoreError) {
@@ -144,7 +148,7 @@ public final class TapedeckStore: Sendable {
         }
     }
 
-    /// The events behind a position, in log order; see `EventLog.events`.
+    /// Returns the events after a position, in log order; see `EventLog.events`.
     public func read(
         after position: LogPosition = .start, limit: Int = 1_000, type: EventType? = nil,
         tag: Tag? = nil
@@ -153,11 +157,11 @@ public final class TapedeckStore: Sendable {
         return try await run { try log.events(after: position, limit: limit, type: type, tag: tag) }
     }
 
-    /// Reads projections: everything appended before the call is in what `body` sees.
+    /// Reads projections, including everything appended before the call.
     ///
     /// - Parameters:
-    ///   - names: the projections that `body` reads; nil for all that the store keeps.
-    ///   - body: takes out of the views what is needed; they end with it.
+    ///   - names: The projections that `body` reads; nil for all projections of the store.
+    ///   - body: Extracts the needed data from the views, which are valid only during the call.
     public func query<R: Sendable>(
         _ names: [String]? = nil, _ body: @escaping @Sendable (Views) throws -> R
     ) async throws(StoreError) -> R {
@@ -165,10 +169,10 @@ public final class TapedeckStore: Sendable {
         return try await run { try projections.read(names, body) }
     }
 
-    /// Reads projections as they were at a point of the log; see `ProjectionRunner.read(_:asOf:)`.
+    /// Reads projections as of a point in the log; see `ProjectionRunner.read(_:asOf:)`.
     ///
-    /// Keys cost a look-up for each of their events, long lists a rebuild of their projections. Throws as
-    /// `query`.
+    /// A key costs a look-up per event; long lists cost a rebuild of their projections. Throws the
+    /// errors of `query`.
     public func query<R: Sendable>(
         _ names: [String]? = nil, asOf point: HistoryPoint,
         _ body: @escaping @Sendable (Views) throws -> R
@@ -177,17 +181,17 @@ public final class TapedeckStore: Sendable {
         return try await run { try projections.read(names, asOf: point, body) }
     }
 
-    /// Says why a key of a projection is what it is: the rule, and which events decided; see
+    /// Explains the state of a projection's key: the rule, and the events that determine it; see
     /// `ProjectionRunner.explain`.
     ///
     /// - Parameters:
-    ///   - projection: its name, such as `watch-later`.
-    ///   - key: such as a video's tag.
-    ///   - point: as of when; nil for now.
-    ///   - leftOut: events without which the key is looked at, as if they had not happened.
+    ///   - projection: The name of the projection, such as `watch-later`.
+    ///   - key: The key, such as a video's tag.
+    ///   - point: The point in the log; nil for now.
+    ///   - leftOut: Events to ignore, as if they had not happened.
     ///
-    /// Throws `StoreError`: `.notFound` (no such projection or event), `.usage` (a key of another kind),
-    /// `.tooLarge` (more than a million events), `.closed`.
+    /// Throws `StoreError`: `.notFound` (the projection or an event does not exist), `.usage` (the
+    /// key is of another kind), `.tooLarge` (more than a million events), `.closed`.
     public func explain(
         _ projection: String, key: Tag, asOf point: HistoryPoint? = nil,
         without leftOut: [EventID] = []
@@ -198,48 +202,48 @@ public final class TapedeckStore: Sendable {
         }
     }
 
-    /// A list as it changes, by this and every other process; see `LiveUpdates`.
+    /// Returns a live list that follows changes by this and every other process; see `LiveUpdates`.
     ///
     /// - Parameters:
-    ///   - list: such as `.group(.timeline)`, or a `LiveQuery` of one's own.
-    ///   - interval: how long a loop waits at least between two updates.
+    ///   - list: The list, such as `.group(.timeline)`, or your own `LiveQuery`.
+    ///   - interval: The minimum time between two updates of a loop.
     public func live<Query: LiveQuery>(
         _ list: Query, interval: Duration = .zero
     ) -> LiveUpdates<Query.Entry> {
         projections.live(list, interval: interval, remotes: RemoteWaits(log))
     }
 
-    /// An arranged list as it changes, such as `.onNow()`; see `LiveUpdates`.
+    /// Returns a live arranged list, such as `.onNow()`; see `LiveUpdates`.
     public func live<Arrangement: LiveArrangement>(
         _ list: Arrangement, interval: Duration = .zero
     ) -> LiveUpdates<Arrangement.Entry> {
         projections.live(list, interval: interval, remotes: RemoteWaits(log))
     }
 
-    /// What is found by words, as it changes; see `LiveUpdates`.
+    /// Returns live search results; see `LiveUpdates`.
     ///
-    /// The first search builds the index, which is kept from then on.
+    /// The first search builds the index, which is then kept up to date.
     public func live(
         _ search: LiveSearch, interval: Duration = .zero
     ) -> LiveUpdates<SearchHit> {
         projections.live(search, interval: interval, remotes: RemoteWaits(log))
     }
 
-    /// The changed rows of one table, commit by commit, from this and every other process.
+    /// Returns the changed rows of one table, commit by commit, from this and every other process.
     public func observe(_ projection: some Projection, table: Int = 0) -> AsyncStream<RowChanges> {
         projections.observe(projection, table: table)
     }
 
-    /// Reconciles the store with a server, both ways, and returns when all is delivered.
+    /// Syncs the store with a server, in both directions, and returns when everything is delivered.
     ///
     /// - Parameters:
-    ///   - server: its address, such as `http://127.0.0.1:8737`.
-    ///   - token: what the server knows the user by; never stored or logged.
-    ///   - progress: told of each step, on some thread.
+    ///   - server: The server's URL, such as `http://127.0.0.1:8737`.
+    ///   - token: The token that authenticates the user; it is never stored or logged.
+    ///   - progress: Called after each step, on an unspecified thread.
     ///
-    /// What the server's side made impossible is in the report's `failure`; nothing is lost by it. For a
-    /// store that stays connected make a `SyncEngine` of `log` with `isLive`. Throws `StoreError`:
-    /// `.usage` (no such address), `.diskFull`, `.closed`, `.damaged`.
+    /// If the sync fails, the report's `failure` says why; nothing is lost. To stay connected,
+    /// create a `SyncEngine` for `log` with `isLive`. Throws `StoreError`: `.usage` (the URL is
+    /// invalid), `.diskFull`, `.closed`, `.damaged`.
     @discardableResult
     public func sync(
         with server: String, token: String,
@@ -252,28 +256,28 @@ public final class TapedeckStore: Sendable {
         }
     }
 
-    /// What was said of this device's network last; `online` where nothing was.
+    /// Returns the network state last set; `.online` by default.
     public func network() async throws(StoreError) -> NetworkState {
         let log = log
         return try await run { try NetworkState.current(in: log) }
     }
 
-    /// Says what this device's network is from now on; see `NetworkState`.
+    /// Sets the state of this device's network; see `NetworkState`.
     ///
-    /// Every sync of the store heeds it within seconds, in whatever process. Costs a commit. Throws
+    /// Every sync of the store, in any process, adapts to it within seconds. Costs a commit. Throws
     /// `StoreError`: `.readOnly`, `.diskFull`, `.closed`.
     public func setNetwork(_ state: NetworkState) async throws(StoreError) {
         let log = log
         try await run { try state.set(in: log) }
     }
 
-    /// Stops writing and lets go of locks, before the system suspends the process.
+    /// Stops writing and releases locks, before the system suspends the process.
     public func suspend() { log.suspend() }
 
-    /// Takes up writing again after `suspend()`.
+    /// Resumes writing after `suspend()`.
     public func resume() { log.resume() }
 
-    /// Waits for what is under way and closes the store; later calls throw `.closed`.
+    /// Waits for pending work and closes the store; later calls throw `.closed`.
     public func close() {
         projections.close()
         log.close()

@@ -2,9 +2,9 @@ internal import TapedeckModel
 internal import TapedeckSync
 internal import TapedeckVideo
 
-/// What the answers to a login show of an account.
+/// The facts about an account in the responses to a login.
 ///
-/// What cannot be read is left out: a login does not fail for it.
+/// Unreadable fields are skipped, so they do not fail the login.
 struct AccountSighting {
     private var sighting = AccountObserved()
     private var cleared: Set<String> = []
@@ -13,7 +13,7 @@ struct AccountSighting {
         (sighting.account, sighting.system) = (account, system)
     }
 
-    /// Takes the texts that the system has under these names.
+    /// Reads the account's fields, under the names that the system uses for them.
     mutating func take(
         _ user: JSONElement, nickname: String, email: String? = nil, image: String? = nil
     ) {
@@ -22,19 +22,20 @@ struct AccountSighting {
         if let image, let value = try? user.url(image).value { sighting.image = value }
     }
 
-    /// The services that are linked with the account: all of them.
+    /// Sets the complete list of services linked to the account.
     mutating func take(services: [String]) {
         sighting.services = services
         if services.isEmpty { cleared.insert("services") }
     }
 
-    /// The channels of the account: all of them.
+    /// Sets the complete list of the account's channels.
     mutating func take(channels: [String]) {
         sighting.channels = channels
         if channels.isEmpty { cleared.insert("channels") }
     }
 
-    /// What is to be recorded, as of the answer that was the last; nothing where it breaks a limit.
+    /// Returns the events to record, observed at the time of `response`; none if they exceed a
+    /// limit.
     func proposals(_ response: RemoteResponse) -> [ProposedEvent] {
         var sighting = sighting
         sighting.cleared = cleared.sorted()

@@ -2,20 +2,21 @@ public import TapedeckProjections
 public import TapedeckSync
 package import TapedeckVideo
 
-/// Every connector of this program, and the projections that they need.
+/// All connectors of this program, and the projections they need.
 public enum Connectors {
-    /// The systems that `storectl remote add` knows.
+    /// The systems that `storectl remote add` accepts.
     public static let systems: [String] = [
         Shelby.system, TVmaze.system, Whale.system, BirdTube.system,
     ]
 
-    /// The connector of a system at an address; nil for a system that there is none for.
+    /// Returns the connector of a system at an address; nil if the system is unknown.
     ///
-    /// The address of a Shelby ends in `/v1` where it is that of 2012 to 2014; any other speaks v2.
+    /// For Shelby, an address ending in `/v1` selects the API of 2012 to 2014; any other address
+    /// selects v2.
     ///
     /// - Parameters:
-    ///   - parts: what of it is read.
-    ///   - blobs: where what is to be uploaded lies.
+    ///   - parts: The parts of the system to read.
+    ///   - blobs: The store of the files to upload.
     package static func named(
         _ system: String, url: String = "", parts: [String] = [],
         projections: VideoProjections = .standard, blobs: BlobStore? = nil
@@ -30,9 +31,10 @@ public enum Connectors {
         }
     }
 
-    /// What of a system is to be read, as it stands in the log: the schedules of TVmaze.
+    /// Validates and normalizes the parts of a system to read; only TVmaze has parts, its
+    /// schedules.
     ///
-    /// Throws `SyncError` with `.usage` for what the system does not have, and where it has no parts.
+    /// Throws `SyncError` with `.usage` for an unknown part, or if the system has no parts.
     static func parts(of system: String, _ parts: [String]) throws(SyncError) -> [String] {
         if system == TVmaze.system { return try TVmazeSchedule.read(parts).map(\.name) }
         guard parts.isEmpty else {
@@ -42,7 +44,7 @@ public enum Connectors {
         return []
     }
 
-    /// What the user wants of remotes, by the kinds of keys under which it lies.
+    /// The outboxes for intents, one for each kind of tag.
     public static let outboxes: [Outbox] = [
         Outbox(
             of: "video",
@@ -52,21 +54,22 @@ public enum Connectors {
             ],
             registers: [
                 LikeToggled.eventType, VideoWatched.eventType, WatchLaterToggled.eventType,
-                // One that is made behind a refusal takes its place.
+                // A new submission after a refusal replaces the refused one.
                 VideoSubmitted.eventType,
             ]),
         Outbox(
             of: "answer", inserts: [CommentPosted.eventType], registers: [LikeToggled.eventType]),
-        // A question has one answer: of several recordings that were not sent the last one counts.
+        // A question has one answer: of several unsent recordings, only the last is sent.
         Outbox(of: "question", inserts: [], registers: [AnswerRecorded.eventType]),
         Outbox(
             of: "user", inserts: [QuestionAsked.eventType, ProfileEdited.eventType],
             registers: [FollowToggled.eventType],
-            // What one user wants does not replace what another one does.
+            // One user's follow does not replace another user's.
             owners: [FollowToggled.eventType: FollowToggled.followerField]),
     ]
 
-    /// What a store says of a remote while a session with it goes on.
+    /// Returns the store's side of a session with a remote: the signed-in account, and whether the
+    /// remote still exists.
     package static func connection(
         with remote: Remote, _ runner: ProjectionRunner, _ projections: VideoProjections = .standard
     ) -> RemoteConnection {
@@ -85,6 +88,6 @@ public enum Connectors {
             })
     }
 
-    /// The projections that a store needs which syncs with remotes, beside those of the domain.
+    /// The projections that syncing with remotes needs, in addition to the domain's.
     public static let projections: [any Projection] = [Remotes(), ShelbyFrames()] + outboxes
 }

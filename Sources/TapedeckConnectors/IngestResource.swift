@@ -1,29 +1,29 @@
 public import TapedeckModel
 internal import TapedeckVideo
 
-/// A kind of response of a remote, and how its bytes become events.
+/// A kind of remote response, and the reader that turns it into events.
 ///
 /// ```swift
 /// let resource = try IngestResource.named("tvmaze/schedule")
 /// let result = try resource.read(bytes, observedAt: nil)
 /// ```
 ///
-/// Reading is pure: no network, no clock, no store. Hostile bytes give refusals and never a crash.
+/// Reading is pure: no network, no clock, no store. Hostile input produces refusals, never a crash.
 public struct IngestResource: Sendable {
     /// The name, `system/resource`.
     public let name: String
-    /// Whether `read` must be told of which show the response speaks.
+    /// Whether `read` needs the id of the show that the response belongs to.
     public let needsShow: Bool
-    /// Whether `read` must be told of which video the response speaks.
+    /// Whether `read` needs the key of the video that the response belongs to.
     public let needsVideo: Bool
-    /// Whether a response is the list of a day, so that `read` can be told of which.
+    /// Whether a response lists one day, so that `read` accepts a `listing`.
     public let isListing: Bool
     private let reader: @Sendable (JSONValue, IngestContext, inout IngestResult) -> Void
 
-    /// The largest document in bytes.
+    /// The size limit of a document, in bytes.
     public static let documentBytesMax = 268_435_456
 
-    /// Every resource that this program reads.
+    /// All resources that this program reads.
     public static let all: [IngestResource] = [
         IngestResource(name: "tvmaze/schedule", isListing: true) {
             TVmazeDocuments.schedule($0, web: false, $1, &$2)
@@ -54,68 +54,69 @@ public struct IngestResource: Sendable {
         self.reader = reader
     }
 
-    /// The resource of a name; throws `ModelError` with `.usage` for an unknown one.
+    /// Returns the resource with a name; throws `ModelError` with `.usage` if it is unknown.
     public static func named(_ name: String) throws(ModelError) -> IngestResource {
         guard let resource = all.first(where: { $0.name == name }) else {
             throw ModelError(
-                .usage, "\"\(name.prefix(80))\" is no resource",
-                hint: "known are \(all.map(\.name).joined(separator: ", "))")
+                .usage, "\"\(name.prefix(80))\" is not a resource",
+                hint: "the resources are \(all.map(\.name).joined(separator: ", "))")
         }
         return resource
     }
 
     /// Reads a response.
     ///
-    /// A document that is no JSON, or the remote's error form, is one refusal at `$`; so is one
-    /// larger than `documentBytesMax`.
+    /// A document that is not JSON, exceeds `documentBytesMax`, or is a remote's error response
+    /// yields one refusal, at `$`.
     ///
     /// - Parameters:
-    ///   - bytes: the body of the response; a byte-order mark in front is skipped.
-    ///   - show: TVmaze's id of the show, where `needsShow`.
-    ///   - video: the video beside which is said what the response holds, by its key or any URL form of it,
-    ///     where `needsVideo`.
-    ///   - list: the name of the list that a dashboard or a roll of Shelby is, as `VideoGroup` has it; nil
-    ///     for the user's stream, and for the roll that the response names.
-    ///   - listing: what was asked for, where the response is the whole answer to it and `isListing`:
-    ///     what an earlier answer had and this one lacks is cancelled. Nil records no such thing.
-    ///   - observedAt: Unix milliseconds of the response, such as its `Date` header says; nil if
-    ///     unknown.
+    ///   - bytes: The body of the response; a leading byte-order mark is skipped.
+    ///   - show: TVmaze's id of the show, if `needsShow`.
+    ///   - video: The key of the video that the response belongs to, or any form of its URL, if
+    ///     `needsVideo`.
+    ///   - list: The name of the list that a Shelby dashboard or roll represents, as in
+    ///     `VideoGroup`; nil for the user's stream, or for the roll that the response names.
+    ///   - listing: The request that the response answers completely, if `isListing`: episodes of
+    ///     an earlier answer that this one lacks are cancelled. Nil cancels nothing.
+    ///   - observedAt: The time of the response in Unix milliseconds, for example from its `Date`
+    ///     header; nil if unknown.
     ///
-    /// Throws `ModelError` with `.usage` where a show or a video is needed and not given, a list is none, or a
-    /// listing is told that cannot be one or without the time of the response, with `.invalidVideo` for what is
-    /// no video, and with `.invalidTime` for a time before 1970 or after 9999.
+    /// Throws `ModelError` with `.usage` if a required show or video is missing, the list name is
+    /// invalid, or `listing` is given for a resource that does not support it or without
+    /// `observedAt`; with `.invalidVideo` for an invalid video; and with `.invalidTime` for a time
+    /// before 1970 or after 9999.
     public func read(
         _ bytes: [UInt8], show: Int64? = nil, video: String? = nil, list: String? = nil,
         listing: ListingRequest? = nil, observedAt: Int64? = nil
     ) throws(ModelError) -> IngestResult {
         if needsShow, show.map({ $0 <= 0 }) ?? true {
             throw ModelError(
-                .usage, "\(name) does not tell its show", hint: "give the show's id: --show ID")
+                .usage, "\(name) does not name its show", hint: "give the show's id: --show ID")
         }
         if needsVideo, video == nil {
             throw ModelError(
-                .usage, "\(name) does not tell its video",
-                hint: "give the video's key or its address: --video KEY")
+                .usage, "\(name) does not name its video",
+                hint: "give the video's key or URL: --video KEY")
         }
         let key = try video.map { (text) throws(ModelError) in try VideoKey(text) }
         if let list {
             guard case .listed? = VideoGroup(list) else {
                 throw ModelError(
-                    .usage, "\"\(list.prefix(80))\" is no list",
+                    .usage, "\"\(list.prefix(80))\" is not a list",
                     hint: "lists are stream, personal-roll, dashboard/ID and roll/ID")
             }
         }
         if let observedAt, !Timestamps.recorded.contains(observedAt) {
-            throw ModelError(.invalidTime, "the time of the response is outside 1970 to 9999")
+            throw ModelError(.invalidTime, "the time of the response is not between 1970 and 9999")
         }
         if listing != nil {
             guard isListing else {
-                throw ModelError(.usage, "\(name) is no list of a day, so it takes no --date")
+                throw ModelError(.usage, "\(name) does not list one day, so it takes no --date")
             }
             guard observedAt != nil else {
                 throw ModelError(
-                    .usage, "without its time nobody can tell what a list is newer than",
-                    hint: "say when the response came: --observed-at TIME")
+                    .usage, "a listing needs the time of its response",
+                    hint: "give the time with --observed-at TIME")
             }
         }
         var result = IngestResult()
@@ -131,16 +132,17 @@ public struct IngestResource: Sendable {
     }
 }
 
-/// What a list of a day was asked for with: the parameters of `/schedule` and `/schedule/web`.
+/// The parameters with which a day's list was requested from `/schedule` or `/schedule/web`.
 public struct ListingRequest: Hashable, Sendable {
     /// The day, `YYYY-MM-DD`.
     public let date: String
-    /// The country's code; nil for the United States, of web channels for the whole world.
+    /// The country's code; nil means the United States, or the whole world for web channels.
     public let country: String?
 
-    /// Makes a request.
+    /// Creates a request.
     ///
-    /// Throws `ModelError` with `.invalidTime` for what is no day and `.usage` for what is no country.
+    /// Throws `ModelError` with `.invalidTime` for an invalid day and `.usage` for an invalid
+    /// country.
     public init(date: String, country: String? = nil) throws(ModelError) {
         guard CalendarDay(date) != nil else {
             throw ModelError(
@@ -154,27 +156,27 @@ public struct ListingRequest: Hashable, Sendable {
     }
 }
 
-/// What a response does not tell about itself.
+/// The facts about a response that its body does not contain.
 struct IngestContext: Sendable {
-    /// Of which show it speaks.
+    /// The id of the show it belongs to.
     var show: Int64?
-    /// Beside which video it is said.
+    /// The key of the video it belongs to.
     var video: String?
-    /// Which list it is.
+    /// The name of the list it represents.
     var list: String?
-    /// What it is the whole answer to.
+    /// The request that it answers completely.
     var listing: ListingRequest?
-    /// Unix milliseconds of the response.
+    /// The time of the response, in Unix milliseconds.
     var observedAt: Int64?
 
-    /// Proposes a sighting; one that breaks a limit is refused at `path`.
+    /// Proposes a sighting; if it exceeds a limit, records a refusal at `path`.
     func propose(_ sighting: some Observation, at path: String, in result: inout IngestResult) {
         do {
             result.add(try ProposedEvent(sighting: sighting, observedAt: observedAt))
         } catch let error as ModelError {
             result.refuse(IngestRefusal(path, error))
         } catch {
-            result.refuse(IngestRefusal(path, .invalidPayload, "cannot be written"))
+            result.refuse(IngestRefusal(path, .invalidPayload, "cannot be encoded"))
         }
     }
 }

@@ -1,20 +1,20 @@
 public import TapedeckModel
 
-/// What a remote's response holds: events to append, and what could not be read.
+/// The contents of a remote's response: events to append, and refusals.
 public struct IngestResult: Sendable {
-    /// The sightings, in the order of the document; equal ones once.
+    /// The sightings in document order, without duplicates.
     public private(set) var proposals: [ProposedEvent] = []
-    /// What was refused, in the order of the document.
+    /// The refused parts, in document order.
     public private(set) var refused: [IngestRefusal] = []
 
     private var facts: Set<ObservedFact> = []
 
-    /// How many facts the document holds: those proposed and those refused.
+    /// The number of facts in the document, proposed and refused.
     public var read: Int { proposals.count + refused.count }
 
     init() {}
 
-    /// Adds a sighting unless an equal one is there.
+    /// Adds a sighting unless it is a duplicate.
     mutating func add(_ proposal: ProposedEvent) {
         if let fact = proposal.fact, !facts.insert(fact).inserted { return }
         proposals.append(proposal)
@@ -23,13 +23,13 @@ public struct IngestResult: Sendable {
     mutating func refuse(_ refusal: IngestRefusal) { refused.append(refusal) }
 }
 
-/// A part of a response that was refused; the others are kept.
+/// A part of a response that was refused; the other parts are kept.
 public struct IngestRefusal: Error, Hashable, Sendable {
-    /// Where it stands, as a JSON path such as `$[3].show.name`.
+    /// The location of the part, as a JSON path such as `$[3].show.name`.
     public let path: String
-    /// What is wrong, for programs.
+    /// The error code.
     public let code: ErrorCode
-    /// What is wrong, as a sentence.
+    /// The error message, a sentence.
     public let message: String
 
     init(_ path: String, _ code: ErrorCode, _ message: String) {

@@ -1,29 +1,29 @@
 internal import TapedeckModel
 internal import TapedeckVideo
 
-/// A member as it stands in a response.
+/// A member of a JSON object in a response.
 enum JSONField<Value> {
-    /// It is not there: nothing is said.
+    /// The member is missing, so nothing is known.
     case absent
-    /// It is there and says that there is none.
+    /// The member is null: there is no value.
     case null
-    /// It has a value.
+    /// The member has a value.
     case value(Value)
 
-    /// The value, if it has one.
+    /// The value, if there is one.
     var value: Value? {
         if case .value(let value) = self { return value }
         return nil
     }
 }
 
-/// An object of a response and where it stands; every read names the place in what it refuses.
+/// A JSON object of a response and its path, which every refusal includes.
 struct JSONElement {
-    /// Its place, such as `$[3].show`.
+    /// The path of the object, such as `$[3].show`.
     let path: String
     private let members: [String: JSONValue]
 
-    /// Takes `value`, which must be an object.
+    /// Creates an element from `value`, which must be an object.
     init(_ value: JSONValue, at path: String) throws(IngestRefusal) {
         guard case .object(let members) = value else {
             throw IngestRefusal(path, .invalidPayload, "is \(value.kind), not an object")
@@ -32,13 +32,13 @@ struct JSONElement {
         self.members = members
     }
 
-    /// The names of its members, sorted.
+    /// The names of the members, sorted.
     var names: [String] { members.keys.sorted() }
 
-    /// Whether a member of this name is there, be it null.
+    /// Returns whether the object has a member with this name, even if it is null.
     func has(_ name: String) -> Bool { members[name] != nil }
 
-    /// Any member.
+    /// Returns a member of any type.
     func any(_ name: String) -> JSONField<JSONValue> {
         switch members[name] {
         case nil: .absent
@@ -47,7 +47,7 @@ struct JSONElement {
         }
     }
 
-    /// A member that is an object.
+    /// Returns a member that is an object.
     func object(_ name: String) throws(IngestRefusal) -> JSONField<JSONElement> {
         switch any(name) {
         case .absent: .absent
@@ -56,38 +56,38 @@ struct JSONElement {
         }
     }
 
-    /// A member that is a list; null counts as absent.
+    /// Returns a member that is a list; null counts as missing.
     func list(_ name: String) throws(IngestRefusal) -> [JSONValue]? {
         guard let value = any(name).value else { return nil }
         guard case .array(let list) = value else { throw wrong(name, value, "a list") }
         return list
     }
 
-    /// A member that is a list of texts.
+    /// Returns a member that is a list of strings.
     func texts(_ name: String) throws(IngestRefusal) -> JSONField<[String]> {
         guard has(name) else { return .absent }
         guard let list = try list(name) else { return .null }
         var texts: [String] = []
         for (index, value) in list.enumerated() {
             guard case .string(let text) = value else {
-                throw wrong("\(name)[\(index)]", value, "a text")
+                throw wrong("\(name)[\(index)]", value, "a string")
             }
             texts.append(try checked(text, "\(name)[\(index)]"))
         }
         return .value(texts)
     }
 
-    /// A member that is a text.
+    /// Returns a member that is a string.
     func text(_ name: String) throws(IngestRefusal) -> JSONField<String> {
         switch any(name) {
         case .absent: return .absent
         case .null: return .null
         case .value(.string(let text)): return .value(try checked(text, name))
-        case .value(let value): throw wrong(name, value, "a text")
+        case .value(let value): throw wrong(name, value, "a string")
         }
     }
 
-    /// A member that is an address; an empty one counts as null.
+    /// Returns a member that is a URL; an empty string counts as null.
     func url(_ name: String) throws(IngestRefusal) -> JSONField<String> {
         guard let text = try text(name).value else { return has(name) ? .null : .absent }
         guard !text.isEmpty else { return .null }
@@ -99,7 +99,7 @@ struct JSONElement {
         return .value(text)
     }
 
-    /// A member that is a whole number in `range`.
+    /// Returns a member that is an integer in `range`.
     func integer(
         _ name: String, in range: ClosedRange<Int64> = .min ... .max
     ) throws(IngestRefusal) -> JSONField<Int64> {
@@ -108,13 +108,13 @@ struct JSONElement {
         guard let number = value.int64, range.contains(number) else {
             throw IngestRefusal(
                 "\(path).\(name)", .invalidPayload,
-                "\(digits.prefix(40)) is not a whole number from \(range.lowerBound) to "
+                "\(digits.prefix(40)) is not an integer from \(range.lowerBound) to "
                     + "\(range.upperBound)")
         }
         return .value(number)
     }
 
-    /// A remote's numeric id, which must be there.
+    /// Returns a remote's numeric id, a required member.
     func id(_ name: String = "id") throws(IngestRefusal) -> Int64 {
         guard let id = try integer(name, in: 1 ... .max).value else {
             throw IngestRefusal("\(path).\(name)", .invalidPayload, "is missing")
@@ -122,7 +122,7 @@ struct JSONElement {
         return id
     }
 
-    /// A member that is a truth value, or 0 or 1.
+    /// Returns a member that is a Boolean, or 0 or 1.
     func flag(_ name: String) throws(IngestRefusal) -> JSONField<Bool> {
         switch any(name) {
         case .absent: return .absent
@@ -130,11 +130,12 @@ struct JSONElement {
         case .value(.bool(let flag)): return .value(flag)
         case .value(.number("0")): return .value(false)
         case .value(.number("1")): return .value(true)
-        case .value(let value): throw wrong(name, value, "a truth value")
+        case .value(let value): throw wrong(name, value, "a Boolean")
         }
     }
 
-    /// A member that is a calendar day; TVmaze writes an unknown one as an empty text or as zeros.
+    /// Returns a member that is a calendar day; TVmaze writes an unknown day as an empty string or
+    /// zeros.
     func day(_ name: String) throws(IngestRefusal) -> JSONField<String> {
         guard let text = try text(name).value else { return has(name) ? .null : .absent }
         if text.isEmpty || text == "0000-00-00" { return .null }
@@ -142,7 +143,8 @@ struct JSONElement {
         return .value(text)
     }
 
-    /// A member that is a moment by RFC 3339, as Unix milliseconds; an empty one counts as null.
+    /// Returns a member that is a time in RFC 3339 format, as Unix milliseconds; an empty string
+    /// counts as null.
     func time(
         _ name: String, in range: Range<Int64> = Timestamps.recorded
     ) throws(IngestRefusal) -> JSONField<Int64> {
@@ -150,7 +152,7 @@ struct JSONElement {
         if text.isEmpty { return .null }
         guard let time = Timestamps.milliseconds(text), range.contains(time) else {
             throw noTime(
-                name, text, range == Timestamps.recorded ? "a time from 1970 on" : "a time")
+                name, text, range == Timestamps.recorded ? "a time in 1970 or later" : "a time")
         }
         return .value(time)
     }

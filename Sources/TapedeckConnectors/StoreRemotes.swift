@@ -5,7 +5,7 @@ public import TapedeckProjections
 public import TapedeckSync
 public import TapedeckVideo
 
-/// The remote systems of an open store: add them, log in, sync, and see what waits.
+/// The remote systems of an open store: add them, log in, sync, and inspect pending deliveries.
 ///
 /// ```swift
 /// func connect(_ directory: String) throws -> StoreRemotes {
@@ -24,19 +24,19 @@ public import TapedeckVideo
 ///
 /// `add` blocks while it writes to the log, so async code cannot call it directly.
 ///
-/// The store must include `Connectors.projections`. The list of remotes is part of the log and is the same on all of the
-/// user's devices; each device keeps its own logins, in files beside the log. Errors are `SyncError`, `LogError` and
-/// `ProjectionError`.
+/// The store must include `Connectors.projections`. The list of remotes is part of the log and is
+/// the same on all of the user's devices; each device keeps its own logins, in files beside the
+/// log. Errors are `SyncError`, `LogError` and `ProjectionError`.
 public struct StoreRemotes: Sendable {
     let log: EventLog
     let runner: ProjectionRunner
     let projections: VideoProjections
     let logins: LoginFiles
 
-    /// The log on which it works.
+    /// The log of the store.
     package var eventLog: EventLog { log }
 
-    /// Works on a store that is open.
+    /// Creates an instance for an open store.
     public init(
         _ log: EventLog, _ runner: ProjectionRunner, projections: VideoProjections = .standard
     ) {
@@ -46,15 +46,15 @@ public struct StoreRemotes: Sendable {
         logins = LoginFiles(store: log.directory.path)
     }
 
-    // MARK: - Which there are
+    // MARK: - The list of remotes
 
-    /// Every remote, by name.
+    /// Returns all remotes, sorted by name.
     @available(*, noasync)
     public func all() throws -> [Remote] {
         try runner.read([Remotes().name]) { try Remotes.all($0) }
     }
 
-    /// The remote of a name; throws `.notFound`.
+    /// Returns the remote with a name, or throws `.notFound`.
     @available(*, noasync)
     public func named(_ name: String) throws -> Remote {
         let all = try all()
@@ -62,20 +62,21 @@ public struct StoreRemotes: Sendable {
             throw SyncError(
                 .notFound, "there is no remote \"\(name.prefix(80))\"",
                 hint: all.isEmpty
-                    ? "storectl remote add NAME SYSTEM URL makes one"
-                    : "there are \(all.map(\.name).joined(separator: ", "))")
+                    ? "add one with storectl remote add NAME SYSTEM URL"
+                    : "the remotes are \(all.map(\.name).joined(separator: ", "))")
         }
         return remote
     }
 
-    /// Connects the store with an account of a remote system, on all of the user's devices.
+    /// Connects the store to an account at a remote system, on all of the user's devices.
     ///
-    /// A store holds one account of a system. Adding the same name again changes its address, which ends
-    /// the login there and signs the user out, and its parts. Throws `SyncError`: `.usage`,
-    /// `.conditionFailed` (another remote has the system or the name).
+    /// A store holds one account per system. Adding the same name again changes the remote's
+    /// address and parts; a new address deletes this device's login. Any such change signs the user
+    /// out. Throws `SyncError`: `.usage`, `.conditionFailed` (another remote has the system or the
+    /// name).
     ///
-    /// - Parameter parts: what of it is read: of TVmaze schedules such as `US`, `web` and `web-DE`, by default
-    ///   `US`. Other systems have none.
+    /// - Parameter parts: The parts of the system to read: for TVmaze, schedules such as `US`,
+    ///   `web` and `web-DE`; the default is `US`. Other systems have no parts.
     @available(*, noasync)
     @discardableResult
     public func add(
@@ -83,8 +84,8 @@ public struct StoreRemotes: Sendable {
     ) throws -> Remote {
         guard Connectors.systems.contains(system) else {
             throw SyncError(
-                .usage, "there is no system \"\(system.prefix(80))\"",
-                hint: "known are \(Connectors.systems.joined(separator: ", "))")
+                .usage, "unknown system \"\(system.prefix(80))\"",
+                hint: "the systems are \(Connectors.systems.joined(separator: ", "))")
         }
         let remote = try Remote(
             checking: name, system: system, url: url,
@@ -93,20 +94,21 @@ public struct StoreRemotes: Sendable {
         for other in known where other.name != name || other.system != system {
             if other.system == system {
                 throw SyncError(
-                    .conditionFailed, "the store is connected with \(system) as \(other.name)",
+                    .conditionFailed,
+                    "the store is already connected to \(system) as \(other.name)",
                     hint:
                         "a store holds one account of a system: use another store, or remove it first"
                 )
             }
             if other.name == name {
                 throw SyncError(
-                    .conditionFailed, "\(name) is a remote of \(other.system)",
+                    .conditionFailed, "\(name) is already a remote of \(other.system)",
                     hint: "use another name, or storectl remote remove \(name) first")
             }
         }
         if known.contains(remote) { return remote }
         try LeaseClock.begin(in: eventLog)
-        // What was meant for one address must not be sent to another.
+        // A login for one address must never be sent to another.
         if !known.contains(where: { $0.name == name && $0.url == remote.url }) {
             logins.remove(remote.name)
         }
@@ -119,9 +121,9 @@ public struct StoreRemotes: Sendable {
         return remote
     }
 
-    /// Ends a connection, on all of the user's devices; what was recorded stays.
+    /// Removes a remote on all of the user's devices and signs the user out of it.
     ///
-    /// The user is signed out there. Throws `SyncError`: `.notFound`.
+    /// Recorded events stay. Throws `SyncError`: `.notFound`.
     @available(*, noasync)
     public func remove(_ name: String) throws {
         let remote = try named(name)
@@ -132,7 +134,7 @@ public struct StoreRemotes: Sendable {
         try RemoteRow.remove(remote.name, in: log)
     }
 
-    /// How a remote stands, from the log alone.
+    /// Returns the state of the sync with a remote, without contacting it.
     @available(*, noasync)
     public func status(_ remote: Remote) throws -> RemoteStatus {
         let row = try RemoteRow.named(remote.name, in: log)
@@ -153,29 +155,31 @@ public struct StoreRemotes: Sendable {
 
     // MARK: - Login
 
-    /// Makes sure that one can log in at a remote.
+    /// Checks that a remote accepts logins.
     ///
-    /// Throws `SyncError`: `.notFound`, `.usage` where its system takes no login.
+    /// Throws `SyncError`: `.notFound`, `.usage` if its system has no logins.
     @available(*, noasync)
     public func checkLogin(at name: String) throws {
         let (remote, connector) = try connector(of: name)
         guard !connector.manifest.takesLogin else { return }
         throw SyncError(
-            .usage, "\(name) is a remote of \(remote.system), which takes no login",
-            hint: "storectl sync \(name) reads it without one")
+            .usage, "\(name) is a remote of \(remote.system), which has no logins",
+            hint: "storectl sync \(name) works without a login")
     }
 
-    /// Logs in, and keeps what is needed to do it again when the token ends.
+    /// Logs in and stores the credentials, so that an expired token can be renewed.
     ///
-    /// A store belongs to one account of a system, the one of the first login: what waits to be delivered must not be
-    /// sent in another's name. That the user is signed in with the account is recorded unless it is so already.
+    /// A store belongs to one account per system, the account of the first login, because pending
+    /// deliveries must not be sent under another account. The sign-in is recorded unless the user
+    /// is already signed in.
     ///
-    /// - Parameter isNew: whether the account is to be made first.
-    /// - Returns: the remote's id of the account.
+    /// - Parameter isNew: Whether to create the account first.
+    /// - Returns: The remote's id of the account.
     ///
-    /// Throws `SyncError`: `.notFound`, `.usage` (the system takes another kind of login, or makes accounts
-    /// elsewhere), `.unauthorized`, `.conditionFailed` (a new account is there already, or the store belongs to another
-    /// account), `.offline` and the other codes of a remote.
+    /// Throws `SyncError`: `.notFound`, `.usage` (the system takes another kind of login, or does
+    /// not let programs create accounts), `.unauthorized`, `.conditionFailed` (the new account
+    /// already exists, or the store belongs to another account), `.offline` and the other codes of
+    /// a remote.
     @discardableResult
     public func logIn(
         _ name: String, _ credentials: RemoteCredentials, isNew: Bool = false
@@ -183,13 +187,13 @@ public struct StoreRemotes: Sendable {
         let (remote, connector) = try await offThread {
             try self.checkLogin(at: name)
             let found = try self.connector(of: name)
-            // An account that is made only to be refused would be left there.
+            // Otherwise the remote would keep a new account that this store then refuses.
             if isNew,
                 let own = try Connectors.connection(with: found.0, runner, projections).account()
             {
                 throw SyncError(
-                    .conditionFailed, "this store belongs to the account \(own) at \(name)",
-                    hint: "log in as \(own), or make another store for a new account")
+                    .conditionFailed, "this store already belongs to account \(own) at \(name)",
+                    hint: "log in as \(own), or use another store for the new account")
             }
             return found
         }
@@ -206,7 +210,7 @@ public struct StoreRemotes: Sendable {
         return account.user
     }
 
-    /// What a remote made impossible, as callers of this room know it.
+    /// Converts a remote's failure to a `SyncError`, with the remote's name in the hint.
     static func named(_ error: any Error, _ remote: Remote) -> any Error {
         guard let failure = error as? SyncFailure else { return error }
         return SyncError(failure.code, failure.message, hint: failure.hint(for: remote))
@@ -233,7 +237,7 @@ public struct StoreRemotes: Sendable {
                 try await signIn(account, at: remote)
                 try logins.write(
                     RemoteLogin(secrets: secrets, account: account), for: remote)
-                // What waited for the login goes on.
+                // Let the lane that waited for the login continue.
                 try await offThread {
                     var row = try RemoteRow.named(remote.name, in: log)
                     row.wait = nil
@@ -245,9 +249,10 @@ public struct StoreRemotes: Sendable {
         }
     }
 
-    /// What comes next in a login.
+    /// Returns the next step of a login or sign-up.
     ///
-    /// Nobody has refused what never was sent: it is of the wrong form.
+    /// An `.unauthorized` error before any request was sent means malformed credentials, so it
+    /// becomes `.usage`.
     private func step(
         _ connector: any Connector, _ secrets: RemoteSecrets, isNew: Bool,
         _ answers: [RemoteResponse]
@@ -261,10 +266,10 @@ public struct StoreRemotes: Sendable {
         }
     }
 
-    /// Records that the user is signed in with an account, and refuses another than the store's.
+    /// Records that the user is signed in with an account, and rejects any account but the store's.
     ///
-    /// Of two logins at once only one account wins. For an account whose name fits into no event only the login of this
-    /// device is known.
+    /// If two logins run at once, only one account wins. If the account's name does not fit into an
+    /// event, only this device knows of the login.
     private func signIn(_ account: RemoteAccount, at remote: Remote) async throws {
         let former = try? logins.read(remote)?.account?.user
         guard let signIn = try? SignIn(account.user, at: remote.system) else {
@@ -279,7 +284,7 @@ public struct StoreRemotes: Sendable {
         }
     }
 
-    /// What says that the user is signed in nowhere at a system.
+    /// Returns the events that sign the user out of a system.
     @available(*, noasync)
     func signedOut(of system: String) throws -> [ProposedEvent] {
         try runner.read([projections.accounts.name]) {
@@ -289,16 +294,16 @@ public struct StoreRemotes: Sendable {
 
     // MARK: - Sync
 
-    /// Reads what the remote has and delivers what the user wants of it.
+    /// Reads from a remote and delivers pending intents to it.
     ///
     /// - Parameters:
-    ///   - isLive: whether to go on until the task is cancelled.
-    ///   - asksAll: whether to ask also for what is fresh by what the remote said of it.
-    ///   - progress: told of each step, on some thread.
+    ///   - isLive: Whether to continue until the task is cancelled.
+    ///   - asksAll: Whether to request everything, including data that is still fresh.
+    ///   - progress: Called after each step, on an unspecified thread.
     ///
-    /// What the remote made impossible is in the report's `failure`; nothing is lost by it. Throws
-    /// `SyncError`: `.notFound`, `.unauthorized` (nobody has logged in where that is needed), `.busy`
-    /// (another process syncs with the remote for this store); `LogError` where the store fails.
+    /// If the remote fails, the report's `failure` says why; nothing is lost. Throws `SyncError`:
+    /// `.notFound`, `.unauthorized` (the remote requires a login and there is none), `.busy`
+    /// (another process is syncing this store with the remote); `LogError` if the store fails.
     public func sync(
         _ name: String, isLive: Bool = false, asksAll: Bool = false,
         progress: (@Sendable (RemoteReport) -> Void)? = nil
@@ -321,7 +326,7 @@ public struct StoreRemotes: Sendable {
             connection: Connectors.connection(with: remote, runner, projections),
             options: RemoteSession.Options(
                 isLive: isLive, failuresMax: isLive ? 0 : 3,
-                // Somebody is looking: a remote that is back is noticed soon.
+                // The user is watching, so notice quickly that a remote is available again.
                 backoffMax: isLive ? 30_000 : 4_000), asksAll: asksAll)
         return try RemoteEngine(
             session, try HTTPRemoteTransport(base: remote.url), store: log.directory.path)
@@ -329,7 +334,8 @@ public struct StoreRemotes: Sendable {
 
     // MARK: - The outbox
 
-    /// Calls `body` with each intent that is not done at a remote, until it returns false.
+    /// Calls `body` with each intent that is pending, refused or unconfirmed at a remote, until it
+    /// returns false.
     @available(*, noasync)
     public func outbox(of remote: Remote, _ body: (RemoteDelivery) throws -> Bool) throws {
         guard let connector = connector(for: remote) else {
@@ -338,23 +344,23 @@ public struct StoreRemotes: Sendable {
         try remoteOutbox(remote, connector).forEach { delivery, _, _ in try body(delivery) }
     }
 
-    /// Wants an intent tried again that was refused or of which nobody knows, or that waits.
+    /// Retries an intent that was refused, whose outcome is unknown, or that is waiting.
     ///
-    /// Throws `SyncError` with `.notFound` where no outbox has it.
+    /// Throws `SyncError` with `.notFound` if no outbox contains the event.
     @available(*, noasync)
     public func retry(_ event: EventID) throws -> RemoteDelivery {
         try record(.retried, of: event)
     }
 
-    /// Gives an intent up: it is delivered no more, and its event stays.
+    /// Drops an intent: it is no longer delivered, and its event stays.
     ///
-    /// Throws `SyncError` with `.notFound` where no outbox has it.
+    /// Throws `SyncError` with `.notFound` if no outbox contains the event.
     @available(*, noasync)
     public func drop(_ event: EventID) throws -> RemoteDelivery {
         try record(.dropped, of: event)
     }
 
-    /// What has become of an intent at the remotes whose outboxes still have it.
+    /// Returns the deliveries of an intent at the remotes whose outboxes still contain it.
     @available(*, noasync)
     public func deliveries(of event: EventID) throws -> [RemoteDelivery] {
         var found: [RemoteDelivery] = []
@@ -367,9 +373,9 @@ public struct StoreRemotes: Sendable {
         return found
     }
 
-    /// The remotes that have no place for what an event wants, such as a comment where there are none.
+    /// Returns the remotes that do not support the action of an event, such as comments.
     ///
-    /// - Parameter deliveries: what the outboxes have of the event, as `deliveries(of:)` says.
+    /// - Parameter deliveries: The deliveries of the event, from `deliveries(of:)`.
     @available(*, noasync)
     public func withoutPlace(
         for event: EventEnvelope, besides deliveries: [RemoteDelivery]
@@ -379,9 +385,9 @@ public struct StoreRemotes: Sendable {
         }
     }
 
-    /// The remotes at which something that was wanted later has taken the place of what an event wants.
+    /// Returns the remotes at which a later intent superseded an event.
     ///
-    /// - Parameter deliveries: what the outboxes have of the event, as `deliveries(of:)` says.
+    /// - Parameter deliveries: The deliveries of the event, from `deliveries(of:)`.
     @available(*, noasync)
     public func withoutNeed(
         of event: EventEnvelope, besides deliveries: [RemoteDelivery]
@@ -402,9 +408,9 @@ public struct StoreRemotes: Sendable {
         }
     }
 
-    /// The remotes that show what follows from an event by a rule.
+    /// Returns the remotes that already show an automatic consequence of an event.
     ///
-    /// - Parameter deliveries: what the outboxes have of the event, as `deliveries(of:)` says.
+    /// - Parameter deliveries: The deliveries of the event, from `deliveries(of:)`.
     @available(*, noasync)
     public func showing(
         whatFollowsFrom event: EventEnvelope, besides deliveries: [RemoteDelivery]
@@ -417,7 +423,8 @@ public struct StoreRemotes: Sendable {
         }
     }
 
-    /// The remotes that have to do with a tag of an event, and of which `isMeant` says so.
+    /// Returns the remotes that have no delivery of an event, handle one of its tags and satisfy
+    /// `isMeant`.
     private func remotes(
         of event: EventEnvelope, besides deliveries: [RemoteDelivery],
         _ isMeant: (Remote, Intent) throws -> Bool
@@ -453,8 +460,8 @@ public struct StoreRemotes: Sendable {
             }
         }
         throw SyncError(
-            .notFound, "no remote's outbox has the event \(event)", hint: "storectl outbox lists it"
-        )
+            .notFound, "no remote's outbox has the event \(event)",
+            hint: "storectl outbox lists the pending events")
     }
 
     @available(*, noasync)
@@ -471,8 +478,8 @@ public struct StoreRemotes: Sendable {
         let remote = try named(name)
         guard let connector = connector(for: remote) else {
             throw SyncError(
-                .usage, "this program does not know the system \(remote.system) of \(name)",
-                hint: "use a newer one")
+                .usage, "the remote \(name) has the unknown system \(remote.system)",
+                hint: "use a newer version of this program")
         }
         return (remote, connector)
     }
@@ -483,7 +490,7 @@ public struct StoreRemotes: Sendable {
             blobs: BlobStore(store: log.directory.path))
     }
 
-    /// Runs what blocks beside the tasks' threads.
+    /// Runs a blocking closure off the threads of Swift concurrency.
     func offThread<R: Sendable>(
         _ body: @escaping @Sendable () throws -> R
     ) async throws -> R {
@@ -495,18 +502,21 @@ public struct StoreRemotes: Sendable {
     }
 }
 
-/// What a user logs in with.
+/// The credentials of a login.
 ///
-/// It is never in the log, in an error or on a command line.
+/// They never appear in the log, in an error or on a command line.
 public struct RemoteCredentials: Sendable {
     let secrets: RemoteSecrets
 
-    /// A name and a password.
+    /// Creates credentials from a user name and a password.
     public init(user: String, password: String) {
         secrets = RemoteSecrets(user: user, password: password)
     }
 
-    /// A token of OAuth and its secret, with what the remote knows this program by; without the space around them.
+    /// Creates credentials from an OAuth token and its secret, and optionally the consumer key and
+    /// secret that identify the program.
+    ///
+    /// Surrounding whitespace is removed.
     public init(
         token: String, secret: String, consumerKey: String? = nil, consumerSecret: String? = nil
     ) {
@@ -517,30 +527,30 @@ public struct RemoteCredentials: Sendable {
     }
 }
 
-/// How a store stands with a remote.
+/// The state of a store's sync with a remote.
 public struct RemoteStatus: Sendable {
-    /// Which.
+    /// The remote.
     public var remote: Remote
-    /// Whether this device has logged in.
+    /// Whether this device is logged in.
     public var hasLogin: Bool
-    /// Whether nothing can be read there without a login.
+    /// Whether reading requires a login.
     public var needsLogin: Bool
-    /// When it answered last, in Unix milliseconds; nil for never.
+    /// The time of the remote's last response, in Unix milliseconds; nil if it has never responded.
     public var contactedAt: UInt64?
-    /// When everything was read last, in Unix milliseconds; nil for never.
+    /// The time of the last complete read, in Unix milliseconds; nil if there was none.
     public var readAt: UInt64?
-    /// Why the last sync ended early.
+    /// The reason the last sync ended early; nil if it did not.
     public var reason: ErrorCode?
-    /// The same for people.
+    /// A description of `reason` for people.
     public var message: String?
-    /// When it is tried again, in Unix milliseconds; nil where that takes something else.
+    /// The time of the next attempt, in Unix milliseconds; nil if time alone does not help.
     public var until: UInt64?
-    /// Intents that are to be delivered.
+    /// The number of pending intents.
     public var undelivered = 0
-    /// Intents that were refused, or of which nobody knows.
+    /// The number of intents that were refused or whose outcome is unknown.
     public var ended = 0
 
-    /// Whether everything that is wanted is done, and has been asked for.
+    /// Whether everything has been read and no intent is pending, refused or unconfirmed.
     public var isUpToDate: Bool {
         readAt != nil && reason == nil && undelivered == 0 && ended == 0
     }

@@ -27,7 +27,7 @@ package struct Cursor: ~Copyable, ~Escapable {
     @inline(__always)
     package func previous() throws(LMDBError) -> Entry? { try move(MDB_PREV) }
 
-    /// The first entry at or above `key`.
+    /// Moves to the first entry at or above `key`.
     package func seek(_ key: [UInt8]) throws(LMDBError) -> Entry? {
         var value = MDB_val()
         var name = MDB_val()
@@ -38,7 +38,7 @@ package struct Cursor: ~Copyable, ~Escapable {
         return try entry(code, name, value)
     }
 
-    /// The first entry at or above an integer key.
+    /// Moves to the first entry at or above an integer key, or exactly at it.
     @inline(__always)
     package func seek(integer key: UInt64, exactly: Bool = false) throws(LMDBError) -> Entry? {
         var key = key
@@ -51,12 +51,13 @@ package struct Cursor: ~Copyable, ~Escapable {
         return try entry(code, name, value)
     }
 
-    /// The last entry below `key`.
+    /// Moves to the last entry below `key`.
     package func lastBelow(_ key: [UInt8]) throws(LMDBError) -> Entry? {
         try seek(key) == nil ? try last() : try previous()
     }
 
-    /// Adds or replaces an entry; `isLast` promises that the key is above all others.
+    /// Adds or replaces an entry; with `isLast`, the caller guarantees that the key is above all
+    /// others.
     @inline(__always)
     package func put(
         _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, isLast: Bool = false
@@ -93,7 +94,7 @@ package struct Cursor: ~Copyable, ~Escapable {
         guard code == MDB_SUCCESS else { throw LMDBError(code, path: path) }
     }
 
-    /// Removes the entry on which the cursor stands; `next` then gives the one behind it.
+    /// Removes the cursor's current entry; `next` then returns the entry after it.
     package func delete() throws(LMDBError) {
         let code = mdb_cursor_del(handle, 0)
         guard code == MDB_SUCCESS else { throw LMDBError(code, path: path) }

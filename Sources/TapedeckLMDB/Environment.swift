@@ -2,32 +2,33 @@ internal import CLMDB
 internal import Foundation
 internal import Synchronization
 
-/// One LMDB file with its lock file.
+/// An LMDB file with its lock file.
 ///
-/// Rules that this type keeps, each because LMDB breaks without it:
+/// This type follows these rules, because LMDB breaks without them:
 /// 1. MDB_NOTLS: a read transaction belongs to its holder, not to a thread.
 /// 2. The map grows only while no transaction of this process is open (`gate`).
-/// 3. A file that is cut off or whose pages make no sense is refused before LMDB touches it
-///    (`PageCheck`): LMDB trusts its file, and following a wrong page number kills the process.
-/// 4. Never MDB_WRITEMAP: on a full disk it kills the process. The lock file is always written through
-///    its map, so its room is taken beforehand (`LockFileRoom`).
+/// 3. A truncated file, or a file with invalid pages, is rejected before LMDB maps it
+///    (`PageCheck`): LMDB trusts its file, and following a wrong page number crashes the process.
+/// 4. MDB_WRITEMAP is never used, because it crashes the process if the disk is full. LMDB always
+///    writes the lock file through its map, so its disk space is reserved first (`LockFileRoom`).
 package final class Environment: Sendable {
     package struct Options: Sendable {
-        /// The first size of the map: address space, not disk.
+        /// The initial size of the map, in bytes of address space, not disk space.
         package var mapSizeBytes: Int
-        /// How many named tables the file may have.
+        /// The maximum number of named tables.
         package var tablesMax: UInt32
-        /// Whether a commit returns before the data is on disk; only for what can be rebuilt.
+        /// Whether a commit returns before the data is on disk; only for data that can be rebuilt.
         package var isUnsynced: Bool
-        /// Whether a page that is not in memory is read alone, without what lies around it.
+        /// Whether a page that is not in memory is read alone, without read-ahead.
         ///
-        /// That can be megabytes, and a look-up needs none of it. Who reads all of such a file says so
-        /// (`ReadTransaction.readingAhead`).
+        /// Read-ahead can fetch megabytes, which a look-up does not need. To read most of such a
+        /// file, use `ReadTransaction.readingAhead`.
         package var isReadInPlaces: Bool
         package var isReadOnly: Bool
-        /// Whether others may have the file open; without, the caller sees to it that nobody has.
+        /// Whether other processes may have the file open; if false, the caller ensures that none
+        /// has.
         package var isShared: Bool
-        /// Whether a missing file is made, and missing tables in it.
+        /// Whether to create a missing file, and missing tables in it.
         package var creates: Bool
 
         package init(
@@ -45,7 +46,8 @@ package final class Environment: Sendable {
         }
     }
 
-    /// Readers of all processes together; the table is sparse, so the number costs nothing.
+    /// The maximum number of readers in all processes; the table is sparse, so a high limit costs
+    /// nothing.
     static let readersMax: UInt32 = 1_024
 
     #if os(iOS) || os(tvOS) || os(watchOS)
@@ -54,13 +56,14 @@ package final class Environment: Sendable {
         package static let mapSizeBytesDefault = 16 << 30
     #endif
 
-    /// The map stops growing here.
+    /// The maximum size of the map, in bytes.
     static let mapSizeBytesMax = 1 << 44
 
     package let path: String
     package let isReadOnly: Bool
     private let creates: Bool
-    // Guarded by LMDB itself; it is freed only in `close`, when the gate has let everyone out.
+    // LMDB synchronizes access to it. `close` frees it only after the gate has let all transactions
+    // out.
     nonisolated(unsafe) let handle: OpaquePointer
     private let gate = Gate()
     private let staleReaders = Atomic(0)
@@ -68,7 +71,7 @@ package final class Environment: Sendable {
     package init(path: String, options: Options) throws(LMDBError) {
         let exists = FileManager.default.fileExists(atPath: path)
         guard exists || options.creates else {
-            throw LMDBError(.notFound, path: path, detail: "there is no such file")
+            throw LMDBError(.notFound, path: path, detail: "the file does not exist")
         }
         if exists, try PageFile(path).byteCount > 0 || !options.creates {
             try Environment.checkPages(path)
@@ -106,7 +109,7 @@ package final class Environment: Sendable {
         staleReaders.store(Int(stale), ordering: .relaxed)
     }
 
-    /// Refuses a file that LMDB must not map.
+    /// Rejects a file that LMDB must not map.
     private static func checkPages(_ path: String) throws(LMDBError) {
         let report = try PageCheck.run(path, extent: .quick)
         guard !report.isSound, let first = report.problems.first else { return }
@@ -114,10 +117,10 @@ package final class Environment: Sendable {
         throw LMDBError(
             .damaged, path: path,
             detail: "page \(first.page): \(first.what)"
-                + (others > 0 ? ", and \(others) more problems" : ""))
+                + (others > 0 ? ", and \(others) more" : ""))
     }
 
-    /// Waits for the transactions of this process to end and frees the handle.
+    /// Waits for the transactions of this process to end, and frees the handle.
     package func close() {
         guard gate.closeForever() else { return }
         mdb_env_close(handle)
@@ -127,10 +130,11 @@ package final class Environment: Sendable {
 
     /// Opens a table; called once at the start, before any other transaction.
     ///
-    /// A file that is not new has its tables: one that is missing there has lost its name to damage, and
-    /// an empty one in its place would make every answer from it wrong without a word.
+    /// An existing file must contain its tables: a missing table has lost its name to damage, and
+    /// an empty table in its place would silently give wrong results.
     ///
-    /// - Parameter creates: whether a missing table is made; without, where the file would be, too.
+    /// - Parameter creates: Whether to create a missing table; nil to create it if the options
+    ///   create a missing file.
     package func openTable(
         _ name: String, integerKeys: Bool = false, creates: Bool? = nil
     ) throws -> Table {
@@ -155,15 +159,15 @@ package final class Environment: Sendable {
             mdb_txn_abort(begun)
             throw error
         }
-        // LMDB closes what was opened in a transaction that is aborted.
+        // LMDB closes tables that were opened in an aborted transaction.
         let ended = mdb_txn_commit(begun)
         guard ended == MDB_SUCCESS else { throw LMDBError(ended, path: path) }
         return table
     }
 
-    /// Runs `body` in a read transaction: all that it reads is as of one commit.
+    /// Runs `body` in a read transaction, which reads the state of one commit.
     ///
-    /// Do not nest: a map that has to grow waits for every reader, and a reader inside a reader would
+    /// Do not nest calls: a map that must grow waits for all readers, and a nested reader would
     /// wait for the map.
     @available(*, noasync)
     package func read<R: ~Copyable>(_ body: (borrowing ReadTransaction) throws -> R) throws -> R {
@@ -181,7 +185,7 @@ package final class Environment: Sendable {
                 continue
             }
             if code == MDB_READERS_FULL, !hasCleared {
-                // Processes that died may still have their slots.
+                // Processes that died may still occupy their slots.
                 hasCleared = true
                 checkReaders()
                 continue
@@ -191,14 +195,15 @@ package final class Environment: Sendable {
         }
     }
 
-    /// Runs `body` in the one write transaction and commits what it did; whatever it throws undoes all.
+    /// Runs `body` in the one write transaction and commits its changes; an error undoes all of
+    /// them.
     ///
-    /// `body` may run more than once: when the map is full it is undone, the map grows, and it starts
-    /// again.
+    /// `body` may run more than once: if the map is full, its changes are undone, the map grows,
+    /// and `body` runs again.
     @available(*, noasync)
     package func write<R: ~Copyable>(_ body: (borrowing WriteTransaction) throws -> R) throws -> R {
         guard !isReadOnly else {
-            throw LMDBError(.readOnly, path: path, detail: "it was opened for reading only")
+            throw LMDBError(.readOnly, path: path, detail: "it was opened read-only")
         }
         while true {
             guard gate.enter() else { throw closed }
@@ -219,7 +224,7 @@ package final class Environment: Sendable {
                 try transaction.commit()
                 return result
             } catch let error as LMDBError where error.kind == .mapFull {
-                // The transaction has ended: by `deinit`, or by the commit that failed.
+                // The transaction has ended, in `deinit` or in the failed commit.
             }
             gate.leave()
             entered = false
@@ -243,7 +248,7 @@ package final class Environment: Sendable {
         }
     }
 
-    /// Takes over the size to which another process has grown the map.
+    /// Adopts the size to which another process has grown the map.
     private func adoptMapSize() throws(LMDBError) {
         try gate.alone { () throws(LMDBError) in
             let code = mdb_env_set_mapsize(handle, 0)
@@ -251,7 +256,7 @@ package final class Environment: Sendable {
         }
     }
 
-    /// Puts everything that was committed on disk; only where commits do not.
+    /// Syncs all committed data to disk; needed only with `isUnsynced`.
     package func synchronize() throws(LMDBError) {
         guard gate.enter() else { throw closed }
         defer { gate.leave() }
@@ -259,7 +264,7 @@ package final class Environment: Sendable {
         guard code == MDB_SUCCESS else { throw LMDBError(code, path: path) }
     }
 
-    /// Writes a compact copy as of now to a new file at `target`.
+    /// Writes a compact copy of the current state to a new file at `target`.
     package func copy(to target: String) throws(LMDBError) {
         guard gate.enter() else { throw closed }
         defer { gate.leave() }
@@ -271,7 +276,7 @@ package final class Environment: Sendable {
         guard fsync(file) == 0 else { throw LMDBError(errno, path: target) }
     }
 
-    /// How many named tables the file has.
+    /// The number of named tables in the file.
     package var tableCount: Int {
         var stat = MDB_stat()
         guard gate.enter() else { return 0 }
@@ -305,7 +310,7 @@ package final class Environment: Sendable {
             readers: Int(info.me_numreaders))
     }
 
-    /// Clears the slots of readers whose processes have died; says how many there were.
+    /// Clears the slots of readers whose processes have died, and returns their number.
     @discardableResult
     package func clearStaleReaders() -> Int {
         guard gate.enter() else { return 0 }
@@ -321,11 +326,12 @@ package final class Environment: Sendable {
         return Int(stale)
     }
 
-    /// How many slots of dead readers were cleared since it was opened, then included.
+    /// The number of slots of dead readers cleared since the file was opened, including at the
+    /// opening.
     package var staleReadersCleared: Int { staleReaders.load(ordering: .relaxed) }
 }
 
-/// Lets transactions in, and lets one caller be alone when all of them are out.
+/// Admits transactions, and can wait until all have ended to give one caller exclusive access.
 private final class Gate: @unchecked Sendable {
     // Guarded by `condition`.
     private var inside = 0
@@ -333,7 +339,7 @@ private final class Gate: @unchecked Sendable {
     private var isClosed = false
     private let condition = NSCondition()
 
-    /// False once the environment is closed.
+    /// Returns false once the environment is closed.
     func enter() -> Bool {
         condition.lock()
         defer { condition.unlock() }
@@ -365,7 +371,7 @@ private final class Gate: @unchecked Sendable {
         try body()
     }
 
-    /// True for the one caller who has to free the handle.
+    /// Returns true for the one caller that must free the handle.
     func closeForever() -> Bool {
         condition.lock()
         defer { condition.unlock() }

@@ -1,20 +1,22 @@
 internal import Foundation
 internal import Synchronization
 
-/// A lock on a file of its own, among all processes and within each; the system lets go of it when its holder ends.
+/// A lock on a dedicated file, between processes and within each; the system releases it when its
+/// holder exits.
 ///
-/// A lock counts only while the file is at its path: whoever removes the file holds it alone, and who waited for one that
-/// was removed begins again with the file that is there now.
+/// A lock counts only while its file is at its path: a process removes the file only while it holds
+/// the lock exclusively, and a process that waited for a removed file starts again with the current
+/// one.
 package final class FileLock: Sendable {
     package enum Mode: Sendable {
-        /// Held together with others who share it.
+        /// Shared with other holders of the same mode.
         case shared
         case alone
     }
 
-    /// How long `wait` waits where there is a limit.
+    /// The default limit of a wait.
     package static let waitMax: Duration = .seconds(60)
-    /// Between two tries; the first ones come quicker.
+    /// The longest pause between two attempts; the first pauses are shorter.
     private static let pauseMicrosecondsMax: useconds_t = 50_000
     private static let noteBytesMax = 64
 
@@ -28,10 +30,11 @@ package final class FileLock: Sendable {
         (self.path, self.mode, self.file) = (path, mode, file)
     }
 
-    /// Takes the lock; nil where somebody has it.
+    /// Acquires the lock; nil if it is held elsewhere.
     ///
-    /// Throws `LMDBError`: `.notFound` (no such directory; without `creates` also no such file), `.accessDenied`,
-    /// `.readOnly`, `.damaged` for what is no file.
+    /// Throws `LMDBError`: `.notFound` (the directory does not exist; without `creates`, also if
+    /// the file does not exist), `.accessDenied`, `.readOnly`, `.damaged` if it is not a regular
+    /// file.
     package static func take(
         _ path: String, _ mode: Mode, creates: Bool = true
     ) throws(LMDBError) -> FileLock? {
@@ -40,7 +43,7 @@ package final class FileLock: Sendable {
         }
     }
 
-    /// Waits for the lock, however long.
+    /// Waits for the lock without a limit.
     package static func wait(
         for path: String, _ mode: Mode, creates: Bool = true
     ) throws(LMDBError) -> FileLock {
@@ -52,11 +55,12 @@ package final class FileLock: Sendable {
         }
     }
 
-    /// Waits for the lock until `waitMax` is over.
+    /// Waits for the lock until `limit` has passed.
     ///
-    /// - Parameter note: what its holder does, for the error of those who wait in vain: "is restoring it".
+    /// - Parameter note: The activity of the new holder, for the error of waiters that time out,
+    ///   such as "is restoring it".
     ///
-    /// Throws `LMDBError`: what `take` throws; `.busy`, with what the holder does.
+    /// Throws `LMDBError`: the errors of `take`; `.busy`, with the holder's activity.
     package static func wait(
         for path: String, _ mode: Mode, creates: Bool = true, atMost limit: Duration, note: String
     ) throws(LMDBError) -> FileLock {
@@ -64,7 +68,7 @@ package final class FileLock: Sendable {
         var pause: useconds_t = 500
         let lock = try lock(path, mode, creates) { (file, operation) throws(LMDBError) in
             while try !hasLocked(file, operation | LOCK_NB, path) {
-                // Else its holder has removed it, and nobody else may have it any more.
+                // Otherwise the holder has removed the file, so waiting for it is pointless.
                 guard isAt(path, file), .now < end else { return false }
                 usleep(pause)
                 pause = min(pause * 2, pauseMicrosecondsMax)
@@ -77,13 +81,13 @@ package final class FileLock: Sendable {
                     for: path, mode, creates: creates, atMost: end - .now, note: note)
             }
             throw LMDBError(
-                .busy, path: path, detail: holder(path) ?? "another process has a lock on it")
+                .busy, path: path, detail: holder(path) ?? "another process holds a lock on it")
         }
         if mode == .alone { lock.write("process \(getpid()) \(note)") }
         return lock
     }
 
-    /// Opens the file and locks it; nil where `locks` says that it cannot be had.
+    /// Opens the file and locks it; nil if `locks` returns false.
     private static func lock(
         _ path: String, _ mode: Mode, _ creates: Bool,
         _ locks: (Int32, Int32) throws(LMDBError) -> Bool
@@ -107,13 +111,13 @@ package final class FileLock: Sendable {
     private static func open(
         _ path: String, _ mode: Mode, _ creates: Bool
     ) throws(LMDBError) -> Int32 {
-        // Without O_NONBLOCK a pipe would be waited for.
+        // O_NONBLOCK avoids waiting if the path is a pipe.
         let flags = O_NONBLOCK | O_CLOEXEC | (mode == .alone ? O_RDWR : O_RDONLY)
         var file = Foundation.open(path, flags | (creates ? O_CREAT : 0), 0o600)
         var reason = errno
         if file < 0, creates, mode == .shared, [EACCES, EROFS].contains(reason) {
             file = Foundation.open(path, flags)
-            // That it is not there either does not say why it cannot be made.
+            // If the file does not exist either, keep the reason why it could not be created.
             if file < 0, errno != ENOENT { reason = errno }
         }
         guard file >= 0 else { throw LMDBError(reason, path: path) }
@@ -125,7 +129,7 @@ package final class FileLock: Sendable {
         return file
     }
 
-    /// Whether the lock could be had.
+    /// Returns whether the lock was acquired.
     private static func hasLocked(
         _ file: Int32, _ operation: Int32, _ path: String
     ) throws(LMDBError) -> Bool {
@@ -143,12 +147,12 @@ package final class FileLock: Sendable {
             && named.st_ino == opened.st_ino && named.st_dev == opened.st_dev
     }
 
-    // MARK: - Who has it
+    // MARK: - The holder
 
     private func write(_ note: String) {
         let bytes = Array(note.utf8.prefix(FileLock.noteBytesMax))
         hasNote.store(true, ordering: .releasing)
-        // It only makes an error plainer, so it may fail.
+        // The note only improves an error message, so failures are ignored.
         _ = ftruncate(file, 0)
         _ = bytes.withUnsafeBytes { pwrite(file, $0.baseAddress, $0.count, 0) }
     }
@@ -161,16 +165,17 @@ package final class FileLock: Sendable {
         let count = read(file, &bytes, bytes.count)
         guard count > 0 else { return nil }
         let note = String(decoding: bytes.prefix(count), as: UTF8.self)
-        // One that was killed has left its note behind.
+        // A process that was killed may have left its note in the file.
         guard let process = note.split(separator: " ").dropFirst().first.flatMap({ pid_t($0) }),
             kill(process, 0) == 0 || errno != ESRCH
         else { return nil }
         return note
     }
 
-    // MARK: - Letting go
+    // MARK: - Release
 
-    /// Lets go of the lock, and removes its file if nobody else has it; who waits for it begins again.
+    /// Releases the lock, and removes its file if no one else holds it; waiters then start again
+    /// with a new file.
     package func remove() {
         guard isHeld.load(ordering: .acquiring) else { return }
         if flock(file, LOCK_EX | LOCK_NB) == 0, FileLock.isAt(path, file) {
@@ -179,11 +184,12 @@ package final class FileLock: Sendable {
         release()
     }
 
-    /// Lets go of the lock; once is enough.
+    /// Releases the lock; further calls do nothing.
     package func release() {
         guard isHeld.exchange(false, ordering: .acquiringAndReleasing) else { return }
         if hasNote.load(ordering: .acquiring) { _ = ftruncate(file, 0) }
-        // To close is not enough: a program that is being started has a copy of the descriptor for a moment.
+        // Unlock explicitly: a process that is just being spawned briefly holds a copy of the
+        // descriptor.
         _ = flock(file, LOCK_UN)
         _ = close(file)
     }

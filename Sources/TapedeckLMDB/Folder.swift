@@ -1,8 +1,9 @@
 internal import Foundation
 
-/// Folders of the file system, whose lists of files have to be put on disk like files.
+/// Operations on folders, whose entries must be synced to disk like file contents.
 package enum Folder {
-    /// Makes a folder and those above it, readable by their owner only; says which it has made, the topmost first.
+    /// Creates a folder and its missing parents, readable only by their owner; returns the created
+    /// folders, topmost first.
     package static func make(_ path: String) throws(LMDBError) -> [String] {
         var made: [String] = []
         try make(path, &made)
@@ -33,23 +34,25 @@ package enum Folder {
         }
     }
 
-    /// Puts a folder's list of files on disk.
+    /// Syncs a folder's entries to disk.
     package static func synchronize(_ path: String) throws(LMDBError) {
         let file = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard file >= 0 else { throw LMDBError(errno, path: path) }
         defer { _ = close(file) }
         #if canImport(Darwin)
-            // There, fsync stops at the drive's cache.
+            // On Darwin, fsync only reaches the drive's cache.
             if fcntl(file, F_FULLFSYNC) == 0 { return }
         #endif
         guard fsync(file) == 0 else { throw LMDBError(errno, path: path) }
     }
 
-    /// Puts on disk that a folder is there: the lists of all folders above it, up to where its file system is mounted.
+    /// Syncs the entries of all folders above a folder, up to its mount point, so that the folder
+    /// itself survives a power failure.
     ///
-    /// One that was not made here may be closed to this process; whoever made it has put it on disk.
+    /// An error counts only if this process created an entry in that folder. Other folders may be
+    /// inaccessible to this process, and whichever process created their entries has synced them.
     ///
-    /// - Parameter made: those that this process has made.
+    /// - Parameter made: The folders that this process created.
     package static func synchronizeAbove(
         _ path: String, made: [String] = []
     ) throws(LMDBError) {

@@ -1,34 +1,34 @@
 internal import CLMDB
 internal import Foundation
 
-/// What LMDB or the system said, with the file it was said of.
+/// An error of LMDB or the system, with the file concerned.
 package struct LMDBError: Error, CustomStringConvertible {
-    /// What a caller can do something about.
+    /// The kinds of errors that callers can handle differently.
     package enum Kind: Sendable {
         /// The disk is full; nothing of the transaction was stored.
         case diskFull
         /// The map is full and may not grow further.
         case mapFull
-        /// The file system or directory cannot be written.
+        /// The file system or directory is read-only.
         case readOnly
         /// Permission denied.
         case accessDenied
-        /// The file is not a whole LMDB file, or a page in it makes no sense.
+        /// The file is not a complete LMDB file, or one of its pages is invalid.
         case damaged
-        /// The file was written by an incompatible LMDB.
+        /// The file was written by an incompatible LMDB version.
         case incompatible
-        /// Too many readers, or a lock that cannot be had.
+        /// Too many readers, or a lock that is not available.
         case busy
-        /// There is no such file.
+        /// The file does not exist.
         case notFound
         /// The system reported an input or output error.
         case inputOutput
-        /// Anything else: a defect of ours.
+        /// Any other error: a bug in this program.
         case unexpected
     }
 
     package let kind: Kind
-    /// The number that LMDB or the system gave.
+    /// The error number of LMDB or the system.
     package let number: Int32
     package let path: String
     package let detail: String
@@ -48,8 +48,8 @@ package struct LMDBError: Error, CustomStringConvertible {
             detail: String(cString: mdb_strerror(number)))
     }
 
-    /// Free bytes below which an input/output error is taken for a full disk: LMDB turns the short
-    /// write of a full disk into EIO.
+    /// The free space in bytes below which an input/output error counts as a full disk, because
+    /// LMDB reports a short write on a full disk as EIO.
     static let diskFullFreeBytesMax: UInt64 = 4 << 20
 
     private static func kind(of number: Int32, path: String) -> Kind {
@@ -62,7 +62,7 @@ package struct LMDBError: Error, CustomStringConvertible {
         case EACCES, EPERM: .accessDenied
         case ENOENT, ENOTDIR: .notFound
         case MDB_CORRUPTED, MDB_PAGE_NOTFOUND, MDB_INVALID, EISDIR, ELOOP: .damaged
-        // An earlier write of a meta page failed; nothing goes on until the file is opened again.
+        // Writing a meta page failed earlier; nothing works until the file is reopened.
         case MDB_PANIC: .inputOutput
         case MDB_VERSION_MISMATCH, MDB_INCOMPATIBLE: .incompatible
         case MDB_READERS_FULL, EAGAIN, EBUSY, EMFILE, ENFILE: .busy

@@ -3,15 +3,16 @@ internal import Foundation
 
 /// # Walking leaf pages
 ///
-/// A cursor costs a call and a handful of checks for each entry. Whoever reads a table of integer keys
-/// from front to back can do with one look-up a page and read the page itself: its layout is part of
-/// LMDB's data format (version 1, since 2011) and is checked here before it is believed.
+/// A cursor costs a call and a few checks per entry. Reading a table of integer keys in order needs
+/// only one look-up per page if the page itself is parsed: its layout is part of LMDB's data format
+/// (version 1, since 2011), and is checked here before it is used.
 ///
-/// Page: number (8 bytes), padding (2), flags (2), lower (2), upper (2), then the offsets of the nodes
-/// (2 each). Leaf node: data size (low 2 bytes, high 2 bytes), flags (2), key size (2), key, data; with
-/// flag 1 the data is the number of the first overflow page.
+/// Page: number (8 bytes), padding (2), flags (2), lower (2), upper (2), then the offsets of the
+/// nodes (2 each). Leaf node: data size (low 2 bytes, high 2 bytes), flags (2), key size (2), key,
+/// data; with flag 1 the data is the number of the first overflow page.
 ///
-/// Only pages of a read transaction are walked so: those of a write transaction may lie elsewhere.
+/// Only pages of a read transaction are walked in this way: those of a write transaction may be
+/// outside the map.
 package struct LeafMap {
     private let base: UnsafeRawPointer
     private let pageSize: Int
@@ -21,11 +22,11 @@ package struct LeafMap {
     private static let leafFlag: UInt16 = 0x02
     private static let overflowFlag: UInt16 = 0x04
     private static let bigDataFlag: UInt16 = 0x01
-    /// Bytes of an entry that are fetched ahead: most events are no longer.
+    /// The number of bytes of an entry to prefetch; most events are not longer.
     private static let fetchedCount = 320
 
-    /// Finds the map by a pointer into one of its leaf pages; nil where the file's pages are of another
-    /// size than the system's, so that their beginnings cannot be told from a pointer.
+    /// Finds the map from a pointer into one of its leaf pages; nil if the file's page size differs
+    /// from the system's, because then a pointer does not show where its page begins.
     init?(_ key: UnsafeRawPointer, in transaction: OpaquePointer) {
         var stat = MDB_stat()
         var info = MDB_envinfo()
@@ -47,9 +48,10 @@ package struct LeafMap {
         pointer - (Int(bitPattern: pointer) & (pageSize - 1))
     }
 
-    /// The entry whose node lies at `place`, as `walk` told it; nil where no node of an integer key is.
+    /// Returns the entry whose node is at `place`, as reported by `walk`; nil if there is no node
+    /// with an integer key.
     ///
-    /// A place holds in later transactions as long as its page is neither written nor freed.
+    /// A place is still valid in later transactions if its page has been neither written nor freed.
     @inline(__always)
     package func entry(at place: Int) -> (key: UInt64, value: UnsafeRawBufferPointer)? {
         // Page sizes are powers of two.
@@ -71,18 +73,19 @@ package struct LeafMap {
         )
     }
 
-    /// Asks the processor to fetch what lies at `place`.
+    /// Asks the processor to prefetch the entry at `place`.
     @inline(__always)
     package func prefetch(_ place: Int) {
         guard place > 0, place < Int(pageCount) * pageSize else { return }
         tapedeck_prefetch(base + place, LeafMap.fetchedCount)
     }
 
-    /// How many entries of a table of integer keys may share the last page, which alone is written.
+    /// The maximum number of entries with integer keys on a page; an append rewrites only the last
+    /// page.
     package var entriesPerPageMax: UInt64 { UInt64(pageSize / 18) }
 
-    /// Lists the entries of the page on which `key` lies, from that key on; says how many, and whether
-    /// the page is what a leaf of integer keys looks like as far as it was read.
+    /// Lists the entries of the page that contains `key`, from that key on; returns their number,
+    /// and whether the part of the page that was read is a valid leaf of integer keys.
     func list(
         from key: UnsafeRawPointer, through last: UInt64, into entries: inout LeafEntries
     ) -> (count: Int, isSound: Bool) {
@@ -127,17 +130,16 @@ package struct LeafMap {
         return (count, true)
     }
 
-    /// Asks the processor to fetch the header of the next page but one.
+    /// Prefetches the header of the page after the next one.
     ///
-    /// A table that was written in order most often goes on there. The entries are for whoever reads
-    /// them.
+    /// A table written in order usually continues there. The reader prefetches the entries itself.
     @inline(__always)
     func prefetchHeader(behind key: UnsafeRawPointer) {
         let page = LeafMap.page(of: key, pageSize)
         tapedeck_prefetch(page + 2 * pageSize, 64)
     }
 
-    /// Says whether the file is about to be read in order, or in places.
+    /// Advises the system that the file will be read in order, or at random.
     fileprivate func advise(inOrder: Bool) {
         madvise(
             UnsafeMutableRawPointer(mutating: base), Int(pageCount) * pageSize,
@@ -158,7 +160,7 @@ package struct LeafMap {
 }
 
 extension ReadTransaction {
-    /// The map as this transaction sees it; nil where pages cannot be walked, or the table is empty.
+    /// Returns the map for this transaction; nil if pages cannot be walked, or the table is empty.
     package func leafMap(_ table: Table) throws(LMDBError) -> LeafMap? {
         guard let first = try cursor(table).first(), let key = first.key.baseAddress else {
             return nil
@@ -166,9 +168,9 @@ extension ReadTransaction {
         return LeafMap(key, in: handle)
     }
 
-    /// Runs `body`, which reads most of a file that is otherwise read in places.
+    /// Runs `body`, which reads most of a file that is otherwise read at random.
     ///
-    /// - Parameter table: any table that is not empty; without one it takes more time.
+    /// - Parameter table: Any table with entries; if it is empty, `body` runs without read-ahead.
     package func readingAhead<R>(_ table: Table, _ body: () throws -> R) throws -> R {
         guard let map = try leafMap(table) else { return try body() }
         map.advise(inOrder: true)
@@ -176,10 +178,11 @@ extension ReadTransaction {
         return try body()
     }
 
-    /// Calls `body` with every entry of a table of integer keys in (`after`, `through`], in order, a
-    /// page's at a time; says the last key.
+    /// Calls `body` with all entries of a table of integer keys in (`after`, `through`], in order,
+    /// one page at a time; returns the last key.
     ///
-    /// Where a page makes no sense, `body` gets what stands before, and then this throws.
+    /// If a page is invalid, `body` receives the entries before the invalid one, and then this
+    /// throws.
     package func walk(
         _ table: Table, _ map: LeafMap, after: UInt64, through: UInt64,
         _ body: (UnsafeBufferPointer<LeafEntry>) throws -> Void
@@ -200,11 +203,11 @@ extension ReadTransaction {
             }
             guard isSound, count > 0 else {
                 throw LMDBError(
-                    .damaged, path: path, detail: "the page that holds entry \(key) makes no sense")
+                    .damaged, path: path, detail: "the page with entry \(key) is invalid")
             }
             guard reached < through else { break }
-            // The cursor stands on the page already: LMDB finds its last entry without a descent, and
-            // from there the next page.
+            // The cursor is already on this page, so LMDB finds its last entry, and then the next
+            // page, without descending from the root.
             guard try cursor.seek(integer: reached) != nil else { break }
             entry = try cursor.next()
         }
@@ -216,11 +219,11 @@ extension ReadTransaction {
 package struct LeafEntry {
     package let key: UInt64
     package let value: UnsafeRawBufferPointer
-    /// Where it is found again (`LeafMap.entry`), or 0 for a large one.
+    /// The place to pass to `LeafMap.entry`, or 0 for a large entry.
     package let place: Int
 }
 
-/// Room for the entries of one page.
+/// A buffer for the entries of one page.
 struct LeafEntries: ~Copyable {
     let start: UnsafeMutablePointer<LeafEntry>
     let capacity: Int

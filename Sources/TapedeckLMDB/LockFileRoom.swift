@@ -1,22 +1,22 @@
 internal import Foundation
 
-/// Disk space for LMDB's lock file, taken before it is mapped.
+/// Reserves disk space for LMDB's lock file before it is mapped.
 ///
-/// LMDB makes the file with holes and writes to it through its map; on a full disk the first write to a
-/// hole ends the process. With room for the whole of it, a full disk is an error like any other.
+/// LMDB creates the file with holes and writes to it through its map; on a full disk, the first
+/// write to a hole crashes the process. With the space reserved, a full disk is an ordinary error.
 enum LockFileRoom {
-    /// A little more than LMDB takes for the readers that `Environment` allows.
+    /// Slightly more than LMDB needs for the number of readers that `Environment` allows.
     static let byteCount = 17 << 12
 
-    /// What `stat` counts in, whatever the file system's own blocks are.
+    /// The unit of `st_blocks`, independent of the file system's block size.
     private static let bytesPerBlock = 512
 
-    /// Takes the room, and leaves what is in the file as it is; throws `.diskFull`.
+    /// Reserves the space and keeps the file's contents; throws `.diskFull`.
     static func reserve(for path: String) throws(LMDBError) {
         let lock = path + "-lock"
         let file = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard file >= 0 else {
-            // Whoever cannot make it here cannot there; LMDB says why.
+            // If the file cannot be created here, LMDB cannot create it either and reports why.
             return
         }
         defer { _ = close(file) }

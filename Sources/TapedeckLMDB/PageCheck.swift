@@ -1,36 +1,39 @@
-/// Looks at the structure of an LMDB file without letting LMDB touch it.
+/// Checks the structure of an LMDB file without using LMDB.
 ///
-/// LMDB trusts its file: a page number or an offset that makes no sense takes the process with it.
-/// So every file is looked at before LMDB maps it (`Environment`), and `verify` looks at all of it.
+/// LMDB trusts its file: an invalid page number or offset crashes the process. So `Environment`
+/// checks every file before LMDB maps it, and `verify` checks the whole file.
 ///
-/// 1. Page numbers lie inside the file, and no page is reached twice, by trees or by the free list.
-/// 2. Every page says its own number, is of the kind its place asks for, and keeps its entries inside.
-/// 3. Keys ascend, within a page and between what the pages above say.
-/// 4. Tables have the pages and entries that their roots count.
-/// 5. The two meta pages are of neighbouring commits.
+/// 1. Page numbers are within the file, and no page is reached twice, through trees or the free
+///    list.
+/// 2. Every page contains its own number, is of the kind expected there, and has all its entries
+///    inside.
+/// 3. Keys ascend, within a page and within the bounds from the pages above.
+/// 4. Tables have as many pages and entries as their roots state.
+/// 5. The two meta pages belong to consecutive commits.
 ///
-/// It holds for a file that others write to only while a read transaction of this process pins the
-/// pages; without, a problem counts only if no commit came in between.
+/// If other processes write to the file, the result is reliable only while a read transaction of
+/// this process pins the pages; without one, a problem counts only if no commit came in between.
 package enum PageCheck {
     package enum Extent: Sendable {
-        /// All pages.
+        /// Checks all pages.
         case everything
-        /// All pages of a small file; the pages that lead to others in a large one.
+        /// Checks all pages of a small file, but only branch pages of a large one.
         case quick
     }
 
     package struct Report: Sendable {
-        /// The first `problemsMax`.
+        /// The first problems, at most `problemsMax`.
         package internal(set) var problems: [PageProblem] = []
         package internal(set) var problemCount = 0
         package internal(set) var pageSizeBytes = 0
-        /// Pages that the trees reach.
+        /// The number of pages that the trees reach.
         package internal(set) var usedPages: UInt64 = 0
-        /// Pages that the free list holds.
+        /// The number of pages in the free list.
         package internal(set) var freePages: UInt64 = 0
-        /// Which commit was looked at.
+        /// The number of the checked commit.
         package internal(set) var transaction: UInt64 = 0
-        /// Others committed faster than the file could be read, so the problems say nothing.
+        /// Whether commits kept changing the file during the check, so that the problems mean
+        /// nothing.
         package internal(set) var wasOvertaken = false
 
         package var isSound: Bool { problemCount == 0 || wasOvertaken }
@@ -43,18 +46,19 @@ package enum PageCheck {
         }
     }
 
-    /// The most problems that are listed.
+    /// The maximum number of problems in a report.
     package static let problemsMax = 100
 
-    /// `.quick` reads the leaves, too, of files up to this size: 50 ms at the most.
+    /// The file size in bytes up to which `.quick` also reads the leaves, which takes at most 50
+    /// ms.
     static let quickBytesMax = 128 << 20
 
-    /// How often a check is repeated that a commit has overtaken.
+    /// The maximum number of checks if commits interfere.
     private static let attemptsMax = 5
 
     /// Checks the file at `path`.
     ///
-    /// - Parameter isPinned: whether the caller holds a read transaction of the file.
+    /// - Parameter isPinned: Whether the caller holds a read transaction of the file.
     package static func run(
         _ path: String, extent: Extent = .everything, isPinned: Bool = false
     ) throws(LMDBError) -> Report {
@@ -69,10 +73,10 @@ package enum PageCheck {
         return report
     }
 
-    /// Reads values until two readings in a row are the same, and returns the last reading.
+    /// Reads values until two consecutive readings are equal, and returns the last reading.
     ///
-    /// A value that never comes twice was then the same from the first of the two readings to the second, so that all
-    /// of them were there at one instant.
+    /// If no value ever recurs, each one stayed the same from the first of the two readings to the
+    /// second, so all of them were current at one instant.
     package static func settled<Value: Equatable, Failure: Error>(
         readingsMax: Int, _ read: () throws(LMDBError) -> [Result<Value, Failure>]
     ) throws(LMDBError) -> [Result<Value, Failure>] {
@@ -85,7 +89,7 @@ package enum PageCheck {
         return last
     }
 
-    /// Of which commit each meta page is.
+    /// Returns the commit number of each meta page.
     private static func commits(_ metas: [Result<PageFile.Meta, PageProblem>]) -> [UInt64?] {
         metas.map { try? $0.get().transaction }
     }
@@ -96,25 +100,27 @@ package enum PageCheck {
         metas.compactMap { try? $0.get() }.max { $0.transaction < $1.transaction }
     }
 
-    /// Two neighbouring commits write the meta pages in turn, even ones the first.
+    /// Compares the meta pages: consecutive commits write them in turn, even commits the first
+    /// page.
     ///
-    /// Otherwise one of them is damaged, and the file would fall back by a commit without a word.
+    /// Any other combination means that one page is damaged, and LMDB would silently fall back to
+    /// the previous commit.
     private static func compare(_ first: PageFile.Meta, _ second: PageFile.Meta) -> String? {
         if first.pageSizeBytes != second.pageSizeBytes {
-            return "it counts other bytes to a page than page 0"
+            return "its page size differs from the one in page 0"
         }
         let (even, odd) = (first.transaction, second.transaction)
         let isNew = even == 0 && odd == 0
         let areNeighbours = even % 2 == 0 && odd % 2 == 1 && (even &- odd == 1 || odd &- even == 1)
         if isNew || areNeighbours { return nil }
-        return "it is of commit \(odd), page 0 is of commit \(even)"
+        return "it belongs to commit \(odd), but page 0 to commit \(even)"
     }
 
     private static func look(
         _ path: String, _ extent: Extent
     ) throws(LMDBError) -> (Report, commits: [UInt64?]) {
-        // The length is asked after the meta pages were read: a commit in between makes the file longer
-        // than they say, and never shorter.
+        // Read the length after the meta pages: a commit in between can make the file longer than
+        // the meta pages state, but never shorter.
         let metas = try PageFile(path).metas()
         let file = try PageFile(path)
         var report = Report()

@@ -1,16 +1,14 @@
 internal import Foundation
 
-/// # Fetching branch pages ahead
+/// A walk from branch to branch knows only the next few pages, so it would wait for the disk about
+/// a hundred times, each time for a small read. A disk answers thousands of requests at once in
+/// hardly more time than a few. So before a large file is walked, its branch pages are requested
+/// one level at a time, for all tables at once: a tree of four levels costs three waits.
 ///
-/// A walk from branch to branch knows only the few pages that come next, so it waits for the disk a
-/// hundred times, and each time for little. A disk answers thousands of requests together in hardly
-/// more time than a few. So before a large file is walked, its branch pages are asked for a level of
-/// all tables at a time: a tree of four levels costs three waits.
-///
-/// Nothing here is a check. What a damaged page says is asked for as far as it lies in the file, and
-/// is looked at by the walk.
+/// This code checks nothing. Page numbers from a damaged page are followed as long as they are
+/// within the file; the walk checks them.
 extension PageFile {
-    /// Asks for all branch pages of the trees, and waits for all but the lowest of them.
+    /// Prefetches all branch pages of the trees, and waits for all but the lowest level.
     func prefetchBranches(of trees: [Tree], pageSizeBytes: Int) throws(LMDBError) {
         let filePages = UInt64(byteCount / pageSizeBytes)
         let buffer = UnsafeMutableRawBufferPointer.allocate(
@@ -20,11 +18,12 @@ extension PageFile {
         for tree in trees where tree.root < filePages && tree.depth <= PageWalk.depthMax {
             if tree.depth > 1 { level.append(BranchAhead(page: tree.root, levels: tree.depth - 1)) }
         }
-        // A sound file has no more of them than pages; one whose pages lead in circles ends here, too.
+        // A sound file has no more branch pages than pages; the limit also ends a walk through
+        // cyclic pages.
         var rest = Int(clamping: filePages)
         while !level.isEmpty, level.count <= rest {
             rest -= level.count
-            // In the order in which they lie, which is what disks like best.
+            // Request the pages in file order, which is the fastest for disks.
             level.sort { $0.page < $1.page }
             for branch in level {
                 prefetch(at: Int(branch.page) * pageSizeBytes, count: pageSizeBytes)
@@ -44,10 +43,10 @@ extension PageFile {
     }
 }
 
-/// A branch page that is asked for.
+/// A branch page to prefetch.
 private struct BranchAhead {
     var page: UInt64
-    /// How many levels of branch pages there are from this one on.
+    /// The number of levels of branch pages, starting with this one.
     var levels: UInt16
 
     static func forEachChild(of page: UnsafeRawBufferPointer, _ body: (UInt64) -> Void) {

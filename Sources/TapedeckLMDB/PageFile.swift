@@ -1,9 +1,9 @@
 internal import Foundation
 
-/// An LMDB file read by `pread`, page by page: nothing in it can make this program crash.
+/// An LMDB file read page by page with `pread`, so that no contents can crash the program.
 ///
-/// The data format is that of LMDB 0.9 (version 1) on 64-bit little-endian machines. Locks are not
-/// touched: LMDB keeps them on its lock file, so opening and closing this file harms none.
+/// The data format is that of LMDB 0.9 (version 1) on 64-bit little-endian machines. Locks are
+/// unaffected: LMDB keeps them on its lock file, so opening and closing this file is harmless.
 struct PageFile: ~Copyable {
     static let magic: UInt32 = 0xBEEF_C0DE
     static let version: UInt32 = 1
@@ -11,7 +11,7 @@ struct PageFile: ~Copyable {
     static let metaCount = headerCount + 136
     static let pageSizes = [512, 1_024, 2_048, 4_096, 8_192, 16_384, 32_768]
 
-    /// What a page is.
+    /// The kinds of pages.
     enum Flags {
         static let branch: UInt16 = 0x01
         static let leaf: UInt16 = 0x02
@@ -39,7 +39,7 @@ struct PageFile: ~Copyable {
 
     deinit { _ = close(file) }
 
-    /// Fills `buffer` from `offset`; says how many bytes there were.
+    /// Fills `buffer` from `offset` and returns the number of bytes read.
     func read(_ buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(LMDBError) -> Int {
         var count = 0
         while count < buffer.count {
@@ -56,19 +56,20 @@ struct PageFile: ~Copyable {
         return count
     }
 
-    /// Lets the system fetch bytes that will be read soon; says nothing where it cannot.
+    /// Asks the system to prefetch bytes; does nothing if it cannot.
     func prefetch(at offset: Int, count: Int) {
         #if os(Linux)
             _ = posix_fadvise(file, off_t(offset), off_t(count), POSIX_FADV_WILLNEED)
         #endif
     }
 
-    /// How often meta pages are read that commits change meanwhile.
+    /// The maximum number of times that meta pages are read while commits change them.
     private static let readingsMax = 1_000
 
-    /// Reads both meta pages as of one instant: after commits between the two they would contradict each other.
+    /// Reads both meta pages as of one instant, since with a commit between two separate reads they
+    /// would contradict each other.
     ///
-    /// The second one stands one page behind the first, whose size is in it.
+    /// The second meta page follows the first one, which contains the page size.
     func metas() throws(LMDBError) -> [Result<Meta, PageProblem>] {
         try PageCheck.settled(readingsMax: PageFile.readingsMax) {
             () throws(LMDBError) -> [Result<Meta, PageProblem>] in
@@ -87,7 +88,8 @@ struct PageFile: ~Copyable {
             guard count == PageFile.metaCount else {
                 return found + [
                     .failure(
-                        PageProblem(page: page, what: "the file ends before its meta page does"))
+                        PageProblem(
+                            page: page, what: "the file ends before the end of the meta page"))
                 ]
             }
             let meta = Meta.read(UnsafeRawBufferPointer(buffer), page: page)
@@ -98,7 +100,7 @@ struct PageFile: ~Copyable {
         return found
     }
 
-    /// What a meta page says: the roots of one commit.
+    /// The contents of a meta page: the roots of one commit.
     struct Meta: Equatable {
         var pageSizeBytes: Int
         var lastPage: UInt64
@@ -117,15 +119,15 @@ struct PageFile: ~Copyable {
             guard magic == PageFile.magic,
                 bytes.loadUnaligned(fromByteOffset: 10, as: UInt16.self) == Flags.meta,
                 bytes.loadUnaligned(fromByteOffset: 0, as: UInt64.self) == page
-            else { return problem("it is no meta page of LMDB") }
+            else { return problem("it is not an LMDB meta page") }
             guard version == PageFile.version else {
                 return problem(
-                    "it is of LMDB's data format \(version); this program reads \(PageFile.version)"
+                    "it has LMDB data format \(version); this program supports \(PageFile.version)"
                 )
             }
             let free = Tree(bytes, at: 40)
             guard PageFile.pageSizes.contains(Int(free.pad)) else {
-                return problem("it counts \(free.pad) bytes to a page")
+                return problem("its page size of \(free.pad) bytes is invalid")
             }
             return .success(
                 Meta(
@@ -136,7 +138,7 @@ struct PageFile: ~Copyable {
         }
     }
 
-    /// The root of a table and what it should hold.
+    /// The root of a table, and the expected counts of its contents.
     struct Tree: Equatable {
         static let byteCount = 48
         static let noRoot = UInt64.max
@@ -166,7 +168,7 @@ struct PageFile: ~Copyable {
     }
 }
 
-/// What is wrong with a page, and which page it is.
+/// A problem of a page.
 package struct PageProblem: Error, Hashable, Sendable {
     package let page: UInt64
     package let what: String

@@ -1,15 +1,16 @@
 internal import Foundation
 
-/// One walk over all trees of an LMDB file; see `PageCheck`.
+/// Walks all trees of an LMDB file once; see `PageCheck`.
 ///
-/// Bounded on any file: a page is entered once at the most, and trees end at `depthMax`.
+/// The work is bounded for any file: a page is entered at most once, and trees end at `depthMax`.
 final class PageWalk {
-    /// LMDB's own limit of a cursor.
+    /// LMDB's own limit for cursors.
     static let depthMax: UInt16 = 32
     static let keyCountMax = 511
     /// MDB_NOSUBDIR.
     private static let noSubdirectory: UInt16 = 0x4000
-    /// A commit may leave its last pages unwritten if it took and freed them; no more than these.
+    /// The maximum number of pages at the end that a commit may leave unwritten because it
+    /// allocated and freed them.
     static let unwrittenPagesMax: UInt64 = 1 << 20
 
     private enum NodeFlags {
@@ -23,7 +24,7 @@ final class PageWalk {
     private let pageSize: Int
     private let filePages: UInt64
     private var report: PageCheck.Report
-    /// One bit a page: reached, or free.
+    /// A bit per page: set if the page is reached or free.
     private var reached: [UInt64] = []
     private var buffers: [UnsafeMutableRawBufferPointer] = []
 
@@ -45,8 +46,8 @@ final class PageWalk {
         guard meta.lastPage >= 1, meta.lastPage < filePages + PageWalk.unwrittenPagesMax else {
             report.add(
                 0,
-                "the meta page counts \(meta.lastPage) pages, the file has \(filePages): it was"
-                    + " cut off, or the count is damaged")
+                "the meta page states \(meta.lastPage) pages, but the file has \(filePages): it was"
+                    + " truncated, or the count is damaged")
             return report
         }
         reached = [UInt64](repeating: 0, count: Int(meta.lastPage / 64) + 1)
@@ -62,7 +63,7 @@ final class PageWalk {
         if readsLeaves, filePages <= meta.lastPage {
             for page in filePages...meta.lastPage where !isReached(page) {
                 report.add(
-                    page, "the file ends before this page: it was cut off, or never written")
+                    page, "the file ends before this page, which was truncated or never written")
                 return report
             }
         }
@@ -73,7 +74,7 @@ final class PageWalk {
 
     private enum Kind { case tables, table, free }
 
-    /// What a tree turned out to hold.
+    /// The actual contents of a tree.
     private struct Tally {
         var branchPages: UInt64 = 0
         var leafPages: UInt64 = 0
@@ -97,21 +98,21 @@ final class PageWalk {
             switch kind {
             case .tables: tree.flags == 0
             case .table: tree.flags == 0 || tree.flags == PageFile.Tree.integerKeys
-            // LMDB keeps the flags of the whole file here, of which ours has one.
+            // LMDB stores the flags of the whole file here; our files have only this flag.
             case .free: tree.flags & ~PageWalk.noSubdirectory == PageFile.Tree.integerKeys
             }
         guard isKnown else {
-            report.add(0, "\(name) has flags \(tree.flags), which none of ours has")
+            report.add(0, "\(name) has unexpected flags \(tree.flags)")
             return tally
         }
         guard tree.root != PageFile.Tree.noRoot else {
             if tree.depth != 0 || tree.entries != 0 {
-                report.add(0, "\(name) counts \(tree.entries) entries, but has no root")
+                report.add(0, "\(name) states \(tree.entries) entries, but has no root")
             }
             return tally
         }
         guard (1...PageWalk.depthMax).contains(tree.depth) else {
-            report.add(tree.root, "\(name) counts \(tree.depth) levels")
+            report.add(tree.root, "\(name) has an invalid depth of \(tree.depth)")
             return tally
         }
         let context = Context(
@@ -122,7 +123,7 @@ final class PageWalk {
                 || tally.overflowPages != tree.overflowPages || tally.entries != tree.entries
         {
             report.add(
-                tree.root, "\(name) should have \(tree.entries) entries and has \(tally.entries)")
+                tree.root, "\(name) should have \(tree.entries) entries, but has \(tally.entries)")
         }
         return tally
     }
@@ -141,7 +142,7 @@ final class PageWalk {
         guard let bytes = try read(page, level) else { return }
         let flags = bytes.loadUnaligned(fromByteOffset: 10, as: UInt16.self)
         guard bytes.loadUnaligned(fromByteOffset: 0, as: UInt64.self) == page else {
-            return report.add(page, "it says that it is another page (\(context.name))")
+            return report.add(page, "it contains another page's number (\(context.name))")
         }
         guard flags == (isLeaf ? PageFile.Flags.leaf : PageFile.Flags.branch) else {
             return report.add(
@@ -171,7 +172,8 @@ final class PageWalk {
         }
     }
 
-    /// Asks for the leaves below at once; branch pages were asked for before (`prefetchBranches`).
+    /// Asks for all leaves below a branch at once; `prefetchBranches` has asked for the branch
+    /// pages.
     private func prefetch(_ nodes: [Node]) {
         for node in nodes where node.child < filePages {
             file.prefetch(at: Int(node.child) * pageSize, count: pageSize)
@@ -186,11 +188,11 @@ final class PageWalk {
         var flags: UInt16
         var dataCount: Int
         var dataOffset: Int { offset + 8 + keyCount }
-        /// Of a branch: the page below.
+        /// The page below, in a branch page.
         var child: UInt64
     }
 
-    /// Reads where the entries of a page stand; nil where one of them makes no sense.
+    /// Reads the offsets of a page's entries; nil if one of them is invalid.
     private func nodes(
         _ bytes: UnsafeRawBufferPointer, _ page: UInt64, _ isLeaf: Bool, _ lower: [UInt8]?,
         _ upper: [UInt8]?, _ context: Context
@@ -205,7 +207,7 @@ final class PageWalk {
         let end = load(12)
         let start = load(14)
         guard end >= PageFile.headerCount, end % 2 == 0, end <= start, start <= pageSize else {
-            return problem("its bounds make no sense")
+            return problem("its bounds are invalid")
         }
         let count = (end - PageFile.headerCount) / 2
         guard count >= (isLeaf || context.kind == .free ? 1 : 2) else {
@@ -217,7 +219,7 @@ final class PageWalk {
         for index in 0..<count {
             let offset = load(PageFile.headerCount + 2 * index)
             guard offset >= start, offset % 2 == 0, offset + 8 <= pageSize else {
-                return problem("entry \(index) stands outside")
+                return problem("entry \(index) is outside the page")
             }
             let low = load(offset) | load(offset + 2) << 16
             let flags = UInt16(truncatingIfNeeded: load(offset + 4))
@@ -228,7 +230,7 @@ final class PageWalk {
             let held = isLeaf && flags & NodeFlags.bigData != 0 ? 8 : node.dataCount
             let size = 8 + node.keyCount + held
             guard node.keyCount <= PageWalk.keyCountMax, offset + size <= pageSize else {
-                return problem("entry \(index) does not end inside")
+                return problem("entry \(index) extends beyond the page")
             }
             let isImplied = !isLeaf && index == 0
             if !isImplied {
@@ -281,7 +283,7 @@ final class PageWalk {
         Array(bytes[node.offset + 8..<node.dataOffset])
     }
 
-    // MARK: - What an entry holds
+    // MARK: - Contents of an entry
 
     private func data(
         of node: Node, _ bytes: UnsafeRawBufferPointer, _ page: UInt64, _ context: Context,
@@ -324,12 +326,13 @@ final class PageWalk {
             header.loadUnaligned(fromByteOffset: 0, as: UInt64.self) == first,
             header.loadUnaligned(fromByteOffset: 10, as: UInt16.self) == PageFile.Flags.overflow
         else {
-            return report.add(first, "it should begin a long value of \(context.name)")
+            return report.add(
+                first, "it should be the first page of a long value of \(context.name)")
         }
         // A value that was replaced by a shorter one keeps its pages.
         let count = UInt64(header.loadUnaligned(fromByteOffset: 12, as: UInt32.self))
         guard count >= needed else {
-            return report.add(first, "it counts \(count) pages, its value needs \(needed)")
+            return report.add(first, "it states \(count) pages, but its value needs \(needed)")
         }
         if count > needed {
             guard claim(first + needed, count - needed, from: page, context.name) else { return }
@@ -341,27 +344,27 @@ final class PageWalk {
         defer { list.deallocate() }
         let start = Int(first) * pageSize + PageFile.headerCount
         guard try file.read(list, at: start) == dataCount else {
-            return report.add(first, "the file ends in the free list")
+            return report.add(first, "the file ends within the free list")
         }
         free(UnsafeRawBufferPointer(list), first)
     }
 
-    /// Takes in a part of the free list: a count, then page numbers, descending.
+    /// Reads a part of the free list: a count, followed by page numbers in descending order.
     private func free(_ list: UnsafeRawBufferPointer, _ page: UInt64) {
         func word(_ index: Int) -> UInt64 {
             list.loadUnaligned(fromByteOffset: index * 8, as: UInt64.self)
         }
         guard list.count >= 8, word(0) <= UInt64(list.count / 8 - 1) else {
-            return report.add(page, "a part of the free list counts more than it holds")
+            return report.add(page, "a part of the free list states more pages than it contains")
         }
         var former = UInt64.max
         for index in 0..<Int(word(0)) {
             let number = word(index + 1)
             guard number >= 2, number <= meta.lastPage, number < former else {
-                return report.add(page, "the free list holds page \(number), which makes no sense")
+                return report.add(page, "the free list contains the invalid page number \(number)")
             }
             guard !isReached(number) else {
-                return report.add(number, "it is in use and in the free list")
+                return report.add(number, "it is both in use and in the free list")
             }
             mark(number)
             report.freePages += 1
@@ -377,19 +380,20 @@ final class PageWalk {
 
     private func mark(_ page: UInt64) { reached[Int(page / 64)] |= 1 << (page % 64) }
 
-    /// Takes `count` pages from `first` for one place in one tree; false where that cannot be.
+    /// Claims `count` pages from `first` for one tree; returns false if a page is invalid or
+    /// already claimed.
     private func claim(
         _ first: UInt64, _ count: UInt64, from parent: UInt64, _ name: String
     ) -> Bool {
         let end = first.addingReportingOverflow(count)
         guard first >= 2, !end.overflow, end.partialValue <= min(meta.lastPage + 1, filePages)
         else {
-            report.add(parent, "it leads to page \(first), which is outside the file (\(name))")
+            report.add(parent, "it refers to page \(first), which is outside the file (\(name))")
             return false
         }
         for page in first..<end.partialValue {
             guard !isReached(page) else {
-                report.add(page, "two places lead to it (\(name))")
+                report.add(page, "it is referenced twice (\(name))")
                 return false
             }
             mark(page)
@@ -397,9 +401,11 @@ final class PageWalk {
         return true
     }
 
-    /// Takes the leaves below a branch, which are not looked at; says how many it could take.
+    /// Marks the leaves below a branch as reached without reading them, and returns how many could
+    /// be marked.
     ///
-    /// They are most pages of a large file, so this does in one go what `claim` does for one page.
+    /// Most pages of a large file are leaves, so this does for many pages at once what `claim` does
+    /// for one.
     private func claimLeaves(_ nodes: [Node], from parent: UInt64, _ name: String) -> UInt64 {
         let end = min(meta.lastPage + 1, filePages)
         let taken = reached.withUnsafeMutableBufferPointer { reached in
@@ -426,7 +432,7 @@ final class PageWalk {
         }
         let buffer = buffers[Int(level) - 1]
         guard try file.read(buffer, at: Int(page) * pageSize) == pageSize else {
-            report.add(page, "the file ends inside it")
+            report.add(page, "the file ends within this page")
             return nil
         }
         return UnsafeRawBufferPointer(buffer)

@@ -1,8 +1,8 @@
 internal import CLMDB
 
-/// What both kinds of transaction can do.
+/// The operations of both kinds of transactions.
 ///
-/// Buffers that come out are LMDB's own pages: they hold until the transaction ends, or in a write
+/// Returned buffers are LMDB's own pages: they are valid until the transaction ends, or in a write
 /// transaction until its next write.
 package protocol Readable: ~Copyable {
     var handle: OpaquePointer { get }
@@ -51,7 +51,7 @@ extension Readable where Self: ~Copyable {
         return UnsafeRawBufferPointer(value)
     }
 
-    /// How many entries a table has.
+    /// Returns the number of entries of a table.
     package func count(_ table: Table) throws(LMDBError) -> Int {
         var stat = MDB_stat()
         let code = mdb_stat(handle, table.handle, &stat)
@@ -60,7 +60,7 @@ extension Readable where Self: ~Copyable {
     }
 }
 
-/// A transaction that can be written to.
+/// A transaction that can write.
 package protocol Writable: ~Copyable, Readable {}
 
 extension Writable where Self: ~Copyable {
@@ -88,7 +88,7 @@ extension Writable where Self: ~Copyable {
         guard code == MDB_SUCCESS else { throw LMDBError(code, path: path) }
     }
 
-    /// Removes an entry of a table with integer keys; says whether there was one.
+    /// Removes an entry of a table with integer keys; returns whether there was one.
     @discardableResult
     package func delete(_ table: Table, integer key: UInt64) throws(LMDBError) -> Bool {
         var key = key
@@ -101,7 +101,7 @@ extension Writable where Self: ~Copyable {
         return true
     }
 
-    /// Removes an entry; says whether there was one.
+    /// Removes an entry; returns whether there was one.
     @discardableResult
     package func delete(_ table: Table, _ key: [UInt8]) throws(LMDBError) -> Bool {
         let code = key.withUnsafeBytes { key in
@@ -114,12 +114,12 @@ extension Writable where Self: ~Copyable {
     }
 }
 
-/// A second name of an open transaction; see `WriteTransaction.alias`.
+/// A second reference to an open transaction; see `WriteTransaction.alias`.
 package struct TransactionAlias: Writable {
     package let handle: OpaquePointer
     package let path: String
 
-    /// A cursor that its holder must drop before the transaction ends.
+    /// Returns a cursor that the caller must drop before the transaction ends.
     @_lifetime(immortal)
     package func cursor(_ table: Table) throws(LMDBError) -> Cursor {
         try Cursor(table, in: handle, path: path)
@@ -139,15 +139,15 @@ package struct ReadTransaction: ~Copyable, Readable {
     /// The same transaction for objects that cannot hold a borrow; see `WriteTransaction.alias`.
     package var alias: TransactionAlias { TransactionAlias(handle: handle, path: path) }
 
-    /// The number of the commit that it sees, by whichever process.
+    /// The number of the commit that it sees, which any process may have made.
     package var number: Int { mdb_txn_id(handle) }
 
     deinit { mdb_txn_abort(handle) }
 }
 
-/// The one writer.
+/// The only write transaction.
 ///
-/// Ends by `commit()`; dropping it undoes all.
+/// `commit()` ends it; dropping it undoes all changes.
 package struct WriteTransaction: ~Copyable, Writable {
     package let handle: OpaquePointer
     package let path: String
@@ -168,10 +168,10 @@ package struct WriteTransaction: ~Copyable, Writable {
 
     /// The same transaction for objects that cannot hold a borrow, such as the items of a key.
     ///
-    /// Whoever takes it must let go of it before the transaction ends.
+    /// The holder must drop it before the transaction ends.
     package var alias: TransactionAlias { TransactionAlias(handle: handle, path: path) }
 
-    /// Its number: one above that of the last commit, by whichever process.
+    /// The transaction's number: one more than that of the last commit by any process.
     package var number: Int { mdb_txn_id(handle) }
 
     /// Empties a table.
@@ -185,7 +185,7 @@ package struct WriteTransaction: ~Copyable, Writable {
     }
 }
 
-/// A named table of a file; LMDB calls it a database.
+/// A named table of a file, called a database by LMDB.
 package struct Table: Sendable {
     let handle: MDB_dbi
 
@@ -201,8 +201,8 @@ package struct Table: Sendable {
             }
             throw LMDBError(code, path: path)
         }
-        // LMDB takes the order of keys from the file, whatever it is asked for; and small numbers stand
-        // in the same order as their bytes, so their pages do not show that it is damaged.
+        // LMDB takes the key order from the file, ignoring the requested one. For small integers
+        // that order equals the order of their bytes, so a page check cannot detect wrong flags.
         var found: UInt32 = 0
         let asked = mdb_dbi_flags(transaction, opened, &found)
         guard asked == MDB_SUCCESS else { throw LMDBError(asked, path: path) }

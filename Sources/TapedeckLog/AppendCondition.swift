@@ -1,10 +1,10 @@
 public import TapedeckModel
 
-/// A guard on an append: it fails if an event that it forbids is already recorded.
+/// A guard on an append, which fails if the log contains a conflicting event.
 ///
-/// Conditions hold against this store's log at the moment of the commit, events pulled from elsewhere
-/// included. They are not replicated: every guard is repeated in the fold. The form is that of dynamic
-/// consistency boundaries (dcb.events).
+/// Conditions are checked against this store's log at the moment of the commit, including events
+/// pulled from servers. They are not replicated, so each fold repeats the check. The design follows
+/// dynamic consistency boundaries (dcb.events).
 public struct AppendCondition: Sendable {
     enum Kind: Sendable {
         case none(EventFilter, after: LogPosition)
@@ -14,50 +14,55 @@ public struct AppendCondition: Sendable {
 
     let kind: Kind
 
-    /// Fails if an event that has all of `tags`, and is one of `types` where these are named, stands
-    /// behind `position`; where neither is named, if any event does.
+    /// Fails if an event after `position` has all of `tags` and, if `types` is not empty, one of
+    /// these types.
     ///
-    /// Costs a read of each record behind the position where these are few, else a look-up.
+    /// Without tags and types, any event after `position` matches. The cost is a read of each
+    /// record after the position if there are few, or else an index look-up.
     public static func noEvent(
         with tags: [Tag], types: [EventType] = [], after position: LogPosition
     ) -> AppendCondition {
         AppendCondition(kind: .none(EventFilter(tags: tags, types: types), after: position))
     }
 
-    /// Fails if the sighting is known: of the sightings of its entity, in the order by (version,
-    /// observedAt, content), a later one says the same, or the one right before it does.
+    /// Fails if the sighting is not new.
     ///
-    /// So content A, then B, then A again are three facts, and polling what has not changed is none.
+    /// The sightings of an entity are ordered by (version, observedAt, content). A sighting is not
+    /// new if a later one, or the one right before it, has the same content. The contents A, B and
+    /// A again are therefore three facts, while polling unchanged content adds none.
     public static func factIsNews(_ fact: ObservedFact) -> AppendCondition {
         AppendCondition(kind: .fact(fact))
     }
 }
 
-/// What `append` has recorded.
+/// The result of an append.
 public struct AppendedEvents: Hashable, Sendable {
-    /// The first event's identity; the others follow by sequence.
+    /// The id of the first event; the other events have the following sequences.
     public let firstID: EventID
-    /// The first event's position; the others follow.
+    /// The position of the first event; the other events have the following positions.
     public let firstPosition: LogPosition
-    /// How many events.
+    /// The number of events.
     public let count: Int
 
-    /// The last event's identity.
+    /// The id of the last event.
     public var lastID: EventID {
         EventID(origin: firstID.origin, sequence: firstID.sequence + UInt64(count) - 1)
     }
-    /// The last event's position.
+    /// The position of the last event.
     public var lastPosition: LogPosition {
         LogPosition(rawValue: firstPosition.rawValue + UInt64(count) - 1)
     }
 }
 
-/// When an append is acknowledged.
+/// The point at which an append is acknowledged.
 public enum Durability: Sendable {
-    /// When it is on disk; survives a power loss. Callers at the same time share one commit.
+    /// Once the events are on disk, so that they survive a power loss; concurrent callers share a
+    /// commit.
     case durable
-    /// At once, in memory; on disk with the next commit or within 100 ms. For playback ticks: a
-    /// process that dies before that loses them. Who reads in this process sees them: reading commits
-    /// first what waits. `EventLog.head` and other processes see them once they are on disk.
+    /// At once, with the events in memory; they are written with the next commit or within 100 ms.
+    ///
+    /// Use it for playback ticks: if the process dies before the commit, the events are lost.
+    /// Readers in this process see the events, because a read first commits pending ones.
+    /// `EventLog.head` and other processes see them once they are on disk.
     case buffered
 }

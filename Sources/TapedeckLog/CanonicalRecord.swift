@@ -1,7 +1,7 @@
 @_spi(Core) internal import TapedeckModel
 
 extension [UInt8] {
-    /// Appends the canonical bytes of a record; false where the record contradicts itself.
+    /// Appends the canonical bytes of a record; returns false if the record is inconsistent.
     mutating func appendCanonical(_ record: RecordView, origin: OriginID, type: [UInt8]) -> Bool {
         if record.isStub {
             guard let stub = record.stub(of: origin) else { return false }
@@ -64,7 +64,7 @@ extension [UInt8] {
         return true
     }
 
-    /// Appends the record of an event that is there as canonical bytes.
+    /// Appends the record of an event given as canonical bytes.
     mutating func appendRecord(
         _ event: CanonicalView, as identity: RecordIdentity, chain: HashChain?
     ) {

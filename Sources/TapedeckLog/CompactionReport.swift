@@ -1,34 +1,34 @@
-/// What compaction did.
+/// The result of a compaction.
 public struct CompactionReport: Codable, Hashable, Sendable {
-    /// Why a block was left as it is.
+    /// The reason why a block was not compacted.
     public enum Reason: String, Codable, Sendable, CaseIterable {
-        /// Some of its events have no receipt yet of every server.
+        /// Some of its events do not have a receipt from every server yet.
         case notDelivered
-        /// A subscription has not acknowledged all of it.
+        /// A subscription has not acknowledged all of its events.
         case subscription
-        /// It is recorded behind what projections have taken in.
+        /// Projections have not folded all of its events.
         case projections
-        /// It is of a time that has not come yet: a server may put it right.
+        /// Some of its events have a time in the future, which a server may correct.
         case clock
     }
 
-    /// An origin of which not all whole blocks could be looked at.
+    /// An origin with a complete block that cannot be examined yet.
     public struct Waiting: Codable, Hashable, Sendable {
         /// The origin.
         public var origin: String
-        /// The first sequence of the block that waits.
+        /// The first sequence of the waiting block.
         public var sequence: UInt64
-        /// What it waits for.
+        /// The reason for waiting.
         public var reason: Reason
     }
 
-    /// Events that were looked at.
+    /// The number of examined events.
     public var examined: UInt64 = 0
-    /// Events that are gone.
+    /// The number of removed events.
     public var removed: UInt64 = 0
-    /// Range stubs that stand for them.
+    /// The number of range stubs that replace them.
     public var stubs: UInt64 = 0
-    /// What could not be looked at yet.
+    /// The origins with a waiting block.
     public var waiting: [Waiting] = []
 
     package init() {}

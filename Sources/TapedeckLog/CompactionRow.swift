@@ -1,9 +1,10 @@
 internal import TapedeckLMDB
 internal import TapedeckModel
 
-/// The rows of `meta` that say what was compacted.
+/// The rows of `meta` that record compactions.
 enum CompactionRow {
-    /// Key of how often the log was compacted; with an origin's number behind it, of how far that origin was.
+    /// The key of the number of compactions; followed by an origin's number, the key of its
+    /// progress.
     private static let key = Array("b".utf8)
 
     private static func key(of origin: UInt32) -> [UInt8] {
@@ -30,7 +31,7 @@ enum CompactionRow {
         try transaction.setMeta(tables, key, bytes)
     }
 
-    /// How many commits have taken events away.
+    /// Returns the number of commits that removed events.
     static func round(
         _ transaction: borrowing some Readable & ~Copyable, _ tables: LogTables
     ) throws -> UInt64 {
@@ -43,10 +44,10 @@ enum CompactionRow {
         try set(key, try round(transaction, tables) &+ 1, transaction, tables)
     }
 
-    /// What to throw where an origin's row says more than the origin has.
+    /// Returns the error for a row with a sequence beyond the origin's last event.
     static func damaged(_ origin: UInt32) -> LogError { LogError.damagedRow(key(of: origin)) }
 
-    /// Up to which sequence an origin's events have been looked at: a multiple of
+    /// Returns the sequence up to which an origin's events were examined, a multiple of
     /// `CompactionRule.blockCount`.
     static func examined(
         of origin: UInt32, _ transaction: borrowing some Readable & ~Copyable, _ tables: LogTables

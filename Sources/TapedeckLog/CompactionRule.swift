@@ -1,24 +1,24 @@
 package import TapedeckModel
 
-/// What may be taken away.
+/// The criteria for removing events.
 package struct CompactionRule: Sendable {
     /// An event of a block.
     package struct Candidate: Sendable {
         package var event: EventEnvelope
-        /// Whether it has to stay, whatever it says.
+        /// Whether the event must stay, whatever its content.
         package var isFixed: Bool
     }
 
-    /// How many of an origin's sequences are looked at together.
+    /// The number of sequences of an origin that are examined together.
     package static let blockCount = RangeStub.countMax
 
-    /// The types that are looked at.
+    /// The types of events that are examined.
     package var types: Set<EventType>
-    /// Which events nobody will miss, of those of a block that are of the types, in the order of their
-    /// sequences.
+    /// Returns, for each candidate of a block, whether it is superseded; candidates are in sequence
+    /// order.
     package var superseded: @Sendable ([Candidate]) -> [Bool]
-    /// Whether an event with these receipts, and so all before it of its origin, has come everywhere where it
-    /// has to.
+    /// Returns whether an event with these receipts, and all earlier events of its origin, have
+    /// reached every required server.
     package var isSettled: @Sendable (EventID, [Receipt]) -> Bool
 
     package init(

@@ -1,9 +1,9 @@
 internal import TapedeckLMDB
 @_spi(Core) package import TapedeckModel
 
-/// Which events are meant: those that have all of the tags and are of one of the types.
+/// A filter for events that have all of the tags and one of the types.
 ///
-/// Where no types are named, any type fits; a filter that names nothing means every event.
+/// Without types, any type matches. An empty filter matches every event.
 package struct EventFilter: Hashable, Sendable {
     package var tags: [Tag]
     package var types: [EventType]
@@ -20,10 +20,10 @@ package struct EventFilter: Hashable, Sendable {
     }
 }
 
-/// A filter in terms of one log's small numbers, to look at records in place.
+/// A filter compiled to the numbers of one log's types, so that records can be matched in place.
 private struct RecordFilter {
     private let tags: [[UInt8]]
-    /// Of each type by its number; nil where any fits.
+    /// Whether each type matches, by its number; nil if any type does.
     private let types: [Bool]?
 
     init(_ filter: EventFilter, _ types: [EventType]) {
@@ -31,13 +31,13 @@ private struct RecordFilter {
         self.types = filter.types.isEmpty ? nil : types.map { filter.types.contains($0) }
     }
 
-    /// Whether any event of this log can fit.
+    /// Whether any event of this log can match.
     var isPossible: Bool { types?.contains(true) ?? true }
 
     func fits(_ record: RecordView) throws(LogError) -> Bool {
         if let types {
             guard Int(record.type) < types.count else {
-                throw LogError.damagedRecord(record.position, "it names type \(record.type)")
+                throw LogError.damagedRecord(record.position, "its type \(record.type) is unknown")
             }
             guard types[Int(record.type)] else { return false }
         }
@@ -50,19 +50,19 @@ private struct RecordFilter {
 }
 
 extension EventLog {
-    /// Up to so many records are read one after another; beyond, the index is asked.
+    /// The maximum number of records that are read directly; beyond that, the index is used.
     static let recordsReadMax: UInt64 = 1_024
 
-    /// Positions of several types are brought into order for so many records at a time.
+    /// The number of records whose positions are sorted at a time, for filters with several types.
     private static let recordsOrderedMax: UInt64 = 65_536
 
-    /// Calls `body` with each record in (`after`, `through`] that fits, in log order, until it says
-    /// false.
+    /// Calls `body` with each matching record in (`after`, `through`], in log order, until it
+    /// returns false.
     ///
-    /// Costs a read of each record where these are few or the filter names nothing; else a look-up and a
-    /// read of each record that has the first tag, or is of one of the types.
+    /// The cost is a read of each record if there are few or the filter is empty; otherwise a
+    /// look-up, and a read of each record that has the first tag or one of the types.
     ///
-    /// - Parameter types: all that this log knows, by their numbers.
+    /// - Parameter types: All types of this log, by number.
     func forEachRecord(
         fitting filter: EventFilter, after: UInt64, through: UInt64, types: [EventType],
         _ transaction: borrowing some Readable & ~Copyable, _ body: (RecordView) throws -> Bool
@@ -75,7 +75,8 @@ extension EventLog {
                 isOver = try !record.isStub && wanted.fits(record) && !body(record)
                 return !isOver
             }
-            // What is left begins a range stub that ends behind it, or is missing.
+            // The remaining positions belong to a range stub that ends after `through`, or are
+            // missing.
             if !isOver, reached < through,
                 try record(standingFor: reached + 1, transaction)?.position ?? 0 < through
             {
@@ -85,7 +86,7 @@ extension EventLog {
         }
         func look(at position: UInt64) throws -> Bool {
             guard let bytes = try transaction.get(tables.events, integer: position) else {
-                throw LogError.damagedRecord(position, "the index knows it, the log does not")
+                throw LogError.damagedRecord(position, "it is in the index but not in the log")
             }
             let record = try self.record(bytes, at: position)
             return try !wanted.fits(record) || body(record)

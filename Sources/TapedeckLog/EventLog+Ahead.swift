@@ -1,10 +1,11 @@
 @_spi(Core) package import TapedeckModel
 
 extension EventLog {
-    /// How many events count as of a later time than `milliseconds`, and the one that does so the latest.
+    /// Returns the number of events with an effective time after `milliseconds`, and the latest of
+    /// them.
     ///
-    /// What a server has received before, or refused, is none of them. Costs a read of the whole log. Throws
-    /// `LogError`: `.damaged`, `.closed`.
+    /// Events that a server received before that time, or refused, are not counted. The cost is a
+    /// read of the whole log. Throws `LogError`: `.damaged`, `.closed`.
     @available(*, noasync)
     package func eventsAhead(
         of milliseconds: UInt64
@@ -15,7 +16,8 @@ extension EventLog {
         var last: (stamp: Stamp, position: LogPosition)?
         var after: UInt64 = 0
         while after < head {
-            // A transaction for a bounded number of records, so that it pins no old pages for long.
+            // Each transaction covers a limited number of records, so that it does not pin old
+            // pages for long.
             let from = after
             let upper = min(head, from + UInt64(EventLog.recordsPerTransactionMax))
             after = try read { transaction in

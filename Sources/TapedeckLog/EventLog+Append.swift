@@ -5,31 +5,35 @@ internal import TapedeckLMDB
 
 /// # Group commit
 ///
-/// Callers put requests into a queue; one drain at a time takes all that wait, writes them in one
-/// transaction, commits, and answers. There is no timer: while a commit waits for the disk, the next
-/// callers gather. A failing condition fails its own caller only; a failing commit fails all in it.
+/// Callers put requests into a queue. One drain at a time takes all pending requests, writes them
+/// in one transaction, commits, and answers. There is no timer: while a commit waits for the disk,
+/// further requests accumulate. A failed condition fails only its own request; a failed commit
+/// fails all requests in it.
 extension EventLog {
-    /// The most events in one append.
+    /// The maximum number of events in one append.
     public static let eventsPerAppendMax = 100_000
 
-    /// Events and bytes after which a drain commits what it has, so that a transaction stays far
-    /// below the pages that LMDB can keep dirty.
+    /// The number of events and bytes after which a drain commits.
+    ///
+    /// The limits keep a transaction far below the number of dirty pages that LMDB can hold.
     static let eventsPerCommitMax = 16_384
     static let bytesPerCommitMax = 16 << 20
 
-    /// How long a `.buffered` append may wait for a commit to share.
+    /// The maximum time that a `.buffered` append waits for a commit to share.
     static let bufferedDelay = DispatchTimeInterval.milliseconds(100)
 
-    /// Records events, all or none, as this store's origin.
+    /// Records all or none of the events under this store's origin.
     ///
     /// - Parameters:
-    ///   - events: 1 to `eventsPerAppendMax`; they get neighbouring positions.
-    ///   - condition: what must not be recorded yet.
-    ///   - durability: when to return; see `Durability`.
-    /// - Returns: what was assigned; nil for `.buffered`, where that is not known yet.
+    ///   - events: 1 to `eventsPerAppendMax` events, which get consecutive positions.
+    ///   - condition: A guard against events that are already recorded.
+    ///   - durability: The point at which to return; see `Durability`.
+    /// - Returns: The assigned ids and positions; nil for `.buffered`, because they are not
+    ///   assigned yet.
     ///
-    /// Throws `LogError`: `.conditionFailed`, `.tooLarge`, `.invalidTag`, `.diskFull` (nothing was
-    /// recorded, try again after making room), `.readOnly`, `.mustReopen`, `.closed`.
+    /// Throws `LogError`: `.conditionFailed`, `.tooLarge`, `.invalidTag`, `.invalidType`,
+    /// `.invalidTime`, `.diskFull` (nothing was recorded; free some space and try again),
+    /// `.readOnly`, `.mustReopen`, `.closed`.
     @discardableResult
     public func append(
         _ events: [ProposedEvent], condition: AppendCondition? = nil,
@@ -55,7 +59,7 @@ extension EventLog {
         return try result.get()
     }
 
-    /// `append` for callers that are threads of their own: blocks until the events are on disk.
+    /// Records events like `append`, but blocks the calling thread until they are on disk.
     @available(*, noasync)
     @discardableResult
     public func appendBlocking(
@@ -68,24 +72,25 @@ extension EventLog {
             box.withLock { $0 = result }
             done.signal()
         }
-        // A thread that waits anyway may as well do the work: that saves two changes of threads.
+        // The calling thread, which has to wait anyway, does the work, which saves two thread
+        // switches.
         if try queue.addHere(request) { queue.onWriter { self.drain(isHere: true) } }
         done.wait()
         return try box.withLock { $0 }.get()
     }
 
-    /// Commits what `.buffered` appends left in memory, and returns when it is on disk.
+    /// Commits pending `.buffered` appends, and returns when they are on disk.
     @available(*, noasync)
     public func flush() {
         queue.flush { self.drain() }
         queue.waitUntilIdle()
     }
 
-    /// What can be said of events before they reach the writer.
+    /// Validates events before they reach the writer.
     package static func check(_ events: [ProposedEvent]) throws(LogError) {
         guard (1...eventsPerAppendMax).contains(events.count) else {
             throw LogError(
-                .tooLarge, "an append of \(events.count) events",
+                .tooLarge, "cannot append \(events.count) events at once",
                 hint: "append 1 to \(eventsPerAppendMax) at a time")
         }
         for event in events {
@@ -99,37 +104,38 @@ extension EventLog {
             guard event.tags.count <= RecordLayout.tagsMax else {
                 throw LogError(
                     .invalidTag, "a \(event.type) has \(event.tags.count) tags",
-                    hint: "use \(RecordLayout.tagsMax) at the most")
+                    hint: "use at most \(RecordLayout.tagsMax)")
             }
             guard event.type.isWellFormed else {
                 throw LogError(
                     .invalidType,
-                    "\"\(event.type.name.prefix(40))\" is not the name of an event type",
+                    "\"\(event.type.name.prefix(40))\" is not a valid event type name",
                     hint: "use letters, digits, dots and underscores, such as WatchLaterToggled")
             }
             guard event.atMilliseconds.map({ $0 <= Stamp.millisecondsMax }) ?? true else {
                 throw LogError(
-                    .invalidTime, "a \(event.type) at \(event.atMilliseconds ?? 0) ms",
-                    hint: "times end in the year 10889")
+                    .invalidTime,
+                    "a \(event.type) has the invalid time \(event.atMilliseconds ?? 0) ms",
+                    hint: "use a time before the year 10889")
             }
         }
     }
 
-    /// Lets a reader see what this process has appended: commits what `.buffered` appends had left in
-    /// memory before the call.
+    /// Commits the `.buffered` appends of this process made before the call, so that a reader sees
+    /// them.
     ///
-    /// Costs nothing where there is none, else a commit. Whoever is told of a commit on the writer's own
-    /// queue does not wait for the next one and reads what is on disk.
+    /// The cost is a commit if there are any, or else nothing. A call on the writer's queue, such
+    /// as from a commit observer, returns at once; the caller reads what is on disk.
     package func settleBuffered() {
         queue.settleBuffered { self.drain() }
     }
 
     // MARK: - The writer
 
-    /// Commits what waits, until nothing does.
+    /// Commits pending requests until there are none.
     ///
-    /// - Parameter isHere: whether it runs on the thread of a caller, which must not be kept busy by
-    ///   others: what comes after its own commit is left to the writer's queue.
+    /// - Parameter isHere: Whether it runs on a caller's thread, which should not do the work of
+    ///   other callers: requests after its own commit are left to the writer's queue.
     func drain(isHere: Bool = false) {
         while let requests = queue.take(
             eventsMax: EventLog.eventsPerCommitMax, bytesMax: EventLog.bytesPerCommitMax)
@@ -159,7 +165,7 @@ extension EventLog {
         for body in observers.withLock({ $0.isEmpty ? [] : Array($0.values) }) { body(head) }
     }
 
-    /// Takes over the state after a commit, unless a later commit has been quicker.
+    /// Adopts the state after a commit, unless a later commit has already set a newer one.
     func adopt(_ after: LogState) {
         state.withLock {
             if after.head >= $0.head, after.origins.count >= $0.origins.count { $0 = after }
@@ -184,7 +190,7 @@ extension EventLog {
         _ requests: [AppendRequest], _ transaction: borrowing WriteTransaction,
         _ state: inout LogState
     ) throws -> [Result<AppendedEvents, LogError>] {
-        // Which requests hold, before anything is written: each sees those before it.
+        // Conditions are checked before anything is written; each request sees the ones before it.
         var accepted: [ProposedEvent] = []
         var results: [Result<AppendedEvents, LogError>] = []
         let ownRow = state.ownRow
@@ -203,7 +209,7 @@ extension EventLog {
                             origin: ownRow.id, sequence: ownRow.lastSequence + recorded + 1),
                         firstPosition: LogPosition(rawValue: state.head + recorded + 1),
                         count: request.events.count)))
-            // Mostly there is one request, whose events are not copied.
+            // Usually there is only one request, whose events need no copy.
             if accepted.isEmpty {
                 accepted = request.events
             } else {
@@ -216,7 +222,7 @@ extension EventLog {
         return results
     }
 
-    /// Writes events as the own origin; gives the state behind them.
+    /// Writes events under this store's origin, and returns the resulting state.
     func write(
         _ events: [ProposedEvent], now: UInt64, _ state: LogState,
         _ transaction: borrowing WriteTransaction
@@ -237,7 +243,7 @@ extension EventLog {
     }
 }
 
-/// What a caller wants recorded, and how to answer.
+/// A request to record events, with its completion.
 final class AppendRequest: Sendable {
     let events: [ProposedEvent]
     let condition: AppendCondition?
@@ -257,7 +263,7 @@ final class AppendRequest: Sendable {
     }
 }
 
-/// The callers that wait for the writer.
+/// The queue of requests for the writer.
 final class AppendQueue: @unchecked Sendable {
     // All guarded by `condition`.
     private var waiting: [AppendRequest] = []
@@ -269,8 +275,7 @@ final class AppendQueue: @unchecked Sendable {
     private var latched: LogError?
     private var isIndexing = false
     private var hint: UInt64 = 0
-    /// Buffered requests that were ever added, and those of them that were answered; they keep their
-    /// order.
+    /// The number of buffered requests added and completed so far; they complete in order.
     private var bufferedAdded: UInt64 = 0
     private var bufferedDone: UInt64 = 0
     private let condition = NSCondition()
@@ -287,7 +292,7 @@ final class AppendQueue: @unchecked Sendable {
         return try body()
     }
 
-    /// Adds a request; true where the caller is to drain, `onWriter`.
+    /// Adds a request; returns true if the caller has to drain, in `onWriter`.
     func addHere(_ request: AppendRequest) throws(LogError) -> Bool {
         try locked { () throws(LogError) in
             try checkOpen()
@@ -300,7 +305,7 @@ final class AppendQueue: @unchecked Sendable {
     /// Runs `body` as the writer, on the calling thread if the writer is idle.
     func onWriter(_ body: () -> Void) { writer.sync { body() } }
 
-    /// Runs `body` as the writer, soon.
+    /// Runs `body` as the writer, asynchronously.
     func onWriterLater(_ body: @escaping @Sendable () -> Void) { writer.async { body() } }
 
     var hasWaiting: Bool {
@@ -309,7 +314,7 @@ final class AppendQueue: @unchecked Sendable {
         return !waiting.isEmpty
     }
 
-    /// Adds a request; `drain` runs on the writer's queue when no drain is under way.
+    /// Adds a request; runs `drain` on the writer's queue unless a drain is in progress.
     func add(_ request: AppendRequest, drain: @escaping @Sendable () -> Void) throws(LogError) {
         enum Wake { case now, soon, none }
         let wake = try locked { () throws(LogError) -> Wake in
@@ -333,7 +338,7 @@ final class AppendQueue: @unchecked Sendable {
         }
     }
 
-    /// Lets a caller write beside the queue; `finished(1)` ends that.
+    /// Registers a write outside the queue; `finished(1)` ends it.
     func beginDirectWrite() throws(LogError) {
         try locked { () throws(LogError) in
             try checkOpen()
@@ -341,7 +346,7 @@ final class AppendQueue: @unchecked Sendable {
         }
     }
 
-    /// Throws what every later call gets; the caller holds the lock.
+    /// Throws if the queue is closed, suspended or stopped by an error; the caller holds the lock.
     private func checkOpen() throws(LogError) {
         if wasClosed || isSuspended { throw LogError.isClosed }
         try throwLatched()
@@ -358,7 +363,7 @@ final class AppendQueue: @unchecked Sendable {
         try locked { () throws(LogError) in try throwLatched() }
     }
 
-    /// Starts a drain if something waits and none is under way.
+    /// Starts a drain if requests are pending and no drain is in progress.
     func flush(_ drain: @escaping @Sendable () -> Void) {
         condition.lock()
         hasTimer = false
@@ -368,7 +373,7 @@ final class AppendQueue: @unchecked Sendable {
         if starts { writer.async { drain() } }
     }
 
-    /// Takes what fits in a commit; nil ends the drain.
+    /// Takes as many requests as fit in a commit; nil ends the drain.
     func take(eventsMax: Int, bytesMax: Int) -> [AppendRequest]? {
         condition.lock()
         defer { condition.unlock() }
@@ -401,7 +406,7 @@ final class AppendQueue: @unchecked Sendable {
         condition.unlock()
     }
 
-    /// Returns when the buffered requests that were added before have been answered.
+    /// Returns when all previously added buffered requests have been completed.
     func settleBuffered(_ drain: @escaping @Sendable () -> Void) {
         guard DispatchQueue.getSpecific(key: AppendQueue.isWriter) != ObjectIdentifier(self) else {
             return
@@ -441,7 +446,7 @@ final class AppendQueue: @unchecked Sendable {
         return wasClosed
     }
 
-    /// True for the first caller.
+    /// Closes the queue; returns true for the first caller only.
     func close() -> Bool {
         condition.lock()
         defer { condition.unlock() }
@@ -450,7 +455,7 @@ final class AppendQueue: @unchecked Sendable {
         return true
     }
 
-    /// Up to where the index was when somebody last looked: saves a look at every commit.
+    /// The last known position of the index, which saves a look-up per commit.
     var indexedHint: UInt64 {
         get {
             condition.lock()
@@ -464,7 +469,7 @@ final class AppendQueue: @unchecked Sendable {
         }
     }
 
-    /// True for one caller at a time, until `endIndexing`.
+    /// Claims indexing until `endIndexing`; returns true for one caller at a time.
     func beginIndexing() -> Bool {
         condition.lock()
         defer { condition.unlock() }
@@ -479,7 +484,7 @@ final class AppendQueue: @unchecked Sendable {
         condition.unlock()
     }
 
-    /// Returns when nothing waits and nothing is being written; a timer's wait is cut short.
+    /// Waits until no request is pending or being written; does not wait for the timer.
     func waitUntilIdle() {
         condition.lock()
         while isDraining || inFlight > 0 { condition.wait() }

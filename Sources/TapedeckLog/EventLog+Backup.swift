@@ -2,24 +2,25 @@ internal import Foundation
 internal import TapedeckLMDB
 internal import TapedeckModel
 
-/// What a backup holds, and what a restore brought back.
+/// The contents of a backup or a restored store.
 public struct BackupSummary: Codable, Hashable, Sendable {
-    /// How many events.
+    /// The number of events.
     public var events: UInt64
-    /// How long the file is.
+    /// The size of the file, in bytes.
     public var bytes: UInt64
 }
 
 extension EventLog {
-    /// Writes a compact copy of the log as of now to one file, while the store stays in use.
+    /// Writes a compact copy of the current log to one file, while the store stays in use.
     ///
-    /// The file appears under its name whole and on disk, or not at all; what stood there is replaced.
-    /// It holds the log alone: projections are made from it again.
+    /// The file appears under its name when it is complete and on disk, or not at all; an existing
+    /// file is replaced. It contains only the log, from which projections are rebuilt.
     ///
-    /// The log is verified first, so that no good backup is replaced by one of a damaged store.
+    /// The log is verified first, so that a good backup is never replaced by one of a damaged
+    /// store.
     ///
-    /// Throws `LogError`: `.diskFull`, `.accessDenied`, `.notFound` (no such directory), `.damaged`,
-    /// `.usage` (a place inside the store).
+    /// Throws `LogError`: `.diskFull`, `.accessDenied`, `.notFound` (no such directory),
+    /// `.damaged`, `.usage` (a path inside the store).
     @available(*, noasync)
     @discardableResult
     public func backup(
@@ -39,13 +40,13 @@ extension EventLog {
             } catch let error as LMDBError where error.kind == .notFound {
                 throw LogError.system(ENOENT, path)
             }
-            // A copy of damaged pages is no backup.
+            // A copy of damaged pages would be useless as a backup.
             let report = try PageCheck.run(part)
             if let first = report.problems.first {
                 throw LogError(
                     .damaged,
                     "\(directory.log) is damaged; in its copy, page \(first.page): \(first.what)",
-                    hint: "storectl verify says where; restore an earlier backup")
+                    hint: "run storectl verify for details; restore an earlier backup")
             }
             let events = try EventLog.eventCount(part)
             var facts = stat()
@@ -75,13 +76,14 @@ extension EventLog {
         return try environment.read { UInt64(try $0.count(events)) }
     }
 
-    /// Makes a store of a backup in a directory where there is none, and verifies all of it.
+    /// Creates a store from a backup in a directory without a store, and verifies it completely.
     ///
-    /// The restored store goes on as an origin of its own: the store that the backup was taken of may
-    /// have recorded more since, and the two would contradict each other.
+    /// The restored store continues under a new origin: the original store may have recorded more
+    /// events since the backup, and the two would otherwise conflict.
     ///
-    /// Throws `LogError`: `.storeExists`, `.notFound` (no such file), `.damaged` (the file is no whole
-    /// backup), `.newerFormat`, `.diskFull`, `.accessDenied`. The directory is then as it was.
+    /// Throws `LogError`: `.storeExists`, `.notFound` (no such file), `.damaged` (the file is not a
+    /// complete backup), `.newerFormat`, `.diskFull`, `.accessDenied`. The directory is then left
+    /// unchanged.
     @available(*, noasync)
     @discardableResult
     public static func restore(
@@ -100,7 +102,7 @@ extension EventLog {
             return BackupSummary(events: log.head.rawValue, bytes: UInt64(log.usedBytes))
         } finish: { _, summary throws(LogError) in
             guard let summary else {
-                throw LogError(.internalError, "a restore took over a log that was there")
+                throw LogError(.internalError, "a restore adopted an existing log")
             }
             return summary
         }
@@ -114,7 +116,7 @@ extension EventLog {
         while offset < source.byteCount {
             let count = min(1 << 20, source.byteCount - offset)
             guard let bytes = try source.read(count, at: offset) else {
-                throw LogError(.damaged, "\(source.path) became shorter while it was read")
+                throw LogError(.damaged, "\(source.path) was truncated while it was being read")
             }
             try target.write(bytes)
             offset += count
@@ -122,8 +124,8 @@ extension EventLog {
         try target.place()
     }
 
-    /// Takes out of a restored log what was true only of the place that it comes from: where the store
-    /// was last opened, and which files held its projections.
+    /// Removes the rows of a restored log that apply only to its original location: the place where
+    /// the store was last opened, and the files of its projections.
     private static func detach(
         _ place: StoreDirectory
     ) throws(LogError) -> (store: OriginID, format: Int) {

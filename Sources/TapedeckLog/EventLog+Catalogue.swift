@@ -1,13 +1,15 @@
 package import TapedeckModel
 internal import TapedeckLMDB
 
-/// Which views file serves which projection; rows of the log's `meta` table, so that a flip from one
-/// file to another is one durable row.
+/// The views file of a projection.
+///
+/// Entries are rows of the log's `meta` table, so that switching from one file to another is one
+/// durable row.
 package struct ViewsEntry: Hashable, Sendable {
-    /// The file: `views-<number>.mdb`.
+    /// The number in the file name `views-<number>.mdb`.
     package var number: UInt64
-    /// The system's boot in which the file was last written without being put on disk; empty when it
-    /// is on disk.
+    /// The system boot during which the file was last written without a sync; empty if it is on
+    /// disk.
     package var boot: String
 
     package init(number: UInt64, boot: String) {
@@ -21,7 +23,7 @@ extension EventLog {
         MetaKey.catalogue(fingerprint.high.paddedHex + fingerprint.low.paddedHex)
     }
 
-    /// The file that serves a projection; nil where none does, or the row that says so is damaged.
+    /// Returns the file of a projection; nil if there is none, or if its row is damaged.
     package func viewsEntry(_ fingerprint: Digest16) throws(LogError) -> ViewsEntry? {
         try read { transaction in
             try self.viewsEntry(fingerprint, transaction)
@@ -35,7 +37,7 @@ extension EventLog {
         return try undamaged { try transaction.meta(tables, key) }.flatMap(EventLog.entry)
     }
 
-    /// What a row holds that can be made again; nil where it is damaged.
+    /// Returns the value of a row that can be rebuilt, or nil if it is damaged.
     private func undamaged<Value>(_ read: () throws -> Value?) throws -> Value? {
         do {
             return try read()
@@ -53,7 +55,7 @@ extension EventLog {
         return ViewsEntry(number: number, boot: boot)
     }
 
-    /// The rows that say which file serves a projection; without an entry where they are damaged.
+    /// Returns the rows that assign files to projections; damaged rows have no entry.
     static func viewsRows(
         _ transaction: borrowing some Readable & ~Copyable, _ tables: LogTables
     ) throws -> [(key: [UInt8], entry: ViewsEntry?)] {
@@ -68,21 +70,21 @@ extension EventLog {
         return rows
     }
 
-    /// The files that serve any projection, of whatever version of whatever program.
+    /// Returns the numbers of all assigned files, for any program and version.
     package func viewsNumbers() throws(LogError) -> Set<UInt64> {
         try read { transaction in
             Set(try EventLog.viewsRows(transaction, self.tables).compactMap(\.entry?.number))
         }
     }
 
-    /// A number for a new views file, never given before.
+    /// Returns a new number for a views file, which was never used before.
     package func newViewsNumber() throws(LogError) -> UInt64 {
         try LogError.wrapping {
             try environment.write { transaction in
                 let held = try self.undamaged {
                     try transaction.meta(self.tables, MetaKey.viewsNumber)
                 }
-                // The files themselves tell, too, should the row be lost.
+                // The existing files also show the last number if the row is lost.
                 var last = try self.directory.viewsNumbers().max() ?? 0
                 if let held {
                     var reader = ByteReader(held)
@@ -96,7 +98,7 @@ extension EventLog {
         }
     }
 
-    /// Says which file serves projections from now on: the flip.
+    /// Assigns a file to projections.
     package func setViews(_ entry: ViewsEntry, for fingerprints: [Digest16]) throws(LogError) {
         var row: [UInt8] = []
         row.appendLittleEndian(entry.number)
@@ -113,7 +115,7 @@ extension EventLog {
         }
     }
 
-    /// Forgets the file of a projection, which is then made anew.
+    /// Removes the file assignment of projections, which are then rebuilt.
     package func removeViews(for fingerprints: [Digest16]) throws(LogError) {
         try LogError.wrapping {
             try environment.write { transaction in
@@ -124,7 +126,7 @@ extension EventLog {
         }
     }
 
-    /// Forgets files, whatever they serve.
+    /// Removes all assignments of files.
     package func removeViews(ofFiles numbers: Set<UInt64>) throws(LogError) {
         try LogError.wrapping {
             try environment.write { transaction in

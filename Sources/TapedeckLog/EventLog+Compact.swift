@@ -3,31 +3,31 @@ internal import TapedeckLMDB
 
 /// # Compaction
 ///
-/// Some events say nothing that a later one does not say, too: a player's reports. Where a rule of their
-/// domain says so, runs of such events are replaced by **range stubs**, which keep their names and what the
-/// hash chain was before and behind them.
+/// Some events add nothing to later ones, such as position reports of a player. If a rule of their
+/// domain allows it, runs of these events are replaced by **range stubs**, which keep their ids and
+/// the state of the hash chain before and after them.
 ///
-/// An origin's events are looked at in blocks of 1,024 sequences, each once: a block is whole, everything in
-/// it is settled (delivered, and no subscription waits for it), and what the rule says of it follows from
-/// the block alone, so that every device takes away the same. A run is replaced where its events stand at
-/// neighbouring positions; the stub stands at the last of these and covers the others. So positions,
-/// sequences and segments stay what they were.
+/// Each origin's events are examined once, in blocks of 1,024 sequences. A block is examined when
+/// it is complete and everything in it is settled (delivered, and acknowledged by all
+/// subscriptions). The rule depends only on the block, so every device removes the same events. A
+/// run is replaced if its events have consecutive positions. The stub takes the last of these
+/// positions and covers the others, so positions, sequences and segments do not change.
 ///
-/// A commit is a block: a few milliseconds. Look-ups never meet an event that is gone, since its index entries
-/// and receipts go in the same commit. Whoever remembers positions from one transaction to the next has to
-/// keep compaction away meanwhile.
+/// Each block is one commit of a few milliseconds. Look-ups never find a removed event, because its
+/// index entries and receipts are removed in the same commit. Code that keeps positions between
+/// transactions must prevent compaction in the meantime.
 extension EventLog {
-    /// Takes away the events that a rule says nobody will miss, block by block, beside appends.
+    /// Removes superseded events block by block, concurrently with appends.
     ///
     /// - Parameters:
-    ///   - rule: what may go.
-    ///   - through: what stands behind is left alone.
-    ///   - blocksMax: how many blocks are looked at; a later call goes on.
-    ///   - blockCount: how many sequences a block has; one number for ever in one store.
-    /// - Returns: what was done, and whether there is more to look at.
+    ///   - rule: The criteria for removing events.
+    ///   - through: The last position that may be compacted.
+    ///   - blocksMax: The maximum number of blocks to examine; a later call continues.
+    ///   - blockCount: The number of sequences per block, which must never change for a store.
+    /// - Returns: The result, and whether all blocks have been examined.
     ///
-    /// Costs a read of each event that was not looked at yet, and a commit for each block in which any is
-    /// superseded. Throws `LogError`: `.readOnly`, `.diskFull`, `.closed`, `.damaged`.
+    /// The cost is a read of each event not examined yet, and a commit for each block with
+    /// superseded events. Throws `LogError`: `.readOnly`, `.diskFull`, `.closed`, `.damaged`.
     @available(*, noasync)
     package func compact(
         _ rule: CompactionRule, through: LogPosition, blocksMax: Int = .max,
@@ -36,7 +36,7 @@ extension EventLog {
     ) throws(LogError) -> (report: CompactionReport, isDone: Bool) {
         guard !options.isReadOnly else {
             throw LogError(
-                .readOnly, "a store that is open for reading cannot be compacted",
+                .readOnly, "a store opened read-only cannot be compacted",
                 hint: "open it for writing")
         }
         settleBuffered()
@@ -44,7 +44,8 @@ extension EventLog {
             return (CompactionReport(), false)
         }
         defer { lock.release() }
-        // What the tables of the index do not hold yet is in memory, here and in other processes.
+        // Terms not yet merged into the index tables are only in memory, here and in other
+        // processes.
         try mergeIndexLocked(keeping: 0, eventsPerRun: EventLog.eventsPerLargeRunMax)
         try refreshState()
         let state = state.withLock { $0 }
@@ -54,11 +55,11 @@ extension EventLog {
         var isDone = true
         for (ordinal, row) in state.origins.enumerated() {
             let ordinal = UInt32(ordinal)
-            // Events that have lost their names, or are known under others, are left alone.
+            // Origins with forked or reissued events are not compacted.
             guard state.hasOneHistory(of: ordinal) else { continue }
             var walk = BlockWalk(
                 ordinal: ordinal, origin: row.id, blockCount: blockCount,
-                // Who has come up to there knows it by the checksum of what stands there.
+                // Readers at these positions check the checksum of the record there.
                 kept: [through.rawValue, delivered],
                 examined: try read { try CompactionRow.examined(of: ordinal, $0, self.tables) })
             let from = walk.examined
@@ -98,7 +99,7 @@ extension EventLog {
         return (report, isDone)
     }
 
-    /// Up to which sequence an origin's events may have been compacted in this store.
+    /// Returns the sequence up to which an origin's events may have been compacted in this store.
     @available(*, noasync)
     package func compactedThrough(_ origin: OriginID) throws(LogError) -> UInt64 {
         try refreshState()
@@ -106,7 +107,8 @@ extension EventLog {
         return try read { try CompactionRow.examined(of: ordinal, $0, self.tables) }
     }
 
-    /// The events that were compacted together with one, or nil where it was not compacted.
+    /// Returns the sequences of the events that were compacted together with this one; nil if it
+    /// was not.
     @available(*, noasync)
     public func compacted(_ event: EventID) throws(LogError) -> ClosedRange<UInt64>? {
         try refreshState()
@@ -117,8 +119,8 @@ extension EventLog {
         }
     }
 
-    /// The origin and the sequences of the events that were compacted together with the one that stood at a
-    /// position; nil where none was.
+    /// Returns the origin and the sequences of the events compacted into the range stub that covers
+    /// a position; nil if the position was not compacted.
     @available(*, noasync)
     public func compacted(
         at position: LogPosition
@@ -133,7 +135,7 @@ extension EventLog {
         }
     }
 
-    /// Up to which position every subscription has acknowledged.
+    /// Returns the position up to which every subscription has acknowledged.
     private func subscriptionsReach() throws(LogError) -> UInt64 {
         var reach = UInt64.max
         for subscription in try subscriptionStatuses() {
@@ -144,22 +146,22 @@ extension EventLog {
 
     // MARK: - Reading a block
 
-    /// Where the walk over an origin's blocks is.
+    /// The progress through an origin's blocks.
     private struct BlockWalk {
         let ordinal: UInt32
         let origin: OriginID
         let blockCount: UInt64
-        /// Positions of which the events stay.
+        /// The positions of events that must stay.
         let kept: [UInt64]
-        /// The last sequence of the block that was looked at last.
+        /// The last sequence of the last examined block.
         var examined: UInt64
-        /// Where that event stands.
+        /// The position of that event.
         var position: UInt64 = 0
-        /// The origin's chain as of it; nil where it was not computed.
+        /// The origin's hash chain up to that event; nil if it was not computed.
         var chain: HashChain?
     }
 
-    /// A run of events to be replaced.
+    /// A run of events to replace.
     private struct Run {
         var stub: RangeStub
         var lastPosition: UInt64
@@ -172,7 +174,7 @@ extension EventLog {
         var reason: CompactionReport.Reason?
     }
 
-    /// Reads the next block of an origin, and asks the rule what of it goes.
+    /// Reads the next block of an origin, and applies the rule to it.
     private func readBlock(
         _ walk: inout BlockWalk, _ rule: CompactionRule, _ state: LogState
     ) throws(LogError) -> Block {
@@ -227,7 +229,8 @@ extension EventLog {
             return block
         }
         let superseded = rule.superseded(candidates)
-        precondition(superseded.count == candidates.count, "a rule says something of each event")
+        precondition(
+            superseded.count == candidates.count, "superseded must return one value per candidate")
         var ranges: [ClosedRange<Int>] = []
         for index in candidates.indices where superseded[index] && !candidates[index].isFixed {
             if let open = ranges.last, open.upperBound == index - 1,
@@ -262,7 +265,8 @@ extension EventLog {
         return block
     }
 
-    /// The origin's chain as of some events of a block; none where it is not known before the block.
+    /// Returns the origin's chain at the `wanted` events of a block; empty if the chain before the
+    /// block is unknown.
     private func chains(
         _ walk: inout BlockWalk, through last: UInt64, of wanted: Set<UInt64>, _ state: LogState,
         _ transaction: borrowing ReadTransaction
@@ -299,7 +303,8 @@ extension EventLog {
 
     // MARK: - Replacing
 
-    /// Replaces the runs of a block, in one transaction; what has changed meanwhile stays.
+    /// Replaces the runs of a block in one transaction; a block that has changed in the meantime
+    /// stays.
     private func replace(
         _ block: Block, _ walk: BlockWalk, _ state: LogState, _ report: inout CompactionReport
     ) throws(LogError) {
@@ -310,9 +315,9 @@ extension EventLog {
             let type = try writer.typeOrdinal(.rangeCompacted, transaction)
             let catalogue = try IndexCatalogue(
                 decoding: try transaction.meta(self.tables, MetaKey.runs))
-            // Whoever has given up a history meanwhile has done so with all that stands behind.
+            // If a fork was healed in the meantime, everything after it may have changed.
             guard writer.state.hasOneHistory(of: walk.ordinal) else { return ([], writer.state) }
-            // All or none: what is superseded is so because of what goes with it.
+            // All runs or none: events are superseded by others that are removed along with them.
             var terms: [Set<UInt64>] = []
             for run in block.runs {
                 guard
@@ -333,7 +338,8 @@ extension EventLog {
         report.removed += done.reduce(0) { $0 + $1.stub.count }
     }
 
-    /// What the index knows a run's events by; nil where it is not what it was when it was read.
+    /// Returns the index terms of a run's events; nil if the events have changed since they were
+    /// read.
     private func terms(
         of run: Run, _ walk: BlockWalk, _ catalogue: IndexCatalogue, _ typeTerms: [Term],
         _ transaction: borrowing WriteTransaction

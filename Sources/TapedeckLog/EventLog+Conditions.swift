@@ -2,9 +2,9 @@ internal import TapedeckLMDB
 @_spi(Core) package import TapedeckModel
 
 extension EventLog {
-    /// Why a condition does not hold, or nil where it does.
+    /// Returns the reason why a condition fails, or nil if it holds.
     ///
-    /// - Parameter accepted: events of the same commit that come before, not written yet.
+    /// - Parameter accepted: Earlier events of the same commit, which are not written yet.
     func conflict(
         with condition: AppendCondition, _ transaction: borrowing some Readable & ~Copyable,
         _ state: LogState, behind accepted: [ProposedEvent]
@@ -20,13 +20,13 @@ extension EventLog {
             var sightings = try self.sightings(of: fact.entity, transaction)
             sightings += accepted.compactMap(\.fact).filter { $0.entity == fact.entity }
             guard EventLog.isKnown(fact, among: sightings) else { return nil }
-            return LogError(.conditionFailed, "the fact is known already", hint: nil)
+            return LogError(.conditionFailed, "the fact is already known", hint: nil)
         case .unchanged(let boundary):
             return try conflict(with: boundary, transaction, state, behind: accepted)
         }
     }
 
-    /// Where the first event behind a position stands that fits, or nil.
+    /// Returns the position of the first matching event after a position, or nil.
     func first(
         fitting filter: EventFilter, after: UInt64,
         _ transaction: borrowing some Readable & ~Copyable, _ state: LogState
@@ -42,7 +42,7 @@ extension EventLog {
         return found
     }
 
-    /// The sightings of a remote entity that are recorded.
+    /// Returns the recorded sightings of a remote entity.
     private func sightings(
         of entity: Digest16, _ transaction: borrowing some Readable & ~Copyable
     ) throws -> [ObservedFact] {
@@ -59,10 +59,11 @@ extension EventLog {
         return found
     }
 
-    /// Whether a sighting says nothing new: a later one says the same, or the one right before it does.
+    /// Returns whether a sighting adds nothing, because a later one or the one right before it has
+    /// the same content.
     ///
-    /// Folds merge sightings field by field, so what lies between two that say the same counts: the later
-    /// of these is news, also where a third one wins over both.
+    /// Folds merge sightings field by field, so a sighting between two with the same content
+    /// matters. The later of these is new, even if a third one overrides both.
     package static func isKnown(_ fact: ObservedFact, among sightings: [ObservedFact]) -> Bool {
         if sightings.contains(where: { $0.content == fact.content && fact.order <= $0.order }) {
             return true
@@ -77,12 +78,13 @@ extension EventLog {
         return conditionFailed(
             (types.isEmpty ? "an event" : "an event of type \(types)")
                 + (names.isEmpty ? "" : " tagged \(names)")
-                + " stands at position \(position?.description ?? "of this commit")",
+                + " is already recorded (position \(position?.description ?? "not assigned yet"))",
             position: position)
     }
 
     static func conditionFailed(_ why: String, position: LogPosition? = nil) -> LogError {
         LogError(
-            .conditionFailed, why, hint: "read again and decide again", position: position)
+            .conditionFailed, why, hint: "read the events again and repeat the decision",
+            position: position)
     }
 }

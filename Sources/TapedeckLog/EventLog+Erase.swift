@@ -3,12 +3,14 @@ internal import TapedeckLMDB
 internal import TapedeckModel
 
 extension EventLog {
-    /// Deletes the files of a store, its logins and blobs, and its directory if nothing else is in it.
+    /// Deletes the files of a store, its logins and blobs, and its directory if nothing else is in
+    /// it.
     ///
-    /// What else lies in the directory stays. The store is gone from one moment to the next; should the rest be cut off,
-    /// the next `erase`, `create` or `restore` there finishes it.
+    /// Other files in the directory stay. The store disappears atomically; if the deletion of the
+    /// remaining files is interrupted, the next `erase`, `create` or `restore` in this directory
+    /// completes it.
     ///
-    /// Throws `LogError`: `.noStore`, `.busy` (some process has the store open), `.accessDenied`,
+    /// Throws `LogError`: `.noStore`, `.busy` (a process has the store open), `.accessDenied`,
     /// `.readOnly`.
     @available(*, noasync)
     public static func erase(_ directory: String) throws(LogError) {
@@ -26,7 +28,7 @@ extension EventLog {
         do throws(LogError) {
             try check()
         } catch {
-            // Another one was quicker, and this lock lies where there is nothing to lock.
+            // Another process erased the store first, so this lock is a leftover.
             lock.remove()
             throw error
         }
@@ -34,18 +36,18 @@ extension EventLog {
         defer { withExtendedLifetime(sole) {} }
         try place.finishErasing()
         lock.remove()
-        // The erasure itself is on disk. Whether the empty directory is gone as well is not worth an error.
+        // The erasure is already on disk; a failure to remove the empty directory is not an error.
         if rmdir(place.path) == 0 { try? DurableFile.synchronize(PathParts.folder(of: place.path)) }
     }
 }
 
 extension StoreDirectory {
-    /// Deletes the store's files but for the opening lock, also where that was begun and cut off.
+    /// Deletes the store's files except the opening lock, or completes an interrupted deletion.
     ///
-    /// The caller holds that lock alone, and the right to sole use.
+    /// The caller holds that lock exclusively and has sole use of the store.
     func finishErasing() throws(LogError) {
         if exists { try ReplacedFile.move(marker, to: erasing) }
-        // First, so that nothing takes it for a log that has lost its marker.
+        // The log goes first, so that it is not mistaken for a log that has lost its marker.
         try remove([log])
         let names = try names()
         for name in names where StoreDirectory.ownFolders.contains(name) || Self.isPart(name) {
@@ -54,7 +56,7 @@ extension StoreDirectory {
             } catch {
                 throw LogError(
                     .accessDenied, "\(path)/\(name) cannot be deleted\(SystemReason.of(error))",
-                    hint: "check who owns what is in it, then erase again", cause: error)
+                    hint: "check the ownership of its contents, then erase again", cause: error)
             }
         }
         let files = names.filter { StoreDirectory.isOwn($0) }.map { path + "/" + $0 }

@@ -3,29 +3,29 @@ internal import Foundation
 internal import TapedeckLMDB
 @_spi(Core) internal import TapedeckModel
 
-/// What an export holds.
+/// The contents of an export.
 public struct ExportSummary: Codable, Hashable, Sendable {
-    /// How many events.
+    /// The number of events.
     public var events: UInt64
-    /// How many receipts.
+    /// The number of receipts.
     public var receipts: UInt64
-    /// Of how many origins.
+    /// The number of origins.
     public var origins: UInt64
-    /// How long the file is.
+    /// The size of the file, in bytes.
     public var bytes: UInt64
-    /// SHA-256 of all that the file says, in hexadecimal.
+    /// The SHA-256 digest of the file before its trailer, in hexadecimal.
     public var digest: String
 }
 
 extension EventLog {
-    /// Writes every event, with the hash chains and receipts, to a file of its own.
+    /// Writes every event, with hash chains and receipts, to a file.
     ///
-    /// The file appears under its name whole and on disk, or not at all; what stood there is replaced.
-    /// Events recorded while it is written are not in it. A store exports to the same bytes again as
-    /// long as nothing is recorded.
+    /// The file appears under its name when it is complete and on disk, or not at all; an existing
+    /// file is replaced. Events recorded during the export are not included. Exports of an
+    /// unchanged store are identical.
     ///
     /// Throws `LogError`: `.damaged` (with the position of a damaged event), `.diskFull`,
-    /// `.accessDenied`, `.notFound` (no such directory), `.usage` (a place inside the store).
+    /// `.accessDenied`, `.notFound` (no such directory), `.usage` (a path inside the store).
     @available(*, noasync)
     @discardableResult
     public func export(
@@ -52,7 +52,7 @@ extension EventLog {
         return try writer.end()
     }
 
-    /// Reads one block into `writer`; says how far it went.
+    /// Reads one block into `writer`, and returns the last position read.
     private func fill(
         _ writer: inout ExportWriter, _ transaction: borrowing ReadTransaction, after: UInt64,
         through: UInt64
@@ -91,7 +91,7 @@ extension EventLog {
     }
 }
 
-/// Gathers a block at a time and writes it.
+/// Collects events into blocks and writes them.
 private struct ExportWriter: ~Copyable {
     let origins: [OriginID]
     private let types: [[UInt8]]
@@ -103,8 +103,8 @@ private struct ExportWriter: ~Copyable {
     private var eventCount: UInt64 = 0
     private var seenOrigins: Set<UInt32> = []
 
-    // The block so far.
-    /// Which sequences of which origins it has; an origin's are neighbours, since the log keeps them
+    // The current block.
+    /// The sequences of each origin in the block, which are contiguous because the log keeps them
     /// in order.
     private(set) var stretches: [UInt32: ClosedRange<UInt64>] = [:]
     private var marks: [UInt32: ChainMark] = [:]
@@ -131,7 +131,7 @@ private struct ExportWriter: ~Copyable {
 
     mutating func add(_ record: RecordView) throws(LogError) {
         guard Int(record.origin) < origins.count, Int(record.type) < types.count else {
-            throw LogError.damagedRecord(record.position, "it names what the log does not know")
+            throw LogError.damagedRecord(record.position, "its origin or type is unknown")
         }
         let origin = origins[Int(record.origin)]
         let start = events.count
@@ -146,7 +146,7 @@ private struct ExportWriter: ~Copyable {
         blockEvents += 1
         let first = stretches[record.origin]?.lowerBound ?? record.firstSequence
         guard first <= record.sequence else {
-            throw LogError.damagedRecord(record.position, "its sequence falls back")
+            throw LogError.damagedRecord(record.position, "its sequence is not in order")
         }
         stretches[record.origin] = first...record.sequence
         if record.flags.contains(.chain), let chain = record.blocks.flatMap({ HashChain($0.chain) })
@@ -161,7 +161,7 @@ private struct ExportWriter: ~Copyable {
         blockReceipts += 1
     }
 
-    /// Writes the block and begins the next.
+    /// Writes the block and starts a new one.
     mutating func flush() throws(LogError) {
         guard blockEvents > 0 else { return }
         body.removeAll(keepingCapacity: true)
@@ -186,7 +186,7 @@ private struct ExportWriter: ~Copyable {
         blockReceipts = 0
     }
 
-    /// Writes the trailer and puts the file in its place.
+    /// Writes the trailer and moves the file into place.
     consuming func end() throws(LogError) -> ExportSummary {
         let digest = Array(sha.finalize())
         var trailer = [ExportFormat.trailerKind]

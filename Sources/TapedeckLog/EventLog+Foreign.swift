@@ -1,24 +1,24 @@
 internal import TapedeckLMDB
 @_spi(Core) package import TapedeckModel
 
-/// Events and receipts that came from another store, to be recorded in one transaction.
+/// Events and receipts from another store, recorded in one transaction.
 package struct ForeignEvents: Sendable {
-    /// Canonical bytes, each behind its length (4 bytes, little-endian).
+    /// The canonical bytes of the events, each preceded by its length (4 bytes, little-endian).
     package var events: [UInt8] = []
     package var eventCount: Int { receipts.count }
-    /// What the server said of these events, in their order.
+    /// The server's receipts of these events, in the same order.
     package private(set) var receipts: [Receipt] = []
-    /// What was said besides of these events.
+    /// Additional receipts of these events.
     package private(set) var furtherReceipts: [EventID: [Receipt]] = [:]
-    /// What a server said of events that are recorded already.
+    /// Receipts of events that are already recorded.
     package var otherReceipts: [Receipt] = []
-    /// The names of the first `namedCount` events; all of them once a further receipt was added.
+    /// The ids of the first `namedCount` events; complete once a further receipt was added.
     private var names: Set<EventID> = []
     private var namedCount = 0
 
     package init() {}
 
-    /// Adds an event, with what the server said of it.
+    /// Adds an event and the server's receipt of it.
     package mutating func add(
         _ canonical: UnsafeRawBufferPointer, _ receipt: Receipt
     ) {
@@ -27,7 +27,7 @@ package struct ForeignEvents: Sendable {
         receipts.append(receipt)
     }
 
-    /// Adds a receipt of an event that stands here, or is recorded already.
+    /// Adds a receipt of an event that was added here or is already recorded.
     package mutating func add(_ receipt: Receipt) {
         for other in receipts[namedCount...] { names.insert(other.event) }
         namedCount = receipts.count
@@ -39,25 +39,25 @@ package struct ForeignEvents: Sendable {
     }
 }
 
-/// What recording foreign events did.
+/// The result of recording foreign events.
 package struct ForeignOutcome: Hashable, Sendable {
-    /// Events that were not recorded before.
+    /// The number of events that were not recorded before.
     package var recorded: UInt64 = 0
-    /// Receipts that changed anything.
+    /// The number of receipts that had an effect.
     package var receipts: UInt64 = 0
 
     package init() {}
 }
 
 extension EventLog {
-    /// Records events and receipts from elsewhere, and rows of a sync engine's own, all or none.
+    /// Records all or none of the events and receipts from elsewhere, and the sync engine's rows.
     ///
-    /// Safe to repeat: what is known already is compared and left alone. The own clock takes in
-    /// effective stamps only.
+    /// Repeating it is safe: known events are compared and skipped. Only effective stamps advance
+    /// this store's clock.
     ///
-    /// Throws `LogError`: `.fork` (an event is recorded here with other content), `.gap` (an event does
-    /// not follow on its origin's last), `.notFound` (a receipt of an event that is not recorded),
-    /// `.damaged` (something is not an event), and what a durable append throws.
+    /// Throws `LogError`: `.fork` (an event is recorded here with other content), `.gap` (an event
+    /// does not follow the last one of its origin), `.notFound` (a receipt of an event that is not
+    /// recorded), `.damaged` (invalid bytes of an event), and the errors of a durable append.
     @available(*, noasync)
     package func record(
         _ foreign: ForeignEvents, rows: [SyncRow] = []
@@ -82,7 +82,7 @@ extension EventLog {
         return result
     }
 
-    /// Records what a server said of events that are recorded here, and rows, all or none.
+    /// Records all or none of a server's receipts of recorded events, and the sync engine's rows.
     @available(*, noasync)
     @discardableResult
     package func record(
@@ -99,10 +99,10 @@ extension EventLog {
         return changed
     }
 
-    /// Takes a fresh origin: what is appended from now on is written as that one.
+    /// Replaces this store's origin, under which later events are recorded.
     ///
-    /// For a store that turns out to have been put back to an earlier state: its next event would have
-    /// the name of one that it has written before and forgotten.
+    /// This is for a store that was restored to an earlier state: otherwise its next event would
+    /// get an id that it has already used.
     @available(*, noasync)
     package func renewOrigin() throws(LogError) {
         let origin = options.randomID()
@@ -115,8 +115,10 @@ extension EventLog {
 }
 
 extension EventLog {
-    /// Calls `body` with the canonical bytes of an origin's events behind a sequence, in order, until
-    /// it returns false; those of a range stub, under the name of its last event, where one covers the next.
+    /// Calls `body` with the canonical bytes of an origin's events after a sequence, in order,
+    /// until it returns false.
+    ///
+    /// For compacted events, it passes the range stub once, with the id of its last event.
     @available(*, noasync)
     package func forEachCanonical(
         of origin: OriginID, after sequence: UInt64,
@@ -150,7 +152,7 @@ extension EventLog {
         }
     }
 
-    /// The record of an event; an origin's next event mostly stands behind its last.
+    /// Returns the record of an event, trying the position `guess` first.
     func record(
         of id: EventID, ordinal: UInt32, near guess: UInt64, _ state: LogState,
         _ transaction: borrowing ReadTransaction
@@ -165,18 +167,18 @@ extension EventLog {
             let bytes = try transaction.get(tables.events, integer: position)
         else {
             throw LogError(
-                .damaged, "event \(id) should be recorded and is not found",
-                hint: "storectl verify says what is damaged; restore a backup")
+                .damaged, "event \(id) is recorded but cannot be found",
+                hint: "storectl verify lists what is damaged; restore a backup")
         }
         return try self.record(bytes, at: position)
     }
 
-    /// Receipts in the order of the store's own tables.
+    /// Returns receipts in table order.
     ///
     /// - Parameters:
-    ///   - place: where the last call ended; empty for the beginning.
-    ///   - limit: at most so many.
-    /// - Returns: the receipts, and the place to go on from; nil at the end.
+    ///   - place: The end of the previous call; empty to start from the beginning.
+    ///   - limit: The maximum number of receipts.
+    /// - Returns: The receipts, and the place to continue from; nil at the end.
     @available(*, noasync)
     package func receipts(
         after place: [UInt8], limit: Int

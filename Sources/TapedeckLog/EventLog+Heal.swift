@@ -1,27 +1,27 @@
 internal import TapedeckLMDB
 @_spi(Core) package import TapedeckModel
 
-/// # Two histories of one origin
+/// # Forked histories
 ///
-/// A store that was put back to an earlier state and went on without anybody noticing writes events
-/// under names that it has used before. When the two histories meet, the one that others know stays.
-/// Here, the events that differ lose their names: they count nowhere, and are written anew under an
-/// origin that follows from the first of them, with `reissuedFrom`. What the user did is kept; no event
-/// changes; and two stores that hold the same history write the same events. Should the history come back
-/// under its own names, its events count once all the same (`EventLog+Reissues`).
+/// A store that is restored to an earlier state and continues without noticing writes events under
+/// ids that it has already used. When the two histories meet, the one known to the other stores
+/// wins. The conflicting events of this store lose their ids: they are voided, and reissued with
+/// `reissuedFrom` under an origin derived from the first of them. No user action is lost, no event
+/// changes, and two stores with the same history write the same events. If a voided history comes
+/// back under its original ids, its events still count only once (`EventLog+Reissues`).
 extension EventLog {
-    /// The most events that are written anew.
+    /// The maximum number of events to reissue.
     package static let reissuedEventsMax = 1 << 20
 
-    /// Gives up an origin's history from an event on, and writes its events anew; durable when it
-    /// returns.
+    /// Voids an origin's history from an event on, and reissues its events; durable on return.
     ///
-    /// The rows of sync engines are dropped, so that every server's log is read again from its
-    /// beginning: what it says of these names was taken to be of events that have lost them.
+    /// The rows of sync engines are removed, so that every server's log is read again from the
+    /// start, because its receipts for these ids were applied to the events that have now lost
+    /// them.
     ///
-    /// - Returns: how many events were written anew; 0 where the event is not recorded here.
+    /// - Returns: The number of reissued events; 0 if the event is not recorded here.
     ///
-    /// Throws `LogError`: `.tooLarge`, and what a durable append throws.
+    /// Throws `LogError`: `.tooLarge`, and the errors of a durable append.
     @available(*, noasync)
     @discardableResult
     package func heal(from event: EventID) throws(LogError) -> UInt64 {
@@ -70,14 +70,15 @@ extension EventLog {
         }
         try removeSyncRows(transaction)
 
-        // The cut origin no longer reaches to the head, which the tables' own check would not know.
+        // The shortened origin no longer reaches the head, so the head is not derived from the
+        // tables.
         var draft = try LogState(reading: transaction, tables, head: before.head)
         draft.forgetChains()
         var writer = RecordWriter(tables, draft)
         let cursor = try transaction.cursor(tables.events)
         if let first = losers.first {
             let heir = try writer.ordinal(of: EventLog.heir(of: first), transaction)
-            // Whatever another store has written of them under the same names is here already.
+            // Skips the events that another store has already reissued under the same ids.
             let known = Int(clamping: writer.state.origins[Int(heir)].lastSequence)
             for (index, loser) in losers.enumerated().dropFirst(known) {
                 try writer.add(
@@ -97,8 +98,10 @@ extension EventLog {
         return (UInt64(losers.count), try finish(writer, settling: sources, transaction))
     }
 
-    /// The origin under which a history is written anew: it follows from its first event, so that
-    /// every store that holds the history gives the events the same names, and none counts twice.
+    /// Returns the origin for reissuing a history.
+    ///
+    /// It is derived from the first event, so that every store with this history assigns the same
+    /// ids and no event counts twice.
     private static func heir(of first: EventEnvelope) -> OriginID {
         var canonical = CanonicalEvent()
         let proposed = ProposedEvent(reissuing: first)
@@ -117,7 +120,7 @@ extension EventLog {
         }
     }
 
-    /// The event itself, or the first that was compacted together with it.
+    /// Returns the event itself, or the first event that was compacted together with it.
     private func beginning(
         of event: EventID, _ state: LogState, _ transaction: borrowing WriteTransaction
     ) throws -> EventID {
@@ -126,8 +129,9 @@ extension EventLog {
         return EventID(origin: event.origin, sequence: min(first, event.sequence))
     }
 
-    /// The events of the history that is given up, in order, and where its records stand; what was compacted says
-    /// nothing any more, and stands there, too.
+    /// Returns the events of the voided history, in order, and the positions of their records.
+    ///
+    /// Compacted events have no content to reissue, so only their positions are included.
     private func envelopes(
         of event: EventID, _ ordinal: UInt32, _ state: LogState,
         _ transaction: borrowing WriteTransaction
@@ -137,7 +141,7 @@ extension EventLog {
             throw LogError(
                 .tooLarge,
                 "\(last - event.sequence + 1) events of origin \(event.origin) would have to be"
-                    + " written anew", hint: "export this store and begin a new one")
+                    + " reissued", hint: "export this store and create a new one")
         }
         var found: [EventEnvelope] = []
         var places: [(position: UInt64, stamp: Stamp)] = []
@@ -155,7 +159,7 @@ extension EventLog {
         return (found, places)
     }
 
-    /// Makes an origin end before a sequence.
+    /// Ends an origin before a sequence.
     private func cutOrigin(
         _ ordinal: UInt32, before sequence: UInt64, _ state: LogState,
         _ transaction: borrowing WriteTransaction
@@ -163,7 +167,7 @@ extension EventLog {
         var row = state.origins[Int(ordinal)]
         let lastID = EventID(origin: row.id, sequence: sequence - 1)
         let lastPosition = sequence == 1 ? 0 : try position(of: lastID, transaction) ?? 0
-        // The segment that holds the last event that stays; it may be open or closed.
+        // The open or closed segment of the last remaining event.
         var kept: Segment?
         if row.segment.firstSequence > 0, row.segment.firstSequence < sequence {
             kept = row.segment
@@ -202,7 +206,7 @@ extension EventLog {
         try transaction.setMeta(tables, MetaKey.origin(ordinal), row.encoded())
     }
 
-    /// Removes the receipts of some of an origin's events.
+    /// Removes the receipts of a range of an origin's events.
     func removeReceipts(
         of ordinal: UInt32, _ sequences: Range<UInt64>, _ transaction: borrowing WriteTransaction
     ) throws {
@@ -234,7 +238,7 @@ extension EventLog {
 }
 
 extension ProposedEvent {
-    /// The same event, to be written under another name.
+    /// Creates the same event for recording under another id.
     fileprivate init(reissuing event: EventEnvelope) {
         self.init(
             type: event.type, schemaVersion: event.schemaVersion, tags: event.tags,
@@ -247,10 +251,10 @@ extension ProposedEvent {
 // MARK: - Chains
 
 extension EventLog {
-    /// An origin's hash chain as of one of its events; nil where that is not recorded here, or is among
-    /// events that were compacted.
+    /// Returns an origin's hash chain up to one of its events; nil if the event is not recorded
+    /// here, or is inside a compacted range.
     ///
-    /// Costs the events since the last commit of that origin before it.
+    /// The cost is a read of the events since that origin's previous commit.
     @available(*, noasync)
     package func chain(of origin: OriginID, at sequence: UInt64) throws(LogError) -> HashChain? {
         if sequence == 0 { return HashChain() }
@@ -264,13 +268,13 @@ extension EventLog {
         }
     }
 
-    /// The chain of an origin that the state knows, as of one of its events.
+    /// Returns the chain of a known origin up to one of its events.
     func chain(
         of ordinal: UInt32, at sequence: UInt64, _ state: LogState,
         _ transaction: borrowing some Readable & ~Copyable
     ) throws -> HashChain? {
         let origin = state.origins[Int(ordinal)].id
-        // Back to a record that holds the chain, then forward again.
+        // Search backward for a record with a stored chain, then compute forward from it.
         var between: [UInt64] = []
         var chain = HashChain()
         var current = sequence

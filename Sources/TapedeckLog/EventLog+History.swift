@@ -1,23 +1,25 @@
 package import TapedeckLMDB
 @_spi(Core) package import TapedeckModel
 
-/// # Telling one history from another
+/// # Distinguishing histories
 ///
-/// A log file that was put back to an earlier state, under its name and in its place, and then went
-/// on has other events at positions that were taken before. Its length does not tell. So whoever keeps
-/// what follows from a log keeps what stood there, too: the checksum of the last record, which costs a
-/// look-up to compare, and a mark of everything up to it, which is compared once an opening.
+/// If a log file is restored to an earlier state in place and then continues, it has other events at
+/// positions that were used before. Its length does not reveal this. Data derived from a log is
+/// therefore stored with two checks: the checksum of the last record, which costs a look-up to
+/// compare, and a mark of everything up to it, which is compared once per opening.
 
-/// What a log holds up to a position, in a few bytes.
+/// A digest of a log's contents up to a position.
 package struct HistoryMark: Hashable, Sendable {
-    /// Over the last event of each origin: its name, place, stamp and checksum.
+    /// The digest of each origin's last event: its id, position, stamp and checksum.
     ///
-    /// The checksum of a commit's last record covers its origin's hash chain, so this is about all events.
+    /// The checksum of a commit's last record covers the origin's hash chain, and thereby all of
+    /// its events.
     private var origins: Digest16
-    /// Of the last change of what counts of an event; 0 where there is none, or it has changed again.
+    /// The checksum of the last override change; 0 if there is none, or if the row has changed
+    /// since.
     private var change: UInt32
 
-    /// Before the first event.
+    /// The mark before the first event.
     package static let start = HistoryMark(origins: Digest16(hashing: []), change: 0)
 
     init(origins: Digest16, change: UInt32) {
@@ -25,7 +27,7 @@ package struct HistoryMark: Hashable, Sendable {
         self.change = change
     }
 
-    /// Whether a log of which `now` is said for the same position holds what this one was made of.
+    /// Returns whether `now`, the mark of a log at the same position, is of the same history.
     package func fits(_ now: HistoryMark) -> Bool {
         origins == now.origins && (change == now.change || change == 0 || now.change == 0)
     }
@@ -45,12 +47,12 @@ package struct HistoryMark: Hashable, Sendable {
 }
 
 extension EventLog {
-    /// How many records are read one by one to find where origins stood that have gone on since; those
-    /// that are not among them are looked up.
+    /// The maximum number of records to read backward to find the previous positions of origins
+    /// with later events; other origins need a look-up.
     private static let recordsWalkedMax = 1_024
 
-    /// The last position, the checksum of what stands there, and the number of the last change of what
-    /// counts of an event.
+    /// Returns the last position, the checksum of the record there, and the number of the last
+    /// override change.
     package func end(
         _ transaction: borrowing some Readable & ~Copyable
     ) throws -> (position: UInt64, checksum: UInt32, change: UInt64) {
@@ -60,7 +62,7 @@ extension EventLog {
         return (position, try EventLog.checksum(last.value, position), change)
     }
 
-    /// The checksum that the record at a position carries; nil where none stands, 0 for position 0.
+    /// Returns the checksum in the record at a position; nil if there is none, 0 for position 0.
     package func checksum(
         at position: UInt64, _ transaction: borrowing some Readable & ~Copyable
     ) throws -> UInt32? {
@@ -73,14 +75,14 @@ extension EventLog {
         _ record: UnsafeRawBufferPointer, _ position: UInt64
     ) throws(LogError) -> UInt32 {
         guard record.count >= 4 else {
-            throw LogError.damagedRecord(position, "it is cut off")
+            throw LogError.damagedRecord(position, "it is truncated")
         }
         return UInt32(littleEndian: record.loadUnaligned(as: UInt32.self))
     }
 
-    /// What tells this history up to a position and a change from any other.
+    /// Returns the mark of this history up to a position and an override change.
     ///
-    /// Costs a look-up for each origin; more where origins have gone on behind the position.
+    /// The cost is a look-up per origin, and more for origins with events after the position.
     package func historyMark(
         through position: UInt64, change: UInt64, _ transaction: borrowing some Readable & ~Copyable
     ) throws -> HistoryMark {
@@ -103,7 +105,9 @@ extension EventLog {
             guard last > 0 else { continue }
             guard let found = try transaction.get(tables.events, integer: last),
                 let record = RecordView(found)
-            else { throw LogError.damagedRecord(last, "it should be an event of \(row.id)") }
+            else {
+                throw LogError.damagedRecord(last, "it is not an event of \(row.id), as expected")
+            }
             bytes.appendBigEndian(row.id.high)
             bytes.appendBigEndian(row.id.low)
             bytes.appendLittleEndian(last)
@@ -115,7 +119,7 @@ extension EventLog {
             origins: Digest16(hashing: bytes), change: try checksum(ofChange: change, transaction))
     }
 
-    /// Of a change and what it changed.
+    /// Returns the checksum of a change and of the override that it set.
     private func checksum(
         ofChange change: UInt64, _ transaction: borrowing some Readable & ~Copyable
     ) throws -> UInt32 {
@@ -126,7 +130,8 @@ extension EventLog {
         return crc32c(row, seed: crc32c(value))
     }
 
-    /// Where origins stood last among some records up to a position; not all need be among them.
+    /// Returns the last positions of origins among the records up to a position, for those found
+    /// nearby.
     private func lastPositions(
         of origins: Set<UInt32>, near position: UInt64,
         _ transaction: borrowing some Readable & ~Copyable
@@ -146,7 +151,8 @@ extension EventLog {
         return found
     }
 
-    /// Where an origin stood as of a position behind which it has gone on; 0 where it had not begun.
+    /// Returns an origin's last position up to the given one, after which it has more events; 0 if
+    /// there is none.
     private func lastPosition(
         of origin: UInt32, _ row: OriginRow, through position: UInt64,
         _ transaction: borrowing some Readable & ~Copyable

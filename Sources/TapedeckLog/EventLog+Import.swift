@@ -1,44 +1,46 @@
 internal import TapedeckLMDB
 internal import TapedeckModel
 
-/// What an import did.
+/// The result of an import.
 public struct ImportSummary: Codable, Hashable, Sendable {
-    /// Events in the file.
+    /// The number of events in the file.
     public var events: UInt64
-    /// Of these, those that were not recorded before.
+    /// The number of these events that were not recorded before.
     public var recorded: UInt64
-    /// Of these, those that were.
+    /// The number of these events that were already recorded.
     public var known: UInt64
-    /// Receipts that were not recorded before.
+    /// The number of receipts that were not recorded before.
     public var receipts: UInt64
 }
 
 /// # Import
 ///
-/// The file is read twice: first all of it is checked, against itself and against what is recorded;
-/// only then is it recorded, in groups of one transaction each. An import that is cut off leaves a
-/// beginning of the file, whole in itself; doing it again goes on from there.
+/// The file is read twice. It is first checked completely, both for consistency and against the
+/// recorded events. Only then is it recorded, in groups of one transaction each. An interrupted
+/// import leaves a consistent first part of the file; repeating the import continues from there.
 ///
-/// Events keep their identity, stamp, hash chain and receipts and get new positions. Their origin
-/// stays foreign: the own origin goes on where it was. The own clock takes in effective stamps.
+/// Events keep their ids, stamps, hash chains and receipts, and get new positions. They stay under
+/// their own origins, and this store's origin continues unchanged. Only effective stamps advance
+/// this store's clock.
 extension EventLog {
-    /// Events and bytes after which a group is committed.
+    /// The number of events and bytes after which a group is committed.
     static let eventsPerImportGroupMax = 16_384
     static let bytesPerImportGroupMax = 16 << 20
 
-    /// The index is brought up to date with an import of at least so many events; fewer are left to
-    /// the next round in the background.
+    /// The minimum number of imported events after which the import updates the index; smaller
+    /// imports leave it to the next background run.
     static let importIndexMin: UInt64 = 16_384
 
-    /// The most events in a run of the index that an import makes: bounds the memory of making it.
+    /// The maximum number of events per index run created by an import, which limits the memory
+    /// used.
     static let eventsPerImportRunMax: UInt64 = 4 << 20
 
-    /// Records the events and receipts of an export that are not recorded yet; durable when it returns.
+    /// Records the events and receipts of an export that are not recorded yet; durable on return.
     ///
-    /// Throws `LogError`: `.damaged` (with the byte of the file; nothing was recorded), `.newerFormat`,
-    /// `.fork` (an event is recorded here with other content; nothing was recorded), `.gap`,
-    /// `.notFound` (no such file), `.diskFull` and `.closed` (what was recorded before stays; import
-    /// again).
+    /// Throws `LogError`: `.damaged` (with the offset in the file; nothing was recorded),
+    /// `.newerFormat`, `.fork` (an event is recorded here with other content; nothing was
+    /// recorded), `.gap`, `.notFound` (no such file), `.diskFull` and `.closed` (the groups
+    /// recorded so far stay; import again).
     @available(*, noasync)
     @discardableResult
     public func importEvents(
@@ -68,7 +70,7 @@ extension EventLog {
         if summary.recorded > 0 || summary.receipts > 0 { notifyObservers() }
         if summary.recorded >= EventLog.importIndexMin {
             progress?(LogProgress(phase: .indexing, done: done, total: check.events))
-            // Everything is recorded; an index that lags costs time only and is caught up later.
+            // All events are recorded; a lagging index only costs time and is updated later.
             try? mergeIndex(eventsPerRun: EventLog.eventsPerImportRunMax)
         }
         return summary
@@ -93,11 +95,12 @@ extension EventLog {
         return blocks.isEmpty ? nil : ImportGroup(log: self, blocks: blocks, compared: compared)
     }
 
-    /// What is in memory if it is as of the transaction, else what the tables say.
+    /// Returns the state in memory if it is current in the transaction, or else reads it from the
+    /// tables.
     func state(in transaction: borrowing WriteTransaction) throws -> LogState {
         let held = state.withLock { $0 }
-        // The next transaction but one may follow on another process's, which adds an origin, or a type that
-        // it needed to compact, and no event.
+        // After a transaction of another process, the head can be the same, but an origin or a type
+        // for compaction may have been added.
         if try lastPosition(transaction) == held.head,
             try held.transaction + 1 == transaction.number
                 || transaction.meta(tables, MetaKey.origin(UInt32(held.origins.count))) == nil

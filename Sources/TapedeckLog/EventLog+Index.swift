@@ -4,20 +4,21 @@ internal import TapedeckLMDB
 
 /// # The lazy index
 ///
-/// Appends write records only. Behind them, the records that no run covers yet are read, their terms
-/// sorted, and written as a new run in slices that hold the writer's lock for a few milliseconds each.
-/// A crash leaves at most a run that the catalogue does not name; the next round removes it.
+/// Appends write only records. Afterwards, the records that are not in any run yet are read, and
+/// their terms are sorted and written as a new run, in slices that hold the writer's lock for a few
+/// milliseconds each. A crash leaves at most a run that is not in the catalogue, which the next
+/// round removes.
 extension EventLog {
-    /// How long a slice of background work may write before it commits.
+    /// The maximum duration of a slice of background work before it commits.
     static let sliceDuration = Duration.milliseconds(4)
 
-    /// The most events that one run is made of at first: bounds the memory of making it.
+    /// The maximum number of events in a new run, which limits the memory used.
     static let eventsPerRunMax: UInt64 = 1 << 18
 
-    /// The same where somebody waits for all of a large log: fewer runs, no merging of them.
+    /// The maximum for foreground indexing of a large log, which needs fewer runs and no merges.
     static let eventsPerLargeRunMax: UInt64 = 1 << 21
 
-    /// Events that are in the log but in no run of the index.
+    /// Returns the number of events in the log that are not in any run of the index.
     public func unindexedCount() throws(LogError) -> UInt64 {
         try read { transaction in
             let catalogue = try IndexCatalogue(
@@ -26,12 +27,10 @@ extension EventLog {
         }
     }
 
-    /// Brings the index up to the last event, and returns when that is done.
+    /// Updates the index up to the last event, and returns when it is done.
     ///
-    /// Runs beside appends.
-    ///
-    /// It happens in the background too; this is for whoever has appended very much and wants the next
-    /// program to find everything indexed.
+    /// Runs concurrently with appends. Indexing also happens in the background; call this after
+    /// very large appends if the next program should find everything indexed.
     @available(*, noasync)
     public func indexAll() throws(LogError) {
         try mergeIndex(eventsPerRun: EventLog.eventsPerLargeRunMax)
@@ -44,18 +43,19 @@ extension EventLog {
         else { return }
         maintenance.async {
             defer { self.queue.endIndexing() }
-            // A failure here costs nothing but time: the tail stays as it is, and the next append
-            // tries again; a disk that is full is reported to appenders themselves.
+            // A failure only costs time: the tail stays unindexed, and the next append tries again.
+            // A full disk is reported to appenders directly.
             try? self.mergeIndex(keeping: self.options.unindexedEventsMax / 2, waits: false)
         }
     }
 
-    /// Brings the index up to the head if more than `keeping` events are behind it, in runs of up
-    /// to `eventsPerRun`.
+    /// Updates the index up to the head if it lags by more than `keeping` events, in runs of up to
+    /// `eventsPerRun`.
     ///
-    /// Runs beside appends.
+    /// Runs concurrently with appends.
     ///
-    /// - Parameter waits: whether to wait where another thread or process is at it, or leave it to them.
+    /// - Parameter waits: Whether to wait for another thread or process that is indexing, or else
+    ///   return at once.
     package func mergeIndex(
         keeping: UInt64 = 0, eventsPerRun: UInt64 = EventLog.eventsPerRunMax, waits: Bool = true
     ) throws(LogError) {
@@ -64,19 +64,21 @@ extension EventLog {
         try mergeIndexLocked(keeping: keeping, eventsPerRun: eventsPerRun)
     }
 
-    /// Drops the index and makes it anew from the records, and returns when that is done.
+    /// Drops the index, rebuilds it from the records, and returns when it is done.
     ///
-    /// For an index that is damaged; what is recorded is not touched. Runs beside appends. Look-ups find
-    /// everything meanwhile, by reading the log. One that is cut off leaves an index that lags.
+    /// Use it to repair a damaged index; recorded events are not touched. Runs concurrently with
+    /// appends. Look-ups read the log in the meantime. An interrupted rebuild leaves a lagging
+    /// index.
     ///
-    /// Throws `LogError`: `.readOnly`, `.diskFull`, `.closed`, and `.damaged` with the position of the
-    /// first event that is not intact.
+    /// Throws `LogError`: `.readOnly`, `.diskFull`, `.closed`, and `.damaged` with the position of
+    /// the first damaged event.
     @available(*, noasync)
     public func rebuildIndex() throws(LogError) {
         guard let lock = try directory.lockIndex(waits: true) else { return }
         defer { lock.release() }
         try write { transaction in
-            // Where the row cannot be read, numbers begin anew: every entry goes before a run is written.
+            // If the row is unreadable, numbering restarts, because every entry is removed before a
+            // run is written.
             var catalogue = IndexCatalogue()
             if let row = try? transaction.meta(self.tables, MetaKey.runs),
                 let former = try? IndexCatalogue(decoding: row)
@@ -89,7 +91,7 @@ extension EventLog {
         try mergeIndexLocked(keeping: 0, eventsPerRun: EventLog.eventsPerLargeRunMax)
     }
 
-    /// Whoever calls holds the index lock.
+    /// Brings the index up to date; the caller holds the index lock.
     func mergeIndexLocked(keeping: UInt64, eventsPerRun: UInt64) throws(LogError) {
         while true {
             let (catalogue, head) = try read { transaction in
@@ -168,7 +170,7 @@ extension EventLog {
                     least = min(least ?? .max, head.term)
                 }
                 guard let least else { return false }
-                // Runs follow each other in the log, so positions come in order.
+                // Consecutive runs cover consecutive ranges of the log, so positions stay in order.
                 group.removeAll(keepingCapacity: true)
                 for index in readers.indices {
                     while let head = try readers[index].head(self.tables.index, transaction),
@@ -213,7 +215,8 @@ extension EventLog {
         }
     }
 
-    /// Changes the catalogue if `change` still applies to what it is now; says whether it did.
+    /// Changes the catalogue if `change` still applies to its current value; returns whether it
+    /// did.
     @discardableResult
     private func switchCatalogue(
         _ change: (inout IndexCatalogue) -> Bool
@@ -227,8 +230,8 @@ extension EventLog {
         }
     }
 
-    /// Removes the entries of runs that the catalogue does not name: those of a merge that is done, or
-    /// of one that a crash cut off.
+    /// Removes the entries of runs that are not in the catalogue, left by a finished merge or a
+    /// crash.
     private func removeUnnamedRuns() throws(LogError) {
         try writeSlices(from: ()) { transaction, deadline, _ throws in
             let catalogue = try IndexCatalogue(
@@ -239,7 +242,8 @@ extension EventLog {
             var entry = try cursor.first()
             while let found = entry {
                 let read = IndexEntry.read(found.key)
-                // Nothing is named while the index is made anew; else the entry is one of a run that is.
+                // An unreadable entry may belong to a run in the catalogue, unless the catalogue is
+                // empty during a rebuild.
                 if read == nil, !named.isEmpty { throw IndexEntry.damaged }
                 if let read, named.contains(read.run) {
                     guard read.run < .max else { break }
@@ -249,17 +253,18 @@ extension EventLog {
                 try cursor.delete()
                 removed += 1
                 if removed % 128 == 0, deadline.hasPassed { return true }
-                // LMDB's cursor stands on what followed; `next` gives that and not the one behind it.
+                // After a delete, LMDB's cursor is already on the following entry, and `next`
+                // returns that one.
                 entry = try cursor.next()
             }
             return false
         }
     }
 
-    /// Runs `slice` in one write transaction after another until it says that nothing is left.
+    /// Runs `slice` in consecutive write transactions until it returns false.
     ///
-    /// - Parameter start: where the first slice begins. A slice moves it on; one that is undone because
-    ///   the map had to grow begins again where it began.
+    /// - Parameter start: The start of the first slice. Each slice advances it. If a slice
+    ///   is rolled back because the map had to grow, it restarts from its own start.
     private func writeSlices<Place>(
         from start: Place,
         _ slice: (borrowing WriteTransaction, SliceDeadline, inout Place) throws -> Bool
@@ -274,13 +279,13 @@ extension EventLog {
                     transaction, SliceDeadline(after: EventLog.sliceDuration), &reached)
                 return (more, reached)
             }
-            // Whoever waits for the writer's lock gets it before the next slice.
+            // Lets other writers take the lock before the next slice.
             if more { sched_yield() }
         }
     }
 }
 
-/// When a slice has to end.
+/// The time at which a slice has to end.
 struct SliceDeadline {
     private let end: ContinuousClock.Instant
 

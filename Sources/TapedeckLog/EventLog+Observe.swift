@@ -2,24 +2,24 @@ internal import TapedeckLMDB
 package import TapedeckModel
 
 extension EventLog {
-    /// What `record(_:rows:)` did.
+    /// The result of `record(_:rows:)`.
     package struct RecordedEvents: Hashable, Sendable {
-        /// Of each event, whether it is recorded now; a sighting that said nothing new is not.
+        /// Whether each event was recorded; a sighting that is not new is skipped.
         package var isNews: [Bool] = []
 
-        /// How many events are recorded now.
+        /// The number of recorded events.
         package var recorded: Int { isNews.count { $0 } }
     }
 
-    /// Records events as this store's origin, and rows of a sync engine's own, in one transaction.
+    /// Records events under this store's origin, and a sync engine's rows, in one transaction.
     ///
-    /// An event with a fact is recorded only where it is news (`AppendCondition.factIsNews`); the others
-    /// always. So a page of a remote and the place behind it commit together, and a page that is read
-    /// again adds nothing.
+    /// An event with a fact is recorded only if it is new (`AppendCondition.factIsNews`); other
+    /// events always are. A page of a remote and the position after it are thus committed together,
+    /// and reading a page again adds nothing.
     ///
-    /// - Parameter rowsFor: further rows, by what was news.
+    /// - Parameter rowsFor: Returns additional rows, given the recorded events.
     ///
-    /// Throws what a durable append throws.
+    /// Throws the errors of a durable append.
     @available(*, noasync)
     @discardableResult
     package func record(

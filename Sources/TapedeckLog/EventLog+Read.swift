@@ -3,18 +3,20 @@ package import TapedeckLMDB
 @_spi(Core) public import TapedeckModel
 
 extension EventLog {
-    /// A read transaction is renewed after so many records, so that it pins no old pages for long.
+    /// The number of records after which a read transaction is renewed, so that it does not pin old
+    /// pages for long.
     package static let recordsPerTransactionMax = 65_536
 
-    /// The most events that one `events` call returns.
+    /// The maximum number of events that one `events` call returns.
     public static let eventsPerReadMax = 10_000
 
     // MARK: - Records in place
 
-    /// Calls `body` with the record of each event in (`after`, `through`], in order, its checksum checked.
+    /// Calls `body` with the record of each event in (`after`, `through`], in order, after checking
+    /// its checksum.
     ///
-    /// The transaction is renewed every `recordsPerTransactionMax` records; records never change, so
-    /// that is invisible. Throws `.damaged` with the position of the first record that is not intact.
+    /// The transaction is renewed every `recordsPerTransactionMax` records; compaction in between
+    /// can remove events. Throws `.damaged` with the position of the first damaged record.
     @available(*, noasync)
     package func scan(
         after: UInt64, through: UInt64, _ body: (RecordView) throws -> Void
@@ -36,7 +38,7 @@ extension EventLog {
         }
     }
 
-    /// `scan` inside a transaction; says how far the log went.
+    /// Performs `scan` inside a transaction, and returns the last position read.
     @discardableResult
     package func scan(
         _ transaction: borrowing some Readable & ~Copyable, after: UInt64, through: UInt64,
@@ -48,8 +50,10 @@ extension EventLog {
         }
     }
 
-    /// Calls `body` with each record in (`after`, `through`], range stubs among them, until it says false;
-    /// says how far it came.
+    /// Calls `body` with each record in (`after`, `through`], including range stubs, until it
+    /// returns false.
+    ///
+    /// Returns the last position read.
     @discardableResult
     func walk(
         _ transaction: borrowing some Readable & ~Copyable, after: UInt64, through: UInt64,
@@ -66,7 +70,7 @@ extension EventLog {
                 if key > through { break }
                 throw LogError.damagedRecord(position + 1, "it is missing")
             }
-            // One that begins there and ends behind it is left to whoever reads on.
+            // A stub that begins in the range and ends after it is left to the next read.
             if key > through { break }
             guard try body(record) else { return key }
             position = key
@@ -76,7 +80,8 @@ extension EventLog {
         return position
     }
 
-    /// `scan` page by page, for whoever reads all of the log; `body` learns each record's place.
+    /// Performs `scan` page by page, for reading all of the log; `body` also receives each record's
+    /// place.
     @discardableResult
     package func scan(
         _ transaction: borrowing ReadTransaction, _ map: LeafMap, after: UInt64, through: UInt64,
@@ -86,7 +91,7 @@ extension EventLog {
         _ = try transaction.walk(tables.events, map, after: after, through: through) { entries in
             let intact = EventLog.intactCount(entries)
             for (index, entry) in entries.enumerated() {
-                // Checked again behind those known to be intact: that says what is wrong.
+                // Records after the intact ones are checked again, to find the exact problem.
                 let found = try record(entry.value, at: entry.key, checked: index >= intact)
                 guard entry.key == position + 1 || found.firstPosition <= position + 1 else {
                     throw LogError.damagedRecord(position + 1, "it is missing")
@@ -98,11 +103,11 @@ extension EventLog {
         return position
     }
 
-    /// How many entries, from the first on, are records whose checksums fit.
+    /// Returns the number of entries from the start that are records with a matching checksum.
     private static func intactCount(_ entries: UnsafeBufferPointer<LeafEntry>) -> Int {
         var index = 0
         while index < entries.count, entries.count >= 3 {
-            // The last ones go together with some that are checked already.
+            // The last triple may include entries that were already checked.
             let from = min(index, entries.count - 3)
             guard
                 RecordView.areIntact(
@@ -116,27 +121,27 @@ extension EventLog {
         return index
     }
 
-    /// Checks what stands at a position.
+    /// Decodes and checks the record at a position.
     @inline(__always)
     package func record(
         _ bytes: UnsafeRawBufferPointer, at position: UInt64, checked: Bool = true
     ) throws(LogError) -> RecordView {
         guard let record = RecordView(bytes) else {
-            throw LogError.damagedRecord(position, "its \(bytes.count) bytes are no record")
+            throw LogError.damagedRecord(position, "its \(bytes.count) bytes are not a record")
         }
         guard !checked || record.isIntact else {
-            throw LogError.damagedRecord(position, "its checksum does not fit")
+            throw LogError.damagedRecord(position, "its checksum does not match")
         }
         guard record.position == position else {
-            throw LogError.damagedRecord(position, "it says that it stands at \(record.position)")
+            throw LogError.damagedRecord(position, "it contains position \(record.position)")
         }
         guard record.isSoundStub else {
-            throw LogError.damagedRecord(position, "what it says that it stands for makes no sense")
+            throw LogError.damagedRecord(position, "its range is invalid")
         }
         return record
     }
 
-    /// The record at a position, where one has to stand.
+    /// Returns the record at a position, which must exist.
     func record(
         at position: UInt64, _ transaction: borrowing some Readable & ~Copyable
     ) throws -> RecordView {
@@ -148,15 +153,16 @@ extension EventLog {
 
     // MARK: - Envelopes
 
-    /// The events behind a position, in log order.
+    /// Returns the events after a position, in log order.
     ///
     /// - Parameters:
-    ///   - after: the last position already seen.
-    ///   - limit: at most so many, up to `eventsPerReadMax`.
-    ///   - type: only events of this type.
-    ///   - tag: only events with this tag.
+    ///   - after: The last position already seen.
+    ///   - limit: The maximum number of events, up to `eventsPerReadMax`.
+    ///   - type: Only events of this type.
+    ///   - tag: Only events with this tag.
     ///
-    /// With a type or tag it asks the index and costs what it returns; without, it reads the log.
+    /// With a type or a tag, the index is used and the cost depends on the result; otherwise the
+    /// log is read.
     @available(*, noasync)
     public func events(
         after: LogPosition, limit: Int = 1_000, type: EventType? = nil, tag: Tag? = nil
@@ -177,7 +183,7 @@ extension EventLog {
             }
             try self.forEachPosition(of: term, transaction, after: after.rawValue) { position in
                 guard let bytes = try transaction.get(self.tables.events, integer: position) else {
-                    throw LogError.damagedRecord(position, "the index knows it, the log does not")
+                    throw LogError.damagedRecord(position, "it is in the index but not in the log")
                 }
                 let envelope = try self.envelope(self.record(bytes, at: position))
                 guard tag.map({ envelope.tags.contains($0) }) ?? true,
@@ -190,7 +196,8 @@ extension EventLog {
         }
     }
 
-    /// The event of this identity; nil where there is none, or it was compacted (`compacted(_:)`).
+    /// Returns the event with this id; nil if there is none, or if it was compacted
+    /// (`compacted(_:)`).
     @available(*, noasync)
     public func event(_ id: EventID) throws(LogError) -> EventEnvelope? {
         settleBuffered()
@@ -204,7 +211,8 @@ extension EventLog {
         }
     }
 
-    /// The event at a position; nil where there is none, or it was compacted (`compacted(at:)`).
+    /// Returns the event at a position; nil if there is none, or if it was compacted
+    /// (`compacted(at:)`).
     @available(*, noasync)
     public func event(at position: LogPosition) throws(LogError) -> EventEnvelope? {
         settleBuffered()
@@ -218,16 +226,17 @@ extension EventLog {
         }
     }
 
-    /// The position itself, or where the range stub stands that covers it: whoever has read up to there has read
-    /// up to the end of a record.
+    /// Returns the position, or that of the range stub that covers it.
+    ///
+    /// A reader that has reached the position has read up to the end of that record.
     package func endOfRecord(
         at position: UInt64, _ transaction: borrowing some Readable & ~Copyable
     ) throws -> UInt64 {
         try record(standingFor: position, transaction)?.position ?? position
     }
 
-    /// The record of the event at a position, or of the range stub that covers it; nil where the log has
-    /// no such position.
+    /// Returns the record at a position, or the range stub that covers it; nil if the position is
+    /// beyond the log.
     func record(
         standingFor position: UInt64, _ transaction: borrowing some Readable & ~Copyable
     ) throws -> RecordView? {
@@ -241,7 +250,7 @@ extension EventLog {
         return record
     }
 
-    /// Copies a record out.
+    /// Copies a record into an envelope.
     package func envelope(_ record: RecordView) throws -> EventEnvelope {
         let (origin, type) = try names(of: record)
         guard let blocks = record.blocks else {
@@ -264,19 +273,19 @@ extension EventLog {
             else {
                 throw LogError.damagedRecord(
                     record.position,
-                    "it names origin \(record.origin) and type \(record.type), which are unknown")
+                    "its origin \(record.origin) or type \(record.type) is unknown")
             }
             return (state.origins[Int(record.origin)].id, state.types[Int(record.type)])
         }
     }
 
-    /// The origins and types that this log knows, by their small numbers.
+    /// Returns the origins and types of this log, by number.
     package func dictionaries() throws(LogError) -> (origins: [OriginID], types: [EventType]) {
         try refreshState()
         return state.withLock { ($0.origins.map(\.id), $0.types) }
     }
 
-    /// The origins known, each with the sequence of its last event.
+    /// Returns the known origins, each with the sequence of its last event.
     public func origins() throws(LogError) -> [(origin: OriginID, lastSequence: UInt64)] {
         try refreshState()
         return state.withLock { $0.origins.map { ($0.id, $0.lastSequence) } }
@@ -284,9 +293,9 @@ extension EventLog {
 
     // MARK: - Look-up
 
-    /// Whether a sighting of a remote entity stands at a position or before.
+    /// Returns whether a sighting of a remote entity is recorded up to a position.
     ///
-    /// Costs a look-up.
+    /// The cost is a look-up.
     @available(*, noasync)
     package func isSeen(_ entity: Digest16, through position: LogPosition) throws(LogError) -> Bool
     {
@@ -304,7 +313,8 @@ extension EventLog {
         }
     }
 
-    /// Where an event stands, or the range stub that covers it; nil if it is not recorded.
+    /// Returns the position of an event or of the range stub that covers it; nil if it is not
+    /// recorded.
     package func position(
         of id: EventID, _ transaction: borrowing some Readable & ~Copyable
     ) throws -> UInt64? {
@@ -316,7 +326,8 @@ extension EventLog {
         return try position(of: id.sequence, ordinal, row, transaction)
     }
 
-    /// Where an event stands as of a state, or the range stub that covers it; nil if it is not recorded.
+    /// Returns the position of an event in a state, or of its range stub; nil if it is not
+    /// recorded.
     func position(
         of id: EventID, in state: LogState, _ transaction: borrowing some Readable & ~Copyable
     ) throws -> UInt64? {
@@ -326,14 +337,14 @@ extension EventLog {
         return try position(of: id.sequence, ordinal, row, transaction)
     }
 
-    /// Where an event of an origin stands; its sequence is one of the row's.
+    /// Returns the position of an origin's event, whose sequence must be within the row's.
     func position(
         of sequence: UInt64, _ ordinal: UInt32, _ row: OriginRow,
         _ transaction: borrowing some Readable & ~Copyable
     ) throws -> UInt64 {
         let id = EventID(origin: row.id, sequence: sequence)
         var segment = row.segment
-        // An origin whose history was cut off has no open segment.
+        // An origin whose history was cut has no open segment.
         if segment.firstSequence == 0 || sequence < segment.firstSequence {
             let cursor = try transaction.cursor(tables.meta)
             guard let entry = try cursor.lastBelow(MetaKey.segment(ordinal, sequence + 1)),
@@ -349,7 +360,7 @@ extension EventLog {
             else { throw LogError.misplaced(id) }
             segment = read
         }
-        // What stands there has to say so itself: a row that is damaged must not lead to another event.
+        // The record itself must match, because a damaged row must not lead to another event.
         let cursor = try transaction.cursor(tables.events)
         let start =
             segment.firstPosition &+ (segment.isDense ? sequence &- segment.firstSequence : 0)
@@ -364,10 +375,10 @@ extension EventLog {
         throw LogError.misplaced(id)
     }
 
-    /// Calls `body` with the positions of a term behind `after`, ascending, until it says false.
+    /// Calls `body` with the positions of a term after `after`, ascending, until it returns false.
     ///
-    /// Looks into every run, then into the tail; a hash may belong to another term, so `body` looks at
-    /// the event.
+    /// Searches every run and then the tail. Different terms can have the same hash, so `body`
+    /// checks the event.
     func forEachPosition(
         of term: Term, _ transaction: borrowing some Readable & ~Copyable, after: UInt64,
         _ body: (UInt64) throws -> Bool
@@ -376,8 +387,8 @@ extension EventLog {
             decoding: try transaction.meta(tables, MetaKey.runs))
         let cursor = try transaction.cursor(tables.index)
         for run in catalogue.runs where run.upper > after {
-            // An entry whose key is damaged still stands between its neighbours, so the ones before and
-            // behind those of the term are looked at, too.
+            // An entry with a damaged key is still between its neighbours, so the entries before
+            // and after those of the term are checked as well.
             let before = try cursor.lastBelow(IndexEntry.key(run: run.number, term: term.hash))
             try IndexEntry.check(before)
             var entry = before == nil ? try cursor.first() : try cursor.next()
@@ -400,8 +411,8 @@ extension EventLog {
         for position in positions where try !body(position) { return }
     }
 
-    /// The terms of the types, by their small numbers, as of the transaction: what is in memory may not
-    /// have heard of a type that another process has just recorded.
+    /// Returns the terms of the types, by number, in the transaction; the state in memory may lack
+    /// a type that another process has just recorded.
     func typeTerms(_ transaction: borrowing some Readable & ~Copyable) throws -> [Term] {
         var terms = state.withLock { $0.types.map { Term(type: $0) } }
         while let row = try transaction.meta(tables, MetaKey.type(UInt16(terms.count))) {
@@ -412,7 +423,7 @@ extension EventLog {
 }
 
 extension EventLog {
-    /// Position (integer key) → record.
+    /// The table of records, with the position as an integer key.
     package var recordTable: Table { tables.events }
 
     /// Calls `body` with every record of a type, up to a position, in log order.
@@ -425,7 +436,7 @@ extension EventLog {
         }
     }
 
-    /// Calls `body` with every record that has the tag, up to a position, in log order.
+    /// Calls `body` with every record that has a tag, up to a position, in log order.
     package func forEachRecord(
         tagged tag: Tag, through: UInt64, _ transaction: borrowing some Readable & ~Copyable,
         _ body: (RecordView) throws -> Void
@@ -440,7 +451,8 @@ extension EventLog {
         }
     }
 
-    /// Calls `body` with every record that the index has under a term, and perhaps others.
+    /// Calls `body` with every record that the index lists under a term, possibly including other
+    /// records.
     private func forEachRecord(
         of term: Term, through: UInt64, _ transaction: borrowing some Readable & ~Copyable,
         _ body: (RecordView) throws -> Void
@@ -448,7 +460,7 @@ extension EventLog {
         try forEachPosition(of: term, transaction, after: 0) { position in
             guard position <= through else { return false }
             guard let bytes = try transaction.get(tables.events, integer: position) else {
-                throw LogError.damagedRecord(position, "the index knows it, the log does not")
+                throw LogError.damagedRecord(position, "it is in the index but not in the log")
             }
             try body(try record(bytes, at: position))
             return true

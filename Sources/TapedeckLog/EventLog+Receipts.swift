@@ -3,24 +3,25 @@ package import TapedeckLMDB
 
 /// # Receipts
 ///
-/// 1. A receipt is of a recorded event, durable before the call that records it returns, and never
-///    removed. Recording it again changes nothing.
-/// 2. The `overrides` table has a row for every event whose standing is not what the event itself
-///    says. It follows from the events and receipts alone.
-/// 3. Every change of a row gets the next number. The `changes` table leads from the number to the
-///    row, so that asking for what is new costs what is new.
+/// 1. A receipt belongs to a recorded event, is durable before the call that records it returns,
+///    and is kept unless its event is compacted. Recording it again changes nothing.
+/// 2. The `overrides` table has a row for every event whose effective stamp or status differs from
+///    the event itself. The row depends only on events and receipts.
+/// 3. Every change of a row gets the next number. The `changes` table maps the number to the row,
+///    so that the cost of a query for changes depends only on their number.
 extension EventLog {
-    /// The most receipts in one call.
+    /// The maximum number of receipts in one call.
     public static let receiptsPerCallMax = 100_000
 
-    /// Records what a server said of events that are in this log, all or none.
+    /// Records all or none of a server's receipts of events in this log.
     ///
-    /// Safe to repeat. Where a server contradicts an earlier receipt of its own, the least is kept.
+    /// Repeating it is safe. If a server contradicts its own earlier receipt, the one that
+    /// sorts first is kept, so that every device keeps the same one.
     ///
-    /// - Returns: how many of them changed anything.
+    /// - Returns: The number of receipts that had an effect.
     ///
-    /// Throws `LogError`: `.notFound` (an event is not recorded here; nothing was done), `.tooLarge`,
-    /// and what a durable append throws.
+    /// Throws `LogError`: `.notFound` (an event is not recorded here; nothing was done),
+    /// `.tooLarge`, and the errors of a durable append.
     @available(*, noasync)
     @discardableResult
     public func recordReceipts(_ receipts: [Receipt]) throws(LogError) -> Int {
@@ -34,9 +35,9 @@ extension EventLog {
         return Int(changed)
     }
 
-    /// Records receipts inside a transaction; says how many changed anything.
+    /// Records receipts inside a transaction, and returns the number that had an effect.
     ///
-    /// - Parameter state: as of the transaction; nil where that is the same as what is in memory.
+    /// - Parameter state: The state in the transaction; nil if it is the same as in memory.
     func add(
         _ receipts: [Receipt], in state: LogState? = nil, _ transaction: borrowing WriteTransaction
     ) throws -> UInt64 {
@@ -51,11 +52,11 @@ extension EventLog {
             else {
                 throw LogError(
                     .notFound,
-                    "a receipt is of event \(receipt.event), which is not recorded here",
+                    "a receipt refers to event \(receipt.event), which is not recorded here",
                     hint: "record the event first")
             }
             let record = try record(at: position, transaction)
-            // Of what was compacted the last receipt alone is kept.
+            // Only the receipts of the last event of a compacted range are kept.
             guard record.sequence == receipt.event.sequence else { continue }
             if record.flags.contains(.reissued), let source = record.blocks?.reissuedFrom {
                 reissued.insert(source)
@@ -74,8 +75,8 @@ extension EventLog {
         return changed
     }
 
-    /// Where the event stands that receipts of one are kept with; nil for those that were compacted, but the
-    /// last of each range.
+    /// Returns the position of the event to which receipts are attached; nil for a compacted event,
+    /// unless it is the last of its range.
     func placeOfReceipts(
         of event: EventID, _ state: LogState, _ transaction: borrowing some Readable & ~Copyable
     ) throws -> UInt64? {
@@ -85,12 +86,12 @@ extension EventLog {
         return position
     }
 
-    /// What can be said of receipts before they reach the writer.
+    /// Validates receipts before they reach the writer.
     static func check(_ receipts: [Receipt]) throws(LogError) {
         guard receipts.count <= receiptsPerCallMax else {
             throw LogError(
-                .tooLarge, "\(receipts.count) receipts at once",
-                hint: "record up to \(receiptsPerCallMax) in a call")
+                .tooLarge, "cannot record \(receipts.count) receipts at once",
+                hint: "record at most \(receiptsPerCallMax) per call")
         }
         for receipt in receipts {
             guard case .refused(let code) = receipt.outcome else { continue }
@@ -98,12 +99,12 @@ extension EventLog {
                 throw LogError(
                     .tooLarge,
                     "the refusal of event \(receipt.event) has a code of \(code.rawValue.utf8.count)"
-                        + " bytes", hint: "use 1 to \(Receipt.codeLengthMax)")
+                        + " bytes", hint: "use 1 to \(Receipt.codeLengthMax) bytes")
             }
         }
     }
 
-    /// What servers said of an event, by lineage; none where the event is not recorded.
+    /// Returns the receipts of an event, ordered by lineage; none if the event is not recorded.
     @available(*, noasync)
     public func receipts(of event: EventID) throws(LogError) -> [Receipt] {
         try refreshState()
@@ -113,8 +114,8 @@ extension EventLog {
         }
     }
 
-    /// Whether a lineage has given a later event of the origin, which a range stub may stand for together with this
-    /// one, the position.
+    /// Returns whether a lineage's receipt with this server position belongs to this event, or to a
+    /// later one that a range stub may cover together with it.
     @available(*, noasync)
     package func isCovered(
         _ event: EventID, _ lineage: LineageID, by position: UInt64
@@ -136,8 +137,9 @@ extension EventLog {
         }
     }
 
-    /// As of when an event counts, and whether it is refused: what all devices agree on once they have
-    /// the same receipts.
+    /// Returns the effective stamp of an event and whether it is refused.
+    ///
+    /// Devices with the same receipts return the same values.
     @available(*, noasync)
     public func standing(
         of event: EventEnvelope
@@ -150,10 +152,10 @@ extension EventLog {
 
     // MARK: - Overrides
 
-    /// The overrides that changed behind the change `changedAfter`, in the order of their changes, each
-    /// as it is now; and the number of the last change, to ask from next time.
+    /// Returns the overrides changed after `changedAfter`, in order of their changes, with their
+    /// current values, and the number of the last change, for the next call.
     ///
-    /// With a `limit`, `last` is the last change that was returned if there are more.
+    /// With a `limit`, `last` is the number of the last returned change if there are more.
     package func overrides(
         _ transaction: borrowing some Readable & ~Copyable, changedAfter: UInt64, limit: Int = .max
     ) throws -> (rows: [StampOverride], last: UInt64) {
@@ -168,7 +170,7 @@ extension EventLog {
             guard let position = ChangeRow.read(change, found.value),
                 let row = try override(at: position, transaction), row.change == change
             else {
-                throw LogError(.damaged, "change \(change) of the stamps that count is damaged")
+                throw LogError(.damaged, "change \(change) of the effective stamps is damaged")
             }
             rows.append(row)
             entry = try cursor.next()
@@ -176,7 +178,7 @@ extension EventLog {
         return (rows, last)
     }
 
-    /// What counts instead of what the event at a position says itself; nil where that holds.
+    /// Returns the override of the event at a position; nil if the event's own stamp applies.
     package func override(
         at position: UInt64, _ transaction: borrowing some Readable & ~Copyable
     ) throws -> StampOverride? {
@@ -185,12 +187,13 @@ extension EventLog {
             return nil
         }
         guard let row = OverrideRow.read(position, value) else {
-            throw LogError.damagedRecord(position, "the stamp that counts of it is damaged")
+            throw LogError.damagedRecord(position, "its effective stamp is damaged")
         }
         return row
     }
 
-    /// A row whose key is damaged still stands between its neighbours; see `forEachPosition`.
+    /// Checks the rows around a position, because a row with a damaged key is still between its
+    /// neighbours.
     private func checkNeighbours(
         of position: UInt64, _ transaction: borrowing some Readable & ~Copyable
     ) throws {
@@ -199,7 +202,7 @@ extension EventLog {
         let before = next == nil ? try cursor.last() : try cursor.previous()
         for entry in [next, before].compactMap({ $0 })
         where SealedValue.open(entry.value, key: entry.key) == nil {
-            throw LogError.damagedRecord(position, "the stamp that counts of it may be damaged")
+            throw LogError.damagedRecord(position, "its effective stamp may be damaged")
         }
     }
 
@@ -209,7 +212,7 @@ extension EventLog {
         guard let bytes = try transaction.meta(tables, MetaKey.changes) else { return 0 }
         var reader = ByteReader(bytes)
         guard let last = reader.littleEndian(UInt64.self) else {
-            throw LogError(.damaged, "the counter of changed stamps is damaged")
+            throw LogError(.damaged, "the counter of effective stamp changes is damaged")
         }
         return last
     }

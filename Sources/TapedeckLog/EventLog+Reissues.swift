@@ -1,19 +1,18 @@
 internal import TapedeckLMDB
 @_spi(Core) internal import TapedeckModel
 
-/// # Events that were written anew
+/// # Reissued events
 ///
-/// An event whose history lost its names is written again under another (`EventLog+Heal`): a *reissue*.
-/// Its history may come back all the same, when a device that has not heard of its loss pushes it to a
-/// server that was wiped; and two histories that part at different events may both end in reissues of
-/// the same event. Whatever says the same counts once: the event that has its name, else the reissue whose
-/// name is least. The other reissues count nowhere, which follows from the events alone, so that all
-/// devices that hold them agree.
+/// An event whose history has lost its ids is written again under another id (`EventLog+Heal`): a
+/// *reissue*. The original history may come back, when a device that does not know of the loss
+/// pushes it to a server that was wiped. Two histories that fork at different events may also both
+/// end in reissues of the same event. Events with the same content count once: the original event
+/// if it is recorded, or else the reissue with the lowest id. The other reissues do not count. This
+/// depends only on the events, so all devices with the same events agree.
 extension EventLog {
-    /// Ends a writing of events: writes the rows of their origins, and makes right what counts of those
-    /// that were written anew.
+    /// Finishes a write: writes the rows of the origins, and updates which reissues count.
     ///
-    /// - Parameter others: further events whose reissues something has changed for.
+    /// - Parameter others: Additional events whose reissues are affected.
     func finish(
         _ writer: consuming RecordWriter, settling others: Set<EventID> = [],
         _ transaction: borrowing WriteTransaction
@@ -24,11 +23,11 @@ extension EventLog {
         return after
     }
 
-    /// Makes what counts of the reissues of events what it should be.
+    /// Updates which reissues of events count.
     ///
     /// - Parameters:
-    ///   - sources: the events that were written anew, by the names under which they were first known.
-    ///   - state: as of the end of the transaction.
+    ///   - sources: The ids of the original events.
+    ///   - state: The state at the end of the transaction.
     func settle(
         reissuesOf sources: Set<EventID>, _ state: LogState,
         _ transaction: borrowing WriteTransaction
@@ -46,7 +45,7 @@ extension EventLog {
         try writer.finish(transaction)
     }
 
-    /// What should count of a recorded event, by all that is recorded.
+    /// Returns the effective stamp and status of a recorded event, given everything that is recorded.
     func standing(
         of record: RecordView, _ state: LogState,
         _ transaction: borrowing some Readable & ~Copyable
@@ -69,7 +68,7 @@ extension EventLog {
         return standing
     }
 
-    /// Whether another event that says the same as a reissue counts in its stead.
+    /// Returns whether another event with the content of a reissue counts instead of it.
     private func isSaidElsewhere(
         _ record: RecordView, as id: EventID, _ state: LogState,
         _ transaction: borrowing some Readable & ~Copyable
@@ -88,7 +87,7 @@ extension EventLog {
         }
     }
 
-    /// What an event says, under the name by which it was first known.
+    /// Returns the digest of an event's content, including the id of the original event.
     func content(of record: RecordView, _ state: LogState) throws -> Digest16 {
         var canonical: [UInt8] = []
         guard state.appendCanonical(record, to: &canonical),
@@ -100,10 +99,10 @@ extension EventLog {
     }
 }
 
-/// A row of `meta`: where an event that was written anew stands under its new name.
+/// A row of `meta` with the position of a reissue.
 ///
-/// Key: the name under which it was first known (origin, sequence), position. Value: the digest of what
-/// it says.
+/// The key is the original id (origin, sequence) and the position. The value is the digest of the
+/// content.
 struct Reissue: Hashable {
     var source: EventID
     var position: UInt64
@@ -153,7 +152,7 @@ struct Reissue: Hashable {
         return key
     }
 
-    /// Where an event stands that was written anew, in the order of the log.
+    /// Returns the reissues of an event, in log order.
     static func all(
         of source: EventID, _ transaction: borrowing some Readable & ~Copyable, _ tables: LogTables
     ) throws -> [Reissue] {
@@ -176,9 +175,9 @@ struct Reissue: Hashable {
         try transaction.delete(tables.meta, row.key)
     }
 
-    /// The origins of which events were written anew; mostly none.
+    /// Returns the origins with reissued events; usually none.
     ///
-    /// Costs a look-up for each.
+    /// The cost is a look-up per origin.
     static func origins(
         _ transaction: borrowing some Readable & ~Copyable, _ tables: LogTables
     ) throws -> Set<OriginID> {

@@ -1,11 +1,12 @@
 @_spi(Core) public import TapedeckModel
 
-/// An event of the log read in place, its checksum checked, its payload not looked at.
+/// An event of the log read in place, with its checksum verified and its payload not decoded.
 ///
-/// It holds inside the closure of `EventLog.scan` only.
+/// It is valid only inside the closure of `EventLog.scan`.
 public struct ScannedEvent: ~Copyable, ~Escapable {
     private let record: RecordView
-    // Pointers into arrays that the scan holds: an array of its own would be counted at each event.
+    // These point into arrays held by the scan, because reference counting per event would be
+    // expensive.
     private let origins: UnsafeBufferPointer<OriginID>
     private let types: UnsafeBufferPointer<EventType>
 
@@ -19,19 +20,19 @@ public struct ScannedEvent: ~Copyable, ~Escapable {
         self.types = types
     }
 
-    /// Its place in this store's log.
+    /// The event's position in this store's log.
     public var position: LogPosition { LogPosition(rawValue: record.position) }
-    /// Its name for ever.
+    /// The event's permanent id.
     public var id: EventID {
         EventID(origin: origins[Int(record.origin)], sequence: record.sequence)
     }
-    /// The name of its kind.
+    /// The event's type.
     public var type: EventType { types[Int(record.type)] }
-    /// When its origin says that it happened.
+    /// The time of the event according to its origin.
     public var stamp: Stamp { record.stamp }
     /// The version of the payload's schema.
     public var schemaVersion: UInt16 { record.schemaVersion }
-    /// The content, as stored, in place.
+    /// The stored payload, in place.
     public var payload: RawSpan {
         @_lifetime(borrow self)
         get { _overrideLifetime(RawSpan(_unsafeBytes: record.payload), borrowing: self) }
@@ -39,13 +40,14 @@ public struct ScannedEvent: ~Copyable, ~Escapable {
 }
 
 extension EventLog {
-    /// Calls `body` with each event behind `position`, in log order, without copying anything.
+    /// Calls `body` with each event after `position`, in log order, without copying anything.
     ///
-    /// The fastest way to read all of a log: about ten million events of 200 bytes a second on one
-    /// thread. Every checksum is checked. Events that are appended meanwhile are not met.
+    /// This is the fastest way to read a whole log: about ten million events of 200 bytes per
+    /// second on one thread. Every checksum is verified. Events appended during the scan are not
+    /// included.
     ///
-    /// Throws `LogError` with `.damaged` and the position of the first event that is not intact, and
-    /// what `body` throws, wrapped.
+    /// Throws `LogError`: `.damaged` with the position of the first damaged event, and the errors
+    /// of `body`, wrapped.
     @available(*, noasync)
     public func scan(
         after position: LogPosition = .start, _ body: (borrowing ScannedEvent) throws -> Void
@@ -60,7 +62,7 @@ extension EventLog {
                         guard Int(record.origin) < origins.count, Int(record.type) < types.count
                         else {
                             throw LogError.damagedRecord(
-                                record.position, "it names an unknown origin or type")
+                                record.position, "its origin or type is unknown")
                         }
                         try body(ScannedEvent(record, origins: origins, types: types))
                     }

@@ -1,20 +1,21 @@
 @_spi(Core) public import TapedeckModel
 
-/// How many events of one type and schema version a log holds.
+/// The number of events of one type and schema version in a log.
 public struct SchemaCount: Hashable, Sendable {
-    /// The name of their kind.
+    /// The event type.
     public var type: EventType
-    /// The version of their payloads' schema.
+    /// The version of the payload's schema.
     public var schemaVersion: UInt16
-    /// How many there are.
+    /// The number of events.
     public var events: UInt64
 }
 
 extension EventLog {
-    /// How many events of each type and schema version the log holds, by type, then by version.
+    /// Returns the number of events of each type and schema version, ordered by type, then by
+    /// version.
     ///
-    /// For whoever wants to know which of them a program cannot read. Costs a read of the whole log. Throws
-    /// `LogError`: `.damaged`, `.closed`.
+    /// Use it to find the events that a program cannot read. The cost is a read of the whole log.
+    /// Throws `LogError`: `.damaged`, `.closed`.
     @available(*, noasync)
     public func schemaCounts() throws(LogError) -> [SchemaCount] {
         settleBuffered()
@@ -23,7 +24,7 @@ extension EventLog {
         var counts: [UInt16: [UInt16: UInt64]] = [:]
         try scan(after: 0, through: head) { record in
             guard Int(record.type) < types.count else {
-                throw LogError.damagedRecord(record.position, "it names an unknown type")
+                throw LogError.damagedRecord(record.position, "its type is unknown")
             }
             counts[record.type, default: [:]][record.schemaVersion, default: 0] += 1
         }

@@ -2,26 +2,26 @@ internal import Foundation
 internal import TapedeckLMDB
 internal import TapedeckModel
 
-/// What became of the size of a log's file.
+/// The size of a log's file before and after shrinking.
 public struct ShrinkSummary: Codable, Hashable, Sendable {
-    /// How long the file was.
+    /// The former size of the file, in bytes.
     public var bytesBefore: UInt64
-    /// How long it is now.
+    /// The new size of the file, in bytes.
     public var bytes: UInt64
 }
 
 extension EventLog {
-    /// Bytes after which a commit of the new file ends.
+    /// The number of bytes after which a commit to the new file ends.
     private static let bytesPerShrinkCommitMax = 16 << 20
 
-    /// Writes the log of a store that nobody has open anew, its pages full.
+    /// Rewrites the log of a closed store compactly, with full pages.
     ///
-    /// The file never gets shorter by itself: what was compacted leaves room for what is recorded next. The
-    /// new file takes the place of the old one whole and on disk, or not at all, and the store goes on as the
-    /// origin that it was. Needs as much room on the disk meanwhile as the new file does.
+    /// The file never shrinks by itself: the space of compacted events is reused for new ones. The
+    /// new file replaces the old one when it is complete and on disk, or not at all, and the store
+    /// keeps its origin. In the meantime, the disk needs space for both files.
     ///
-    /// Throws `LogError`: `.noStore`, `.busy` (some process has the store open), `.damaged`, `.diskFull`,
-    /// `.accessDenied`, `.readOnly`.
+    /// Throws `LogError`: `.noStore`, `.busy` (a process has the store open), `.damaged`,
+    /// `.diskFull`, `.accessDenied`, `.readOnly`.
     @available(*, noasync)
     @discardableResult
     public static func shrink(_ directory: String) throws(LogError) -> ShrinkSummary {
@@ -34,7 +34,7 @@ extension EventLog {
         do throws(LogError) {
             _ = try place.readMarker()
         } catch {
-            // Another process has erased it, and this lock lies where there is nothing to lock.
+            // Another process erased the store, so this lock is a leftover.
             if error.code == .noStore { lock.remove() } else { lock.release() }
             throw error
         }
@@ -49,13 +49,13 @@ extension EventLog {
             try writeAnew(place, part)
             try DurableFile.synchronize(part)
             try ReplacedFile.move(part, to: place.log)
-            // It says what was last written to the former file.
+            // The lock file describes the last write to the old file.
             unlink(place.log + "-lock")
         }
         return ShrinkSummary(bytesBefore: before, bytes: try size(of: place.log))
     }
 
-    /// Removes what was cut off before.
+    /// Removes the files of interrupted runs.
     private static func removeLeavings(_ place: StoreDirectory) throws(LogError) {
         try LogError.wrapping {
             for name in try FileManager.default.contentsOfDirectory(atPath: place.path)
@@ -80,8 +80,8 @@ extension EventLog {
                 try old.read({ try $0.count(source) }) == new.read({ try $0.count(target) })
             else {
                 throw LogError(
-                    .damaged, "a table of \(place.log) does not hold as many rows as it says",
-                    hint: "storectl verify says where; restore a backup")
+                    .damaged, "the row count of a table in \(place.log) is wrong",
+                    hint: "run storectl verify for details; restore a backup")
             }
         }
         let mark = try place.installMark(of: part)
@@ -89,7 +89,7 @@ extension EventLog {
         try new.synchronize()
     }
 
-    /// Writes a table front to back.
+    /// Copies a table from start to end.
     private static func copy(
         _ source: Table, of old: Environment, to target: Table, of new: Environment
     ) throws {

@@ -3,32 +3,33 @@ internal import Synchronization
 internal import TapedeckLMDB
 public import TapedeckModel
 
-/// Where a subscription begins that nobody has had before.
+/// The starting position of a new subscription.
 public enum SubscriptionStart: Sendable {
-    /// With the first event of the log.
+    /// At the first event of the log.
     case beginning
-    /// Behind the last event of the log as of the subscribing.
+    /// After the last event of the log at the time of subscribing.
     case now
 }
 
-/// A subscription that a store knows.
+/// A subscription known to a store.
 public struct SubscriptionStatus: Hashable, Sendable {
-    /// Its name.
+    /// The subscription's name.
     public var name: String
-    /// Up to where it is acknowledged; nil where its file is damaged.
+    /// The acknowledged position; nil if the subscription's file is damaged.
     public var acknowledged: LogPosition?
 }
 
 /// # Subscriptions
 ///
-/// How far a subscription is stands in a small file of its own (`SlotFile`), not in the log's: there,
-/// each acknowledgement would be a commit that waits for the disk and holds the writer's lock. Here it is one
-/// write, which outlives the process; a power cut may undo the last second, and events come once more.
+/// The progress of a subscription is stored in its own small file (`SlotFile`) instead of in the
+/// log. In the log, each acknowledgement would be a commit that waits for the disk and holds the
+/// writer's lock. In the file it is a single write, which survives the end of the process. A power
+/// failure may undo the last second, and events are then delivered again.
 extension EventLog {
-    /// The longest name of a subscription.
+    /// The maximum length of a subscription's name, in bytes.
     public static let subscriptionNameCountMax = 64
 
-    /// Subscribes under a name, which nobody else may have at the time.
+    /// Subscribes under a name, which must not be in use at the same time.
     @available(*, noasync)
     package func subscribe(
         named name: String, from start: SubscriptionStart, _ filter: EventFilter
@@ -36,7 +37,7 @@ extension EventLog {
         let path = try subscriptionPath(name)
         guard !options.isReadOnly else {
             throw LogError(
-                .readOnly, "a subscription of a store that is open for reading",
+                .readOnly, "cannot subscribe to a store opened read-only",
                 hint: "open the store for writing")
         }
         settleBuffered()
@@ -55,7 +56,8 @@ extension EventLog {
         }
     }
 
-    /// The subscriptions that this store knows, by name, whether anybody has them open or not.
+    /// Returns the subscriptions known to this store, ordered by name, whether or not they are
+    /// open.
     @available(*, noasync)
     package func subscriptionStatuses() throws(LogError) -> [SubscriptionStatus] {
         let folder = directory.subscriptions
@@ -77,7 +79,7 @@ extension EventLog {
         }
     }
 
-    /// Forgets how far a subscription is; who subscribes by this name again begins anew.
+    /// Removes the progress of a subscription; a later subscription with this name starts again.
     @available(*, noasync)
     package func removeSubscription(named name: String) throws(LogError) {
         let path = try subscriptionPath(name)
@@ -104,20 +106,20 @@ extension EventLog {
 
     // MARK: - Names
 
-    /// Whether a file of a store may be called so.
+    /// Returns whether a name is valid for a file of the store.
     static func isFileName(_ name: String) -> Bool {
         (1...subscriptionNameCountMax).contains(name.utf8.count)
             && name.wholeMatch(of: /[a-z0-9][a-z0-9._-]*/) != nil
     }
 
     static let fileNameHint =
-        "use 1 to \(subscriptionNameCountMax) small letters, digits, dots, dashes and underscores, a letter"
-        + " or digit first"
+        "use 1 to \(subscriptionNameCountMax) lowercase letters, digits, dots, dashes and underscores,"
+        + " starting with a letter or digit"
 
     private func subscriptionPath(_ name: String) throws(LogError) -> String {
         guard EventLog.isFileName(name) else {
             throw LogError(
-                .usage, "\"\(name.prefix(80))\" is not the name of a subscription",
+                .usage, "\"\(name.prefix(80))\" is not a valid subscription name",
                 hint: EventLog.fileNameHint)
         }
         return directory.subscriptions + "/" + name
@@ -128,9 +130,9 @@ extension EventLog {
         guard errno == EEXIST else { throw LogError.system(errno, folder) }
     }
 
-    // MARK: - Places in the history
+    // MARK: - Positions in the history
 
-    /// Whether the log holds what it held up to a place when that was noted.
+    /// Returns whether the log still has the same history up to a mark.
     func holds(
         _ mark: SubscriptionMark, _ transaction: borrowing some Readable & ~Copyable
     ) throws -> Bool {
@@ -139,10 +141,10 @@ extension EventLog {
             try historyMark(through: mark.position, change: 0, transaction))
     }
 
-    /// The places of a subscription that begins.
+    /// Returns the initial marks of a subscription.
     ///
-    /// One that begins now knows places before it, too: should the log be put back to one of them, what
-    /// stands behind it then is new.
+    /// One that starts now also has marks at earlier positions: if the log is restored to one of
+    /// them, the events after it are new.
     func marks(
         of start: SubscriptionStart, _ transaction: borrowing some Readable & ~Copyable
     ) throws -> SubscriptionMarks {
@@ -167,7 +169,7 @@ extension EventLog {
     }
 }
 
-/// A subscription that is open as long as somebody has it.
+/// A weak reference to a subscription, which is open as long as it is referenced elsewhere.
 struct WeakSubscription {
     weak var subscription: LogSubscription?
 

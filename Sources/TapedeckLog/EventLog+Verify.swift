@@ -3,36 +3,38 @@ internal import TapedeckModel
 
 /// # Verify
 ///
-/// In this order, since each step trusts what the one before has shown: the pages of the file, without
-/// LMDB; what the log keeps of itself; the index tables; every event up to the commit that these were
-/// of; the index against the events; receipts and what follows from them.
+/// Each step relies on the previous ones, in this order: the pages of the file, without LMDB; the
+/// log's metadata; the index tables; every event up to the same commit; the index compared with the
+/// events; receipts and the rows derived from them.
 ///
-/// A read transaction keeps the file from using free pages again, so none is held for longer than a
-/// slice takes. That is invisible: records never change, and a run of the index lives as it is until a
-/// merge replaces it, upon which the reading of the index begins again.
+/// A read transaction keeps the file from reusing free pages, so each one lasts only for a slice.
+/// This does not affect the result: records never change, and a run of the index does not change
+/// until a merge replaces it, in which case the index is read again from the start.
 ///
-/// Memory stays bounded: the index is compared by sums over buckets of terms, and only buckets that
-/// differ are looked at term by term.
+/// Memory use is bounded: the index is compared by sums over buckets of terms, and only buckets
+/// that differ are compared term by term.
 extension EventLog {
-    /// Every event is looked up by its identity in a log of up to so many; in a longer one, about so
-    /// many events spread over all of it.
+    /// The maximum number of events that are looked up by id; in a longer log, about this many are
+    /// sampled.
     static let verifyLookupsMax: UInt64 = 1 << 20
 
-    /// The most terms of the tail that are asked for, and how many of them in one transaction.
+    /// The maximum number of tail terms to look up, and the number per transaction.
     static let verifyTailTermsMax = 1 << 14
     static let verifyTailTermsPerTransactionMax = 1 << 10
 
-    /// How often the index is read from its beginning when merges replace what is being read; the last
-    /// time in one transaction.
+    /// The maximum number of attempts to read the index if merges replace its runs; the last one
+    /// uses a single transaction.
     static let verifyIndexAttemptsMax = 3
 
-    /// Checks the whole store: every event, hash chain, index entry and receipt, and the file itself.
+    /// Checks the whole store: every event, hash chain, index entry and receipt, and the file
+    /// itself.
     ///
-    /// Events recorded meanwhile are left out. One read transaction is held while the pages are read, a
-    /// gigabyte in about a second, which the file grows by under load; all else is read in many.
+    /// Events recorded during the check are not included. The pages are read in one read
+    /// transaction, at about a gigabyte per second, during which the file can grow under load;
+    /// everything else is read in many short ones.
     ///
-    /// What is damaged is in the report. Throws `LogError` only for what is no damage: `.closed`,
-    /// `.accessDenied`, `.inputOutput`.
+    /// Damage is reported in the result. Throws `LogError` only for other errors: `.closed`,
+    /// `.accessDenied`, `.inputOutput`, and `.busy` if compaction keeps changing the store.
     @available(*, noasync)
     public func verify(progress: LogProgress.Report? = nil) throws(LogError) -> VerifyReport {
         var verification = Verification(self, progress)
@@ -45,9 +47,10 @@ extension EventLog {
         return verification.report
     }
 
-    /// Opens and checks the store in `directory`, or says what is wrong where it cannot be opened.
+    /// Opens and checks the store in `directory`, and reports why it cannot be opened if it is
+    /// damaged.
     ///
-    /// Throws `LogError`: `.noStore`, `.newerFormat`, `.busy` and what is no damage.
+    /// Throws `LogError`: `.noStore`, `.newerFormat`, `.busy`, and errors other than damage.
     @available(*, noasync)
     public static func verify(
         _ directory: String, options: Options = Options(), progress: LogProgress.Report? = nil
@@ -79,29 +82,29 @@ extension VerifyReport {
     }
 }
 
-/// One check of a store, step by step; the steps stand in `Verification+….swift`.
+/// A check of a store, step by step; the steps are in `Verification+….swift`.
 struct Verification {
     let log: EventLog
     let progress: LogProgress.Report?
     var report = VerifyReport()
-    /// What the log kept of itself at the commit up to which is checked.
+    /// The log's metadata at the commit up to which events are checked.
     var state: LogState
     var head: UInt64 = 0
-    /// Every event up to here is in the index tables.
+    /// The position up to which every event is in the index tables.
     var indexed: UInt64 = 0
     var typeTerms: [Term] = []
     var buckets = TermBuckets()
-    /// What the terms of events behind the index tables have.
+    /// The sums of the terms of events after the indexed position.
     var tailTerms: [UInt64: TermSum] = [:]
     var terms: [UInt64] = []
-    /// The rows of closed segments at that commit.
+    /// The number of rows of closed segments at that commit.
     var segmentRows: UInt64 = 0
-    /// How often the log had been compacted at that commit.
+    /// The number of compaction commits at that commit.
     private var round: UInt64 = 0
-    /// The rows of events that were written anew at that commit.
+    /// The number of rows of reissued events at that commit.
     var reissueRows: UInt64 = 0
 
-    /// Entries of the index that are read in one transaction.
+    /// The number of index entries to read per transaction.
     private(set) var entriesPerTransaction: Int
 
     init(
@@ -131,10 +134,10 @@ struct Verification {
         }
         throw LogError(
             .busy, "the store is being compacted while it is verified",
-            hint: "verify it again when that is done")
+            hint: "verify it again after the compaction")
     }
 
-    /// Looks at the pages, as of one commit; false where there is no use in going on.
+    /// Checks the pages as of one commit; returns false if further checks are pointless.
     private mutating func checkPages() throws(LogError) -> Bool {
         tell(.pages, 0, 1)
         let path = log.directory.log
@@ -148,13 +151,13 @@ struct Verification {
 
     private enum Outcome {
         case read
-        /// There is no use in going on.
+        /// Further checks are pointless.
         case damaged
-        /// A merge has replaced runs while they were read.
+        /// A merge replaced runs while they were being read.
         case overtaken
     }
 
-    /// Takes in what the log keeps of itself, then the index tables, slice by slice.
+    /// Reads the log's metadata, then the index tables in slices.
     private mutating func checkIndexTables(
         inOneTransaction isWhole: Bool
     ) throws(LogError) -> Outcome {
@@ -175,9 +178,9 @@ struct Verification {
         return outcome ?? .damaged
     }
 
-    /// Looks at what the log keeps of itself.
+    /// Reads the log's metadata.
     ///
-    /// False where there is no use in going on.
+    /// Returns false if further checks are pointless.
     private mutating func beginSnapshot(
         _ transaction: borrowing ReadTransaction, _ walk: inout IndexWalk
     ) throws -> Bool {
@@ -205,7 +208,7 @@ struct Verification {
         return true
     }
 
-    /// Looks at every row of what the log keeps of itself, whoever reads it.
+    /// Checks every metadata row, whatever its purpose.
     private mutating func checkRows(_ transaction: borrowing ReadTransaction) throws {
         let cursor = try transaction.cursor(log.tables.meta)
         var entry = try cursor.first()
@@ -218,13 +221,13 @@ struct Verification {
         guard let sealed = try transaction.get(log.tables.meta, MetaKey.format) else {
             return report.add(.meta, "row f of the log's meta table is missing")
         }
-        // One that is damaged is named above.
+        // A damaged row was already reported above.
         guard let bytes = MetaKey.format.withUnsafeBytes({ SealedValue.open(sealed, key: $0) })
         else { return }
         var reader = ByteReader(bytes)
         let formats = StoreDirectory.firstFormat...StoreDirectory.format
         if !formats.contains(Int(reader.littleEndian(UInt32.self) ?? 0)) || !reader.isAtEnd {
-            report.add(.meta, "row f of the log's meta table names another storage format")
+            report.add(.meta, "row f of the log's meta table has an unknown storage format")
         }
     }
 

@@ -3,10 +3,11 @@ package import TapedeckLMDB
 extension EventLog {
     /// Runs `body` in a write transaction on the caller's thread, and returns when it is on disk.
     ///
-    /// For what is not an append: receipts, imports, cursors. `body` may run more than once (see
-    /// `Environment.write`), so it must not change anything outside but through its result.
+    /// Use it for writes other than appends: receipts, imports, cursors. `body` may run more than
+    /// once (see `Environment.write`), so its only effects must be the transaction and its result.
     ///
-    /// Throws `LogError`: `.closed`, `.mustReopen`, `.diskFull`, `.readOnly`, and what `body` throws.
+    /// Throws `LogError`: `.closed`, `.mustReopen`, `.diskFull`, `.readOnly`, and the errors of
+    /// `body`.
     @available(*, noasync)
     package func write<R>(_ body: (borrowing WriteTransaction) throws -> R) throws(LogError) -> R {
         try queue.beginDirectWrite()

@@ -3,35 +3,37 @@ package import TapedeckLMDB
 public import TapedeckModel
 internal import Synchronization
 
-/// The append-only log of one store: the only ground state.
+/// The append-only log of a store, from which all other state is derived.
 ///
 /// Invariants:
-/// 1. Positions are gapless from 1; sequences are gapless from 1 for each origin; both are assigned
-///    inside the committing transaction.
-/// 2. An origin's events stand in the order of their sequences.
-/// 3. A recorded event never changes. Its record carries a CRC-32C of all its bytes, and the last
-///    record of each origin in a commit carries that origin's hash chain.
-/// 4. What `append` has acknowledged is on disk.
-/// 5. Indexes may lag behind the log (`IndexCatalogue`); whoever asks them also looks at the rest.
+/// 1. Positions are gapless from 1; sequences are gapless from 1 per origin; both are assigned
+///    inside the committing transaction. Range stubs fill the gaps of compacted events.
+/// 2. The events of an origin are in the order of their sequences.
+/// 3. A recorded event never changes. Its record has a CRC-32C of all its bytes, and the last
+///    record of each origin in a commit has that origin's hash chain.
+/// 4. Events acknowledged by `append` are on disk.
+/// 5. Indexes may lag behind the log (`IndexCatalogue`); readers of an index also search the
+///    remaining events.
 ///
-/// One process may open a store once; several processes may share it.
+/// A process can open a store only once; several processes can share it.
 public final class EventLog: Sendable {
-    /// How an open log behaves.
+    /// The settings of an open log.
     public struct Options: Sendable {
-        /// The first size of the file's map in bytes: address space, not disk.
+        /// The initial size of the file's map in bytes, which takes address space but no disk
+        /// space.
         ///
-        /// It doubles when full.
+        /// It doubles when it is full.
         public var mapSizeBytes: Int
-        /// Whether nothing is ever written: for stores on read-only media.
+        /// Whether the log is opened without writing anything, as for read-only media.
         public var isReadOnly: Bool
-        /// How many events may wait to be indexed before that is done in the background.
+        /// The maximum number of unindexed events before they are indexed in the background.
         public var unindexedEventsMax: UInt64
-        /// The time of day, in Unix milliseconds; injected by tests and simulators.
+        /// The clock, in milliseconds since 1970; replaced by tests and simulators.
         public var now: @Sendable () -> UInt64
-        /// Where fresh identities come from; injected by simulators.
+        /// The source of new ids; replaced by simulators.
         package var randomID: @Sendable () -> OriginID = { .random() }
 
-        /// Makes options; the defaults suit an app.
+        /// Creates options; the defaults suit an app.
         public init(
             mapSizeBytes: Int = 16 << 30, isReadOnly: Bool = false,
             unindexedEventsMax: UInt64 = 65_536,
@@ -54,11 +56,11 @@ public final class EventLog: Sendable {
     private let entry: OpenStores.Entry
     package let directory: StoreDirectory
     let options: Options
-    /// The store's name, for ever; a copy keeps it and takes another origin.
+    /// The store's permanent id; a copy keeps it, but gets a new origin.
     public let storeID: OriginID
-    /// The origin that this store writes as; a store that was copied or restored takes a fresh one.
+    /// The origin of this store's own events; a copied or restored store gets a new one.
     public var origin: OriginID { state.withLock(\.ownRow.id) }
-    /// What is in memory of the log; replaced after each commit.
+    /// The log's state in memory, replaced after each commit.
     ///
     /// See `LogState`.
     let state: Mutex<LogState>
@@ -70,17 +72,17 @@ public final class EventLog: Sendable {
 
     /// Opens the store in `directory`.
     ///
-    /// Costs a few reads; what is not indexed is looked at only when an index is first asked.
+    /// The cost is a few reads; unindexed events are read only when an index is first used.
     ///
-    /// Throws `LogError`: `.noStore`, `.newerFormat`, `.damaged` (a missing, cut off or foreign file),
-    /// `.busy` (already open in this process), `.accessDenied`, `.diskFull`.
+    /// Throws `LogError`: `.noStore`, `.newerFormat`, `.damaged` (a missing, truncated or foreign
+    /// file), `.busy` (already open in this process), `.accessDenied`, `.diskFull`.
     public convenience init(opening directory: String, options: Options = Options())
         throws(LogError)
     {
         let place = StoreDirectory(directory)
         let entry = try OpenStores.shared.enter(directory)
         var lock = try place.lockForOpening(isReadOnly: options.isReadOnly)
-        // It may have been made since the lock was looked for.
+        // The store may have been created since the first attempt to lock it.
         if lock == nil, !options.isReadOnly, place.exists {
             lock = try place.lockForOpening(isReadOnly: false)
         }
@@ -93,13 +95,13 @@ public final class EventLog: Sendable {
         }
     }
 
-    /// Makes a new store in `directory` and opens it.
+    /// Creates a new store in `directory` and opens it.
     ///
-    /// The store is there whole, or not at all, also where the process is killed or the power fails. Of several that
-    /// make it at once one does.
+    /// The store is created completely or not at all, even if the process is killed or the power
+    /// fails. If several processes create it at once, one succeeds.
     ///
-    /// Throws `LogError`: `.storeExists` where a store stands already, `.busy` where another process has been making or
-    /// erasing one there for a minute, and what opening throws.
+    /// Throws `LogError`: `.storeExists` if there is a store already, `.busy` if another process
+    /// has been creating or erasing one there for a minute, and the errors of opening it.
     public static func create(
         _ directory: String, options: Options = Options()
     ) throws(LogError) -> EventLog {
@@ -113,7 +115,7 @@ public final class EventLog: Sendable {
         }
     }
 
-    /// Makes an empty store in a directory that is there.
+    /// Creates an empty store in an existing directory.
     private static func fill(
         _ place: StoreDirectory, _ options: Options
     ) throws(LogError) {
@@ -133,7 +135,7 @@ public final class EventLog: Sendable {
             store: identity.store.description, format: StoreDirectory.firstFormat)
     }
 
-    /// Opens a store whose opening lock is held.
+    /// Opens a store whose opening lock is held by the caller.
     private init(
         opening place: StoreDirectory, _ options: Options, _ entry: OpenStores.Entry
     ) throws(LogError) {
@@ -159,7 +161,7 @@ public final class EventLog: Sendable {
         }
     }
 
-    /// Waits for what is under way, then closes the files; subscriptions end.
+    /// Waits for operations in progress, then closes the subscriptions and the files.
     ///
     /// Later calls throw `.closed`.
     public func close() {
@@ -177,14 +179,16 @@ public final class EventLog: Sendable {
     }
 
     deinit {
-        // Whatever runs in the background holds the log, so nothing does; and this may be the end of a
-        // background block, which must not wait for its own queue.
+        // Background work holds a reference to the log, so none is running. Waiting for the
+        // maintenance queue here could deadlock, because this may run at the end of a block on that
+        // queue.
         if queue.close() { release() }
     }
 
-    /// Stops writing and lets go of every lock, for a process about to be suspended by the system.
+    /// Stops writing and releases every lock, before the system suspends the process.
     ///
-    /// What was acknowledged is on disk. Appends throw `.closed` until `resume()`; subscriptions wait.
+    /// Acknowledged events are on disk. Appends throw `.closed` until `resume()`; subscriptions
+    /// wait.
     public func suspend() {
         queue.suspend()
         queue.flush { self.drain() }
@@ -194,21 +198,21 @@ public final class EventLog: Sendable {
         environment.clearStaleReaders()
     }
 
-    /// Takes up writing again.
+    /// Resumes writing.
     public func resume() {
         queue.resume()
         for subscription in openSubscriptions { subscription.resume() }
     }
 
-    /// The position of the last event that this process knows to be recorded.
+    /// The position of the last recorded event that this process knows of.
     public var head: LogPosition { LogPosition(rawValue: state.withLock(\.head)) }
 
-    /// The time of day, in Unix milliseconds, as the store sees it.
+    /// The store's clock, in milliseconds since 1970.
     package var now: @Sendable () -> UInt64 { options.now }
 
-    /// Asks the file for the last position, events of other processes included.
+    /// Returns the last position in the file, including events of other processes.
     ///
-    /// Costs a microsecond.
+    /// The cost is a microsecond.
     public func currentHead() throws(LogError) -> LogPosition {
         try read { transaction in LogPosition(rawValue: try self.lastPosition(transaction)) }
     }
@@ -218,7 +222,7 @@ public final class EventLog: Sendable {
         return last.key.loadUnaligned(as: UInt64.self)
     }
 
-    /// Runs `body` in a read transaction and gives its errors this room's names.
+    /// Runs `body` in a read transaction, and converts its errors to `LogError`.
     @available(*, noasync)
     package func read<R: ~Copyable>(
         _ body: (borrowing ReadTransaction) throws -> R
@@ -227,10 +231,10 @@ public final class EventLog: Sendable {
         return try LogError.wrapping { try environment.read(body) }
     }
 
-    /// Reads `meta` again when another process has added events, origins or types.
+    /// Reads `meta` again if another process has added events.
     func refreshState() throws(LogError) {
-        // Asked before the transaction begins: all of this is committed, so the transaction sees it,
-        // unless the file was put back to an earlier state.
+        // The head is read before the transaction begins. It is committed, so the transaction sees
+        // it unless the file was restored to an earlier state.
         let known = state.withLock(\.head)
         let fresh = try read { transaction -> LogState? in
             let head = try self.lastPosition(transaction)
@@ -244,15 +248,16 @@ public final class EventLog: Sendable {
         }
     }
 
-    /// Forgets what is in memory of the log, for whoever has noticed that its file holds another history
-    /// than before.
+    /// Discards the log's state in memory, for callers that have detected another history in the
+    /// file.
     package func forgetHistory() throws(LogError) {
         tail.forget()
         let fresh = try read { try LogState(reading: $0, self.tables) }
         state.withLock { $0 = fresh }
     }
 
-    /// Calls `body` on some thread after each commit of this process, with the new head.
+    /// Registers `body`, which is called on an arbitrary thread after each commit of this process,
+    /// with the new head.
     package func observeCommits(_ body: @escaping @Sendable (LogPosition) -> Void) -> Int {
         observers.withLock { observers in
             let number = (observers.keys.max() ?? 0) + 1
@@ -265,11 +270,11 @@ public final class EventLog: Sendable {
         observers.withLock { _ = $0.removeValue(forKey: number) }
     }
 
-    /// How many readers of processes that had died were let go of since the log was opened, then
-    /// included; such a reader keeps the file from using its free pages again.
+    /// The number of readers of dead processes that were cleared since the log was opened; such a
+    /// reader keeps the file from reusing its free pages.
     public var staleReadersCleared: Int { environment.staleReadersCleared }
 
-    /// Bytes of the log file in use.
+    /// The number of bytes of the log file in use.
     public var usedBytes: Int { environment.facts().usedBytes }
 }
 
@@ -286,21 +291,22 @@ extension LogError {
     }
 }
 
-/// The stores that this process has open: LMDB breaks when one file is opened twice in a process.
+/// The stores that this process has open, because LMDB does not support opening a file twice in a
+/// process.
 final class OpenStores: Sendable {
     static let shared = OpenStores()
     private let names = Mutex<Set<String>>([])
 
-    /// The right to open a store's files in this process, as long as this lives.
+    /// The right to open a store's files in this process, for the lifetime of this object.
     final class Entry: Sendable {
         private let name: String
         private let isIn = Atomic(true)
 
         fileprivate init(_ name: String) { self.name = name }
 
-        /// Lets others open the store.
+        /// Lets other callers open the store.
         ///
-        /// Only the first call counts: later the name may belong to a log that was opened since.
+        /// Only the first call has an effect, because a log opened later may have the same name.
         func leave() {
             guard isIn.exchange(false, ordering: .acquiringAndReleasing) else { return }
             OpenStores.shared.names.withLock { _ = $0.remove(name) }
@@ -320,15 +326,15 @@ final class OpenStores: Sendable {
     }
 }
 
-/// Who this store is: its name, its origin, and the place where it was last opened.
+/// A store's id, its origin, and the place where it was last opened.
 struct StoreIdentity {
     var store: OriginID
     var origin: OriginID
 
-    /// Reads who the store is.
+    /// Reads the identity of the store.
     ///
-    /// A store that is opened at another place than it was (another machine, another file) was copied
-    /// or restored: it takes a fresh origin, so that it cannot fork the store it was copied from.
+    /// A store opened in another place than before (another machine or file) was copied or
+    /// restored. It gets a new origin, so that it cannot fork the original store.
     static func settle(
         _ environment: Environment, _ tables: LogTables, _ place: StoreDirectory,
         _ options: EventLog.Options
@@ -339,7 +345,7 @@ struct StoreIdentity {
         ) throws -> (identity: StoreIdentity, isSettled: Bool) {
             guard let (identity, former) = try read(transaction, tables) else {
                 throw LogError(
-                    .damaged, "\(place.log) does not say which store it is",
+                    .damaged, "\(place.log) has no store id",
                     hint: "restore a backup")
             }
             return (identity, former == mark || options.isReadOnly)
@@ -347,7 +353,7 @@ struct StoreIdentity {
         let (known, isSettled) = try environment.read { try settled($0) }
         if isSettled { return known }
         return try environment.write { transaction in
-            // Another process may have settled it meanwhile.
+            // Another process may have done this in the meantime.
             let (known, isSettled) = try settled(transaction)
             if isSettled { return known }
             let identity = StoreIdentity(store: known.store, origin: options.randomID())
@@ -356,14 +362,14 @@ struct StoreIdentity {
         }
     }
 
-    /// The store's name; nil for a log that nobody has begun.
+    /// Returns the store's id; nil for a log that was not initialized.
     static func store(
         _ transaction: borrowing some Readable & ~Copyable, _ tables: LogTables
     ) throws -> OriginID? {
         try read(transaction, tables)?.identity.store
     }
 
-    /// Makes the store write as this origin from the next event on; its clock goes on.
+    /// Makes the store use this origin from the next event on; its clock continues.
     func become(
         _ transaction: borrowing WriteTransaction, _ tables: LogTables, from former: OriginID?,
         mark: [UInt8]
@@ -379,48 +385,48 @@ struct StoreIdentity {
         }
     }
 
-    /// Notes where the store lies, so that it goes on as the origin that it was.
+    /// Records the store's location, so that it keeps its origin.
     static func setPlace(
         _ mark: [UInt8], _ transaction: borrowing WriteTransaction, _ tables: LogTables
     ) throws {
         guard let row = try transaction.meta(tables, MetaKey.store),
             let (identity, _) = try StoreIdentity.read(row)
-        else { throw LogError(.damaged, "the log does not say which store it is") }
+        else { throw LogError(.damaged, "the log has no store id") }
         try transaction.setMeta(tables, MetaKey.store, identity.encoded(mark))
     }
 
-    /// Takes a fresh origin in a store that is open.
+    /// Assigns a new origin to an open store.
     static func renew(
         _ transaction: borrowing WriteTransaction, _ tables: LogTables, origin: OriginID
     ) throws {
         guard let row = try transaction.meta(tables, MetaKey.store),
             let (identity, mark) = try StoreIdentity.read(row)
-        else { throw LogError(.damaged, "the log does not say which store it is") }
+        else { throw LogError(.damaged, "the log has no store id") }
         try StoreIdentity(store: identity.store, origin: origin)
             .become(transaction, tables, from: identity.origin, mark: mark)
     }
 
-    /// The origin that the store writes as.
+    /// Returns the origin of the store's own events.
     static func origin(
         _ transaction: borrowing some Readable & ~Copyable, _ tables: LogTables
     ) throws -> OriginID {
         guard let row = try transaction.meta(tables, MetaKey.store),
             let (identity, _) = try StoreIdentity.read(row)
-        else { throw LogError(.damaged, "the log does not say which store it is") }
+        else { throw LogError(.damaged, "the log has no store id") }
         return identity.origin
     }
 
-    /// Makes the next opening take a fresh origin, wherever it is; says which store it is, and in which
-    /// format.
+    /// Makes the next opening assign a new origin, whatever the location, and returns the store's
+    /// id and format.
     ///
-    /// A copy of a log can come to lie in a file with the very number that the mark names.
+    /// This is necessary because a copy of a log may happen to get the file number in the mark.
     static func forgetPlace(
         _ transaction: borrowing WriteTransaction, _ tables: LogTables
     ) throws -> (store: OriginID, format: Int) {
         let format = try StorageFormat.read(transaction, tables)
         guard let row = try transaction.meta(tables, MetaKey.store),
             let read = try StoreIdentity.read(row)
-        else { throw LogError(.damaged, "the log does not say which store it is") }
+        else { throw LogError(.damaged, "the log has no store id") }
         try transaction.setMeta(tables, MetaKey.store, read.identity.encoded([]))
         return (read.identity.store, format)
     }
@@ -455,7 +461,7 @@ struct StoreIdentity {
         guard let a = reader.bigEndian(UInt64.self), let b = reader.bigEndian(UInt64.self),
             let c = reader.bigEndian(UInt64.self), let d = reader.bigEndian(UInt64.self),
             let mark = reader.slice(reader.remaining)
-        else { throw LogError(.damaged, "the log's own name in its meta table is damaged") }
+        else { throw LogError(.damaged, "the store id in the log's meta table is damaged") }
         return (
             StoreIdentity(
                 store: OriginID(high: a, low: b), origin: OriginID(high: c, low: d)), Array(mark)

@@ -1,27 +1,28 @@
 internal import TapedeckLMDB
 package import TapedeckModel
 
-/// Some of the events that fit a filter, in the order of the log, and how far it was looked.
+/// A page of events that match a filter, in log order.
 package struct EventPage: Sendable {
     package var events: [EventEnvelope] = []
-    /// All that fits and stands behind what was asked for, up to here, is in `events`.
+    /// The position up to which all matching events after the requested position are in `events`.
     package var reached: LogPosition
 }
 
 extension EventLog {
-    /// How far one page looks, so that its transaction ends soon.
+    /// The maximum number of records to search per page, so that its transaction ends soon.
     private static let recordsPerPageMax: UInt64 = 1 << 20
-    /// Bytes of payloads after which a page ends.
+    /// The number of payload bytes after which a page ends.
     private static let bytesPerPageMax = 4 << 20
 
-    /// How often whoever waits for events looks for those of other processes.
+    /// The interval at which waiting subscriptions check for events of other processes.
     package static let pollInterval = Duration.milliseconds(50)
 
-    /// The next events that fit, of those that are on disk.
+    /// Returns the next matching events on disk.
     ///
-    /// A page may be empty though more follows; who has reached the head has everything.
+    /// A page may be empty even if more events follow; a reader that has reached the head has
+    /// everything.
     ///
-    /// Costs what `forEachRecord(fitting:)` does.
+    /// The cost is that of `forEachRecord(fitting:)`.
     @available(*, noasync)
     package func page(
         fitting filter: EventFilter, after: LogPosition, limit: Int
@@ -30,12 +31,12 @@ extension EventLog {
         return try read { try self.page(fitting: filter, after: after.rawValue, limit: limit, $0) }
     }
 
-    /// `page` inside a transaction that was begun after `refreshState()`.
+    /// Returns a page inside a transaction that began after `refreshState()`.
     func page(
         fitting filter: EventFilter, after: UInt64, limit: Int,
         _ transaction: borrowing some Readable & ~Copyable
     ) throws -> EventPage {
-        // Behind the head that is known may stand types and origins that are not.
+        // Events after the known head may have types and origins that are not known yet.
         let (head, types) = state.withLock { ($0.head, $0.types) }
         let through = min(head, try lastPosition(transaction))
         guard after < through else { return EventPage(reached: LogPosition(rawValue: after)) }
@@ -56,7 +57,8 @@ extension EventLog {
                 return true
             }
         } catch  where page.events.last != nil {
-            // What is intact is given first; who asks on behind it is told what is not.
+            // The intact events are returned first; the error follows when the caller continues
+            // after them.
             page.reached = page.events.last?.position ?? page.reached
         }
         return page

@@ -1,30 +1,30 @@
 @_spi(Core) internal import TapedeckModel
 
-/// The bytes of an export; `schema/storage/v1.md` has the maps.
+/// The format of an export, which is specified in `schema/storage/v1.md`.
 ///
-/// A header, then entries: a length, a CRC-32C and a body each. A block entry holds neighbouring
-/// events as canonical bytes, the receipts of these events, and hash chain marks; the trailer ends
-/// the file with counts and a SHA-256 of all before it.
+/// A header is followed by entries, each with a length, a CRC-32C and a body. A block entry has
+/// consecutive events as canonical bytes, their receipts, and hash chain marks. The trailer ends
+/// the file with counts and a SHA-256 digest of everything before it.
 enum ExportFormat {
     static let magic: [UInt8] = Array("TAPEDECK".utf8)
-    /// The newest version that this program writes and reads: of stores that were compacted.
+    /// The newest version that this program reads and writes, which is for compacted stores.
     ///
     /// A store is exported in the version of its storage format.
     static let version: UInt32 = 2
     static let headerCount = 32
-    /// Length and checksum in front of a body.
+    /// The size of the length and the checksum before a body.
     static let frameCount = 8
-    /// A body that claims to be longer is damage.
+    /// The maximum size of a body; a larger size is damage.
     static let bodyCountMax = 64 << 20
 
     static let blockKind: UInt8 = 1
     static let trailerKind: UInt8 = 2
-    /// Kind, marks, receipts, events.
+    /// The size of the kind and of the counts of marks, receipts and events.
     static let blockHeadCount = 13
     static let markCount = 56
     static let trailerCount = 65
 
-    /// A block ends when it has so many events, or so many bytes of them.
+    /// The number of events, and of their bytes, after which a block ends.
     static let eventsPerBlockMax = 4_096
     static let bytesPerBlockMax = 1 << 20
 
@@ -37,10 +37,10 @@ enum ExportFormat {
         return bytes
     }
 
-    /// Reads a header: which store was exported.
+    /// Reads a header, and returns the id of the exported store.
     static func readHeader(_ header: [UInt8], _ path: String) throws(LogError) -> OriginID {
         guard header.starts(with: magic) else {
-            throw damaged(path, 0, "it does not begin as an export does")
+            throw damaged(path, 0, "it does not start like an export")
         }
         let (version, store, checksum) = header.withUnsafeBytes { bytes in
             func word(_ offset: Int) -> UInt64 {
@@ -54,7 +54,7 @@ enum ExportFormat {
         guard version <= ExportFormat.version else {
             throw LogError(
                 .newerFormat,
-                "\(path) has export format \(version); this program knows up to format"
+                "\(path) has export format \(version); this program supports formats up to"
                     + " \(ExportFormat.version)", hint: "upgrade this program")
         }
         guard
@@ -73,7 +73,7 @@ enum ExportFormat {
         return bytes
     }
 
-    /// Covers the length, too.
+    /// Returns the checksum of a body, which also covers its length.
     static func checksum(_ body: [UInt8]) -> UInt32 {
         let seed = withUnsafeBytes(of: UInt32(body.count).littleEndian) { crc32c($0) }
         return body.withUnsafeBytes { crc32c($0, seed: seed) }
@@ -86,7 +86,7 @@ enum ExportFormat {
     }
 }
 
-/// The hash chain of an origin as of one of its events.
+/// The hash chain of an origin up to one of its events.
 struct ChainMark {
     var event: EventID
     var chain: HashChain

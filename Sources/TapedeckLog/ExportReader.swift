@@ -1,15 +1,15 @@
 internal import Crypto
 internal import TapedeckModel
 
-/// Reads an export entry by entry; what it hands out has the checksum that was written.
+/// Reads an export entry by entry, and verifies each checksum.
 struct ExportReader: ~Copyable {
     let path: String
-    /// Which store was exported.
+    /// The id of the exported store.
     let store: OriginID
-    /// Where the next entry begins.
+    /// The offset of the next entry.
     private(set) var offset = ExportFormat.headerCount
     private let file: InputFile
-    /// Hashes everything but the trailer; nil where the caller has checked that before.
+    /// The hash of everything except the trailer; nil if the file was already verified.
     private var sha: SHA256?
 
     init(_ path: String, isHashed: Bool) throws(LogError) {
@@ -30,9 +30,9 @@ struct ExportReader: ~Copyable {
     var byteCount: Int { file.byteCount }
     var isAtEnd: Bool { offset == file.byteCount }
 
-    /// The next body, or nil at the end of the file.
+    /// Returns the next body, or nil at the end of the file.
     ///
-    /// Its first byte tells its kind.
+    /// Its first byte is its kind.
     mutating func next() throws(LogError) -> [UInt8]? {
         if isAtEnd { return nil }
         guard let frame = try file.read(ExportFormat.frameCount, at: offset) else {
@@ -45,13 +45,13 @@ struct ExportReader: ~Copyable {
             )
         }
         guard count > 0, count <= ExportFormat.bodyCountMax else {
-            throw damaged("an entry of \(count) bytes begins there")
+            throw damaged("an entry there has the invalid size \(count)")
         }
         guard let body = try file.read(Int(count), at: offset + ExportFormat.frameCount) else {
-            throw damaged("the file ends before the entry that begins there")
+            throw damaged("the file ends inside the entry that begins there")
         }
         guard ExportFormat.checksum(body) == checksum else {
-            throw damaged("the checksum of the entry that begins there does not fit")
+            throw damaged("the checksum of the entry that begins there does not match")
         }
         if sha != nil, body[0] != ExportFormat.trailerKind {
             frame.withUnsafeBytes { sha?.update(bufferPointer: $0) }
@@ -61,22 +61,22 @@ struct ExportReader: ~Copyable {
         return body
     }
 
-    /// What the trailer should say of all before it.
+    /// Returns the digest that the trailer should have.
     func digest() -> [UInt8] { sha.map { Array($0.finalize()) } ?? [] }
 
     func damaged(_ what: String) -> LogError { ExportFormat.damaged(path, offset, what) }
 }
 
-/// A block of an export: neighbouring events of the log that was exported.
+/// A block of an export, with consecutive events of the exported log.
 struct ExportBlock {
     let body: [UInt8]
-    /// Where the entry begins in the file.
+    /// The offset of the entry in the file.
     let offset: Int
     let path: String
     let marks: [ChainMark]
-    /// A receipt of each event, in their order; none where the block came by a file.
+    /// A receipt per event, in their order; empty if the block is from a file.
     let said: [Receipt]
-    /// The receipts of the block's events, besides these.
+    /// Further receipts of the block's events.
     let receipts: [EventID: [Receipt]]
     let receiptCount: Int
     let eventCount: Int
@@ -85,7 +85,7 @@ struct ExportBlock {
     init(_ body: [UInt8], at offset: Int, _ path: String) throws(LogError) {
         let parsed = body.withUnsafeBytes { bytes in ExportBlock.parse(bytes) }
         guard let parsed else {
-            throw ExportFormat.damaged(path, offset, "the block that begins there makes no sense")
+            throw ExportFormat.damaged(path, offset, "the block that begins there is invalid")
         }
         (marks, receipts, receiptCount, eventCount, eventsStart) = parsed
         said = []
@@ -94,11 +94,11 @@ struct ExportBlock {
         self.path = path
     }
 
-    /// Events that came in another way than by a file, with a receipt each.
+    /// Creates a block of events that are not from a file, with a receipt for each.
     init(_ events: [UInt8], said: [Receipt], receipts: [EventID: [Receipt]]) {
         body = events
         offset = 0
-        path = "what was received"
+        path = "received data"
         marks = []
         self.said = said
         self.receipts = receipts
@@ -129,7 +129,7 @@ struct ExportBlock {
         return (marks, receipts, Int(receiptCount), Int(eventCount), reader.offset)
     }
 
-    /// What is known to be said of the event that stands at a place in the block, from 0.
+    /// Returns the receipts of the event at an index in the block.
     func receipts(of event: EventID, at index: Int) -> [Receipt] {
         let further = receipts.isEmpty ? [] : receipts[event] ?? []
         return said.isEmpty ? further : further.isEmpty ? [said[index]] : [said[index]] + further
@@ -140,16 +140,18 @@ struct ExportBlock {
         try self.body.withUnsafeBytes { bytes in
             var offset = eventsStart
             for _ in 0..<eventCount {
-                guard bytes.count - offset >= 4 else { throw damaged("its events are cut off") }
+                guard bytes.count - offset >= 4 else { throw damaged("its events are truncated") }
                 let count = Int(
                     UInt32(
                         littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self)))
                 offset += 4
-                guard bytes.count - offset >= count else { throw damaged("its events are cut off") }
+                guard bytes.count - offset >= count else {
+                    throw damaged("its events are truncated")
+                }
                 try body(UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + count]))
                 offset += count
             }
-            guard offset == bytes.count else { throw damaged("more follows than it should have") }
+            guard offset == bytes.count else { throw damaged("there are extra bytes at the end") }
         }
     }
 

@@ -1,19 +1,20 @@
 internal import TapedeckLMDB
 @_spi(Core) import TapedeckModel
 
-/// A stretch of one origin's events that lost to another history of that origin: a row of `meta`.
+/// A range of an origin's events that were voided in favour of another history, stored as a row of
+/// `meta`.
 ///
-/// The records stay where they are and count nowhere; the sequences are free for the history that
-/// won, whose events stand behind `lastPosition`.
+/// The records stay in place but do not count. Their sequences are free for the winning history,
+/// whose events come after `lastPosition`.
 struct Fork: Hashable {
-    /// The store's small number of the origin.
+    /// The log's number for the origin.
     var origin: UInt32
-    /// The first event in which the two histories differ.
+    /// The first sequence at which the histories differ.
     var firstSequence: UInt64
-    /// Where the last event of the history that lost stands.
+    /// The position of the last event of the voided history.
     var lastPosition: UInt64
 
-    /// Whether a record is of the history that lost.
+    /// Returns whether a record belongs to the voided history.
     func holds(origin: UInt32, sequence: UInt64, position: UInt64) -> Bool {
         origin == self.origin && sequence >= firstSequence && position <= lastPosition
     }
@@ -48,7 +49,7 @@ struct Fork: Hashable {
         self.init(origin: origin, firstSequence: first, lastPosition: last)
     }
 
-    /// All of them; mostly none.
+    /// Returns all forks; usually none.
     static func all(
         _ transaction: borrowing some Readable & ~Copyable, _ tables: LogTables
     ) throws -> [Fork] {
@@ -67,13 +68,13 @@ struct Fork: Hashable {
 }
 
 extension LogState {
-    /// Whether no event of an origin has lost its name, or was written anew under another.
+    /// Returns whether an origin has neither voided nor reissued events.
     func hasOneHistory(of origin: UInt32) -> Bool {
         !forks.contains { $0.origin == origin }
             && !reissuedOrigins.contains(origins[Int(origin)].id)
     }
 
-    /// Whether a record is of a history that lost; see `Fork`.
+    /// Returns whether a record belongs to a voided history; see `Fork`.
     func isForked(_ record: RecordView) -> Bool {
         !forks.isEmpty
             && forks.contains {

@@ -1,10 +1,10 @@
 internal import Foundation
 @_spi(Core) package import TapedeckModel
 
-/// An event that may still be replaced by a later one before it goes into the log, or none.
+/// An event that may be replaced by a later one before it is recorded, or none.
 ///
-/// It stands in a small file of its own (`schema/storage/v1.md`), so that it outlives the process: a write
-/// of it costs microseconds and waits for no disk.
+/// It is stored in its own small file (`schema/storage/v1.md`), so that it survives the end of the
+/// process. A write costs microseconds and does not wait for the disk.
 package struct HeldEvent: SlotContent {
     package var event: ProposedEvent?
 
@@ -12,10 +12,10 @@ package struct HeldEvent: SlotContent {
 
     package static let slotCount = 4_096
     package static let format: UInt32 = 1
-    /// What a slot has room for besides what every event has.
+    /// The maximum size of an event's variable parts in a slot.
     private static let partsCountMax = slotCount - 64
 
-    /// Whether the event has room in a slot.
+    /// Whether the event fits into a slot.
     package var fits: Bool {
         guard let event else { return true }
         let tags = event.tags.reduce(0) { $0 + $1.text.utf8.count + 2 }
@@ -27,13 +27,13 @@ package struct HeldEvent: SlotContent {
 
     package static func isBusy(_ name: String) -> LogError {
         LogError(
-            .busy, "somebody holds events as \(name) already",
-            hint: "let it end, or use another name")
+            .busy, "events are already being held as \(name)",
+            hint: "wait until that ends, or use another name")
     }
 
     package static func isDamaged(_ path: String) -> LogError {
         LogError(
-            .damaged, "\(path) is damaged: the event that was held back is lost",
+            .damaged, "\(path) is damaged; the held event is lost",
             hint: "delete the file")
     }
 
@@ -62,7 +62,7 @@ package struct HeldEvent: SlotContent {
     }
 
     package func encode(into body: inout [UInt8]) {
-        precondition(fits, "the event does not fit in its slot")
+        precondition(fits, "the event does not fit into a slot")
         body.append(event == nil ? 0 : event?.atMilliseconds == nil ? 1 : 2)
         guard let event else { return }
         body.appendLittleEndian(event.atMilliseconds ?? 0)
@@ -76,19 +76,19 @@ package struct HeldEvent: SlotContent {
 }
 
 extension EventLog {
-    /// Opens the file in which an event is held back under a name, which nobody else may have at the time.
+    /// Opens the file for a held event under a name, which must not be in use at the same time.
     ///
-    /// Throws `LogError`: `.busy`, `.usage` (no such name), `.readOnly`, `.closed`, `.diskFull`.
+    /// Throws `LogError`: `.busy`, `.usage` (invalid name), `.readOnly`, `.closed`, `.diskFull`.
     @available(*, noasync)
     package func holdEvents(named name: String) throws(LogError) -> SlotFile<HeldEvent> {
         guard EventLog.isFileName(name) else {
             throw LogError(
-                .usage, "\"\(name.prefix(80))\" is no name to hold events by",
+                .usage, "\"\(name.prefix(80))\" is not a valid name for held events",
                 hint: EventLog.fileNameHint)
         }
         guard !options.isReadOnly else {
             throw LogError(
-                .readOnly, "events of a store that is open for reading",
+                .readOnly, "cannot hold events of a store opened read-only",
                 hint: "open the store for writing")
         }
         try queue.beginDirectWrite()

@@ -1,17 +1,17 @@
 internal import TapedeckModel
 
-/// The first reading of an export, before anything of it is recorded.
+/// The first pass over an export, before any of it is recorded.
 ///
-/// Afterwards the file is known to be whole, each event of it to be well-formed and the next of its
-/// origin, and all that is recorded already to be the same here and there.
+/// It ensures that the file is complete, that each event is well-formed and follows the previous
+/// one of its origin, and that events already recorded are the same in both places.
 struct ImportCheck {
     let log: EventLog
     let path: String
-    /// The last sequence of each origin that is recorded here; these were compared.
+    /// The last recorded sequence of each origin; events up to it are compared.
     private(set) var recorded: [OriginID: UInt64] = [:]
     private(set) var events: UInt64 = 0
     private(set) var receipts: UInt64 = 0
-    /// Events that are not recorded here.
+    /// The number of events that are not recorded here.
     private(set) var fresh: UInt64 = 0
     private var blocks: UInt64 = 0
     /// The last sequence of each origin in the file so far.
@@ -37,18 +37,18 @@ struct ImportCheck {
             case ExportFormat.trailerKind:
                 guard reader.isAtEnd, isTrailer(body, digest: reader.digest()) else {
                     throw ExportFormat.damaged(
-                        path, start, "its end does not fit what stands before it")
+                        path, start, "its trailer does not match its contents")
                 }
                 return
             default:
-                throw ExportFormat.damaged(path, start, "an entry of unknown kind begins there")
+                throw ExportFormat.damaged(path, start, "an entry there has an unknown kind")
             }
             start = reader.offset
             progress?(
                 LogProgress(
                     phase: .checking, done: UInt64(start), total: UInt64(reader.byteCount)))
         }
-        throw ExportFormat.damaged(path, start, "it was cut off there")
+        throw ExportFormat.damaged(path, start, "it was truncated there")
     }
 
     private func isTrailer(_ body: [UInt8], digest: [UInt8]) -> Bool {
@@ -63,7 +63,7 @@ struct ImportCheck {
         blocks += 1
         receipts += UInt64(block.receiptCount)
         var former = reached
-        // An event that a mark or a receipt names has to be in the block.
+        // Every event with a mark or a receipt must be in the block.
         var unmatched = Set(block.receipts.keys)
         var marks: [OriginID: UInt64] = [:]
         for mark in block.marks { marks[mark.event.origin] = mark.event.sequence }
@@ -82,7 +82,7 @@ struct ImportCheck {
                 do throws(CanonicalProblem) {
                     event = try CanonicalEntry(bytes)
                 } catch {
-                    throw block.damaged("event \(found.events + 1) is not one: \(error.what)")
+                    throw block.damaged("event \(found.events + 1) is invalid: \(error.what)")
                 }
                 let id = event.id
                 if id.origin != origin {
@@ -94,7 +94,7 @@ struct ImportCheck {
                 }
                 guard event.firstSequence == last + 1 else {
                     throw LogError(
-                        .gap, "in \(path), event \(id) follows on \(last) of its origin",
+                        .gap, "in \(path), event \(id) follows sequence \(last) of its origin",
                         hint: "the events in between are missing; export again")
                 }
                 last = id.sequence
@@ -115,7 +115,7 @@ struct ImportCheck {
             return found
         }
         guard unmatched.isEmpty, marks.isEmpty else {
-            throw block.damaged("a receipt or a chain is of an event that is not in it")
+            throw block.damaged("the event of a receipt or a hash chain is missing")
         }
         known = result.known
         events += result.events

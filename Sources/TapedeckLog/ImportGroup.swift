@@ -1,21 +1,22 @@
 internal import TapedeckLMDB
 internal import TapedeckModel
 
-/// Some blocks of an export that are recorded in one transaction.
+/// Blocks of an export that are recorded in one transaction.
 struct ImportGroup {
-    /// How far ahead of this system's clock another's may be for ours to follow it.
+    /// The maximum time by which an imported stamp may be ahead of the system's clock and still
+    /// advance the store's clock.
     ///
-    /// Following keeps what is recorded here next behind what was imported, whichever clock is a little
-    /// wrong. A clock that is wrong by more than a day (one that stands in 2040) must not carry ours along,
-    /// which never goes back: its events keep their stamps and count as they say.
+    /// Advancing the clock keeps new events after the imported ones even if the clocks differ
+    /// slightly. The store's clock never goes back, so a clock that is wrong by more than a day
+    /// (such as one set to 2040) must not advance it. Events with such a time keep their stamps.
     static let driftMillisecondsMax: UInt64 = 86_400_000
 
     let log: EventLog
     let blocks: [ExportBlock]
-    /// The last sequences of which the first reading has shown that they are the same here.
+    /// The last sequence of each origin that the first pass found to be the same here.
     let compared: [OriginID: UInt64]
 
-    /// What recording a group did.
+    /// The result of recording a group.
     struct Outcome {
         var state: LogState
         var events: UInt64 = 0
@@ -23,12 +24,12 @@ struct ImportGroup {
         var receipts: UInt64 = 0
     }
 
-    /// Records what is not recorded yet.
+    /// Records the events and receipts that are not recorded yet.
     ///
-    /// It may run again in another transaction.
+    /// It can run again in another transaction.
     func record(_ transaction: borrowing WriteTransaction) throws -> Outcome {
         let started = try log.state(in: transaction)
-        // Another process may have recorded an origin since this one looked; look-ups have to know it.
+        // Look-ups have to know an origin that another process recorded after the first pass.
         log.adopt(started)
         var outcome = Outcome(state: started)
         var writer = RecordWriter(log.tables, started)
@@ -40,13 +41,14 @@ struct ImportGroup {
             milliseconds: min(
                 log.options.now() &+ ImportGroup.driftMillisecondsMax, Stamp.millisecondsMax))
         let ends = try lastSequences()
-        // By alias, since closures cannot hold a borrow; it ends with this call.
+        // Closures cannot hold a borrow, so the cursors use an alias of the transaction, which ends
+        // with this call.
         let cursor = try transaction.alias.cursor(log.tables.events)
         let receiptCursor = try transaction.alias.cursor(log.tables.receipts)
         for block in blocks {
             let marks = Dictionary(
                 block.marks.map { ($0.event.origin, $0) }, uniquingKeysWith: { $1 })
-            // The origin whose events are being read: mostly the same for a long stretch.
+            // The origin of the current event, which is usually the same for many events in a row.
             var origin: OriginID?
             var ordinal: UInt32 = 0
             var end: UInt64 = 0
@@ -54,7 +56,7 @@ struct ImportGroup {
             var index = 0
             try block.forEachEvent { bytes in
                 guard let id = CanonicalView.id(of: bytes) else {
-                    throw block.damaged("it changed")
+                    throw block.damaged("it was changed during the import")
                 }
                 if id.origin != origin {
                     origin = id.origin
@@ -65,12 +67,13 @@ struct ImportGroup {
                 outcome.events += 1
                 let last = writer.state.origins[Int(ordinal)].lastSequence
                 guard CanonicalEntry.firstSequence(of: bytes) ?? 0 <= last + 1 else {
-                    throw LogError(.gap, "event \(id) follows on \(last) of its origin")
+                    throw LogError(.gap, "event \(id) follows sequence \(last) of its origin")
                 }
                 let said = block.receipts(of: id, at: index)
                 index += 1
                 guard id.sequence > last else {
-                    // Where it is above what was compared, it was recorded since by somebody else.
+                    // A sequence above the compared ones was recorded by another process in the
+                    // meantime.
                     guard !said.isEmpty || id.sequence > compared[id.origin] ?? 0 else { return }
                     let entry = try entry(bytes, in: block)
                     try known.check(entry, ordinal: ordinal, started, transaction)
@@ -106,11 +109,11 @@ struct ImportGroup {
                 if mark?.event.sequence == id.sequence,
                     mark?.chain != writer.state.knownChain(of: ordinal)
                 {
-                    throw block.damaged("the hash chain does not fit at event \(id)")
+                    throw block.damaged("the hash chain does not match at event \(id)")
                 }
                 let standing = Standing(of: event.stamp, said)
-                // A stamp that was given says nothing of any clock; what a server received, it received
-                // by its clock, which all follow.
+                // A given stamp does not depend on any clock. A received event was accepted by the
+                // server's clock, which all devices follow.
                 if case .event(let event) = event, !event.isStampGiven,
                     standing.effectiveStamp <= clockEnd || !said.isEmpty
                 {
@@ -133,18 +136,18 @@ struct ImportGroup {
         do throws(CanonicalProblem) {
             return try CanonicalEntry(bytes)
         } catch {
-            throw block.damaged("an event is not one: \(error.what)")
+            throw block.damaged("an event is invalid: \(error.what)")
         }
     }
 
-    /// The last event of each origin: its record carries the hash chain.
+    /// Returns the sequence of each origin's last event, whose record has the hash chain.
     private func lastSequences() throws -> [OriginID: UInt64] {
         var ends: [OriginID: UInt64] = [:]
         var last: EventID?
         for block in blocks {
             try block.forEachEvent { bytes in
                 guard let id = CanonicalView.id(of: bytes) else {
-                    throw block.damaged("it changed")
+                    throw block.damaged("it was changed during the import")
                 }
                 if let last, last.origin != id.origin { ends[last.origin] = last.sequence }
                 last = id

@@ -1,30 +1,31 @@
 internal import TapedeckLMDB
 internal import TapedeckModel
 
-/// Which runs the index consists of: a row of `meta`.
+/// The runs of the index, stored as a row of `meta`.
 ///
-/// A **run** is a sorted, immutable part of the index that covers a stretch of positions. Runs cover
-/// the log from its beginning without holes; what lies behind the last one is the tail. New runs are
-/// written beside the old ones and become valid with this row; equal ones are merged eight to one, so
-/// a term is looked up in few places and every entry is written few times (a log-structured merge
-/// tree, O'Neil and others 1996).
+/// A **run** is a sorted, immutable part of the index that covers a range of positions. Runs cover
+/// the log from its beginning without gaps; the events after the last run are the tail. New runs
+/// are written in addition to the old ones and become valid with this row. Eight or more
+/// consecutive runs of the same level are merged into one, so that a term is looked up in few
+/// places and every entry is rewritten only a few times (a log-structured merge tree, O'Neil and
+/// others 1996).
 struct IndexCatalogue {
     struct Run: Equatable {
         var number: UInt32
         var level: UInt8
-        /// Covers positions in (lower, upper].
+        /// The run covers the positions in (lower, upper].
         var lower: UInt64
         var upper: UInt64
     }
 
-    /// How many runs of one level are merged into one of the next.
+    /// The minimum number of runs of one level that are merged into one of the next.
     static let fanIn = 8
 
     var runs: [Run] = []
-    /// The number that the next run gets; never reused.
+    /// The number of the next run; numbers are never reused.
     var nextNumber: UInt32 = 1
 
-    /// Every event up to here is in a run.
+    /// The position up to which every event is in a run.
     var indexed: UInt64 { runs.last?.upper ?? 0 }
 
     init() {}
@@ -46,7 +47,7 @@ struct IndexCatalogue {
 
     static let damaged = LogError(
         .damaged, "the catalogue of the index is damaged",
-        hint: "storectl doctor --rebuild-index makes the index anew")
+        hint: "run storectl doctor --rebuild-index")
 
     func encoded() -> [UInt8] {
         var bytes: [UInt8] = []
@@ -60,7 +61,7 @@ struct IndexCatalogue {
         return bytes
     }
 
-    /// The stretch of neighbouring runs that is due to be merged, the lowest level first.
+    /// The next range of consecutive runs to merge, lowest level first.
     var dueForMerge: Range<Int>? {
         var start = 0
         var best: Range<Int>?
@@ -80,12 +81,13 @@ struct IndexCatalogue {
 
 /// The keys and values of the `index` table.
 ///
-/// Key: run (4 bytes), term (8), first position (8), big-endian. Value: the further positions of the
-/// term, each as a varint of its distance from the one before; then the checksum (`SealedValue`).
+/// A key has the run (4 bytes), the term (8) and the first position (8), big-endian. A value has
+/// the further positions of the term, each as a varint of the distance from the previous one, and
+/// then the checksum (`SealedValue`).
 enum IndexEntry {
     static let keyCount = 20
 
-    /// A value ends when it has grown to so many bytes, so that it stays inside a page.
+    /// The size in bytes at which a value ends, so that it fits into a page.
     static let valueCountMax = 1_400
 
     static func appendKey(
@@ -124,7 +126,7 @@ enum IndexEntry {
         }
     }
 
-    /// Throws where an entry is not what was written.
+    /// Throws if an entry is damaged.
     static func check(_ entry: Cursor.Entry?) throws(LogError) {
         guard let entry else { return }
         guard read(entry.key) != nil, SealedValue.open(entry.value, key: entry.key) != nil else {
@@ -134,5 +136,5 @@ enum IndexEntry {
 
     static let damaged = LogError(
         .damaged, "an entry of the index is damaged",
-        hint: "storectl doctor --rebuild-index makes the index anew")
+        hint: "run storectl doctor --rebuild-index")
 }

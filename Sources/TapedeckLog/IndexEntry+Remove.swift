@@ -2,7 +2,7 @@ internal import TapedeckLMDB
 internal import TapedeckModel
 
 extension IndexEntry {
-    /// Takes neighbouring positions out of the entries of some terms.
+    /// Removes consecutive positions from the entries of some terms.
     static func remove(
         _ positions: ClosedRange<UInt64>, of terms: Set<UInt64>, _ catalogue: IndexCatalogue,
         _ transaction: borrowing WriteTransaction, _ tables: LogTables
@@ -22,14 +22,15 @@ extension IndexEntry {
         }
     }
 
-    /// The entries of a term that have any of the positions, each with those that it keeps.
+    /// Returns the entries of a term that have any of the positions, each with its remaining
+    /// positions.
     private static func entries(
         of term: UInt64, _ positions: ClosedRange<UInt64>, _ run: UInt32,
         _ transaction: borrowing WriteTransaction, _ tables: LogTables
     ) throws -> [(key: [UInt8], kept: [UInt64])] {
         var found: [(key: [UInt8], kept: [UInt64])] = []
         let cursor = try transaction.cursor(tables.index)
-        // The entry that begins before the positions may reach into them.
+        // An entry that begins before the positions may extend into them.
         let start = key(run: run, term: term, first: positions.lowerBound)
         var entry = try cursor.lastBelow(start)
         try check(entry)

@@ -15,7 +15,7 @@ struct RunWriter {
 
     init(_ number: UInt32) { self.number = number }
 
-    /// Writes a term with its positions, which ascend; equal neighbours count once.
+    /// Writes a term with its positions in ascending order; duplicates are written once.
     mutating func write(
         _ term: UInt64, _ positions: some RandomAccessCollection<TermPosition>,
         _ cursor: borrowing Cursor
@@ -41,16 +41,16 @@ struct RunWriter {
     }
 }
 
-/// Reads a run front to back, some entries at a time: it goes on in later transactions, because a run
-/// never changes.
+/// Reads a run from start to end in several transactions, which is possible because runs never
+/// change.
 struct RunReader {
-    /// Entries that are read at once.
+    /// The number of entries to read at once.
     private static let entriesPerReadMax = 512
 
     let number: UInt32
     private var buffer: [TermPosition] = []
     private var index = 0
-    /// Where to read on; nil at the end.
+    /// The key to continue from; nil at the end.
     private var next: [UInt8]?
 
     init(_ number: UInt32) {
@@ -58,7 +58,7 @@ struct RunReader {
         next = IndexEntry.key(run: number, term: 0)
     }
 
-    /// The next term and position, or nil at the end.
+    /// Returns the next term and position, or nil at the end.
     mutating func head(
         _ table: Table, _ transaction: borrowing WriteTransaction
     ) throws -> TermPosition? {
@@ -68,7 +68,8 @@ struct RunReader {
         index = 0
         next = nil
         let cursor = try transaction.cursor(table)
-        // An entry whose key is damaged still stands between its neighbours: without it the merge would lose it for good.
+        // An entry with a damaged key is still between its neighbours; without the check, the merge
+        // would lose it.
         let before = try cursor.lastBelow(from)
         try IndexEntry.check(before)
         var entry = before == nil ? try cursor.first() : try cursor.next()

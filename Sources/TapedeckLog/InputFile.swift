@@ -1,6 +1,7 @@
 internal import Foundation
 
-/// A file that is read by `pread`, so that one cut off meanwhile is an error and never a crash.
+/// A file read with `pread`, so that a file truncated in the meantime causes an error instead of a
+/// crash.
 struct InputFile: ~Copyable {
     let path: String
     let byteCount: Int
@@ -21,7 +22,7 @@ struct InputFile: ~Copyable {
 
     deinit { _ = close(file) }
 
-    /// The `count` bytes at `offset`; nil where the file ends before.
+    /// Returns the `count` bytes at `offset`; nil if the file ends earlier.
     func read(_ count: Int, at offset: Int) throws(LogError) -> [UInt8]? {
         guard count <= byteCount - offset else { return nil }
         var number: Int32 = 0

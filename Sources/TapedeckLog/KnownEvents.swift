@@ -1,22 +1,22 @@
 internal import TapedeckLMDB
 @_spi(Core) internal import TapedeckModel
 
-/// Compares events from elsewhere with those that are recorded under the same identity.
+/// Compares events from elsewhere with the recorded events of the same ids.
 struct KnownEvents {
     private let log: EventLog
     private var types: [[UInt8]] = []
-    /// Where the last event stood: an origin's next event mostly stands behind it.
+    /// The last compared event; the next one of its origin is usually at the following position.
     private var last: (origin: UInt32, sequence: UInt64, position: UInt64) = (.max, 0, 0)
     private var scratch: [UInt8] = []
 
     init(_ log: EventLog) { self.log = log }
 
-    /// Throws `.fork` where what came from elsewhere is recorded with other content; what was compacted, here
-    /// or there, is compared as far as that can be.
+    /// Throws `.fork` if an entry is recorded with other content; compacted events are compared as
+    /// far as possible.
     ///
     /// - Parameters:
-    ///   - entry: its last sequence is recorded here.
-    ///   - state: as of the transaction; it knows the origin as `ordinal`.
+    ///   - entry: An entry whose last sequence is recorded here.
+    ///   - state: The state in the transaction, in which the origin has the number `ordinal`.
     mutating func check(
         _ entry: CanonicalEntry, ordinal: UInt32, _ state: LogState,
         _ transaction: borrowing some Readable & ~Copyable
@@ -32,8 +32,8 @@ struct KnownEvents {
             else { return }
             throw LogError(
                 .fork,
-                "what was compacted up to event \(stub.id) is recorded here with other content",
-                hint: "two histories of one origin met: a store was copied and both went on",
+                "the events compacted up to \(stub.id) are recorded here with other content",
+                hint: "two histories of one origin met: a store was copied and both continued",
                 position: try log.position(
                     of: EventID(origin: stub.origin, sequence: stub.sequences.lowerBound),
                     in: state,
@@ -42,8 +42,8 @@ struct KnownEvents {
         }
     }
 
-    /// Throws `.fork` where a range stub, of which the first events are recorded here, follows on another
-    /// history than they do.
+    /// Throws `.fork` if a range stub, whose first events are recorded here, was compacted from
+    /// another history.
     func checkBeginning(
         of stub: RangeStub, ordinal: UInt32, _ state: LogState,
         _ transaction: borrowing some Readable & ~Copyable
@@ -77,7 +77,7 @@ struct KnownEvents {
         guard scratch.withUnsafeBytes({ $0.holdsSame(as: canonical) }) else {
             throw LogError(
                 .fork, "event \(id) is recorded here with other content",
-                hint: "two histories of one origin met: a store was copied and both went on",
+                hint: "two histories of one origin met: a store was copied and both continued",
                 position: LogPosition(rawValue: record.position))
         }
     }
@@ -99,27 +99,27 @@ struct KnownEvents {
             let bytes = try transaction.get(log.tables.events, integer: position)
         else {
             throw LogError(
-                .damaged, "event \(id) should be recorded and is not found",
-                hint: "storectl verify says what is damaged; restore a backup")
+                .damaged, "event \(id) is recorded but cannot be found",
+                hint: "storectl verify lists what is damaged; restore a backup")
         }
         let record = try log.record(bytes, at: position)
         guard record.origin == ordinal, record.holds(id.sequence) else {
-            throw LogError.damagedRecord(position, "event \(id) should stand there")
+            throw LogError.damagedRecord(position, "it is not event \(id), as expected")
         }
         return record
     }
 }
 
 extension LogError {
-    /// What was compacted follows on another history than the one that is recorded here.
+    /// Returns the error for events that were compacted from another history than the recorded one.
     ///
-    /// - Parameter position: of what is to be given up; nil where that is not known.
+    /// - Parameter position: The position of the first event to void; nil if it is unknown.
     static func forked(before stub: RangeStub, at position: UInt64? = nil) -> LogError {
         LogError(
             .fork,
-            "what was compacted up to event \(stub.id) follows on another history than the one that is"
+            "the events compacted up to \(stub.id) are from a history that differs from the one"
                 + " recorded here",
-            hint: "two histories of one origin met: a store was copied and both went on",
+            hint: "two histories of one origin met: a store was copied and both continued",
             position: position.map { LogPosition(rawValue: $0) })
     }
 }

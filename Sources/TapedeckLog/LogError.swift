@@ -1,20 +1,20 @@
 public import TapedeckModel
 package import TapedeckLMDB
 
-/// What the log could not do, and where.
+/// A failure of the log.
 public struct LogError: CodedError {
-    /// What went wrong, for programs.
+    /// The code of the failure, for programs.
     public let code: ErrorCode
-    /// What went wrong and where.
+    /// A description of the failure.
     public let message: String
-    /// What to do about it.
+    /// A suggested remedy.
     public let hint: String?
-    /// The error below this one.
+    /// The underlying error.
     public let cause: (any Error)?
-    /// The place in the log concerned, where there is one.
+    /// The position in the log, if the failure concerns one.
     public let position: LogPosition?
 
-    /// Makes an error.
+    /// Creates an error.
     public init(
         _ code: ErrorCode, _ message: String, hint: String? = nil, position: LogPosition? = nil,
         cause: (any Error)? = nil
@@ -26,22 +26,23 @@ public struct LogError: CodedError {
         self.cause = cause
     }
 
-    /// What an error of the room below means to callers of this one.
+    /// Converts an error of the storage layer.
     package init(_ error: LMDBError) {
         switch error.kind {
         case .diskFull:
             self.init(
                 .diskFull, "the disk that holds \(error.path) is full; nothing was lost",
-                hint: "make room and try again", cause: error)
+                hint: "free some space and try again", cause: error)
         case .mapFull:
-            self.init(.tooLarge, "\(error.path) has reached its largest size", cause: error)
+            self.init(.tooLarge, "\(error.path) has reached its maximum size", cause: error)
         case .readOnly:
             self.init(
                 .readOnly, "\(error.path) cannot be written: \(error.detail)",
                 hint: error.number == 0
                     ? "open the store for writing"
-                    : "make it writable (permissions, mount), or copy the store to where it is; storectl"
-                        + " log, show, verify, export and backup read it as it is", cause: error)
+                    : "make it writable (permissions, mount), or copy the store to a writable place;"
+                        + " storectl log, show, verify, export and backup read it as it is",
+                cause: error)
         case .accessDenied:
             self.init(
                 .accessDenied, "\(error.path) cannot be opened: \(error.detail)",
@@ -49,11 +50,11 @@ public struct LogError: CodedError {
         case .damaged:
             self.init(
                 .damaged, "\(error.path) is damaged: \(error.detail)",
-                hint: "storectl verify says where; restore a backup", cause: error)
+                hint: "run storectl verify for details; restore a backup", cause: error)
         case .incompatible:
             self.init(
-                .damaged, "\(error.path) is not a file of this LMDB: \(error.detail)",
-                hint: "it was written by another version, or is no store", cause: error)
+                .damaged, "\(error.path) is not a file of this version of LMDB: \(error.detail)",
+                hint: "it was written by another version, or is not a store", cause: error)
         case .busy:
             self.init(
                 .busy, "\(error.path) is busy: \(error.detail)", hint: "try again", cause: error)
@@ -69,7 +70,7 @@ public struct LogError: CodedError {
         }
     }
 
-    /// Runs `body` and gives what it throws this room's name.
+    /// Runs `body` and converts its errors to `LogError`.
     package static func wrapping<R: ~Copyable>(_ body: () throws -> R) throws(LogError) -> R {
         do {
             return try body()
@@ -86,7 +87,7 @@ public struct LogError: CodedError {
 
     static func misplaced(_ id: EventID) -> LogError {
         LogError(
-            .damaged, "event \(id) is recorded, but is not where the log says",
+            .damaged, "event \(id) is recorded, but cannot be found at its position",
             hint: "storectl verify lists what is damaged; restore a backup")
     }
 

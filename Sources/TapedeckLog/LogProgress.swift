@@ -1,26 +1,26 @@
-/// How far a long piece of work on a log has come.
+/// The progress of a long operation on a log.
 public struct LogProgress: Hashable, Sendable {
-    /// What is being done.
+    /// A phase of an operation.
     public enum Phase: String, Sendable {
-        /// The structure of the file is looked at.
+        /// The structure of the file is checked.
         case pages
-        /// What is there is being checked.
+        /// The contents are checked.
         case checking
         /// Events are written, to the log or to a file.
         case writing
-        /// The index is brought up to date.
+        /// The index is updated.
         case indexing
-        /// Events that are superseded are taken away.
+        /// Superseded events are removed.
         case compacting
     }
 
-    /// What is being done.
+    /// The current phase.
     public let phase: Phase
-    /// How much of it is done: bytes of a file when checking an import, else events.
+    /// The completed amount: bytes of the file for the check of an import, else events.
     public let done: UInt64
-    /// How much there is.
+    /// The total amount.
     public let total: UInt64
 
-    /// Is told how far the work has come, on the thread that does it.
+    /// A callback for the progress, called on the working thread.
     public typealias Report = (LogProgress) -> Void
 }

@@ -1,29 +1,29 @@
 internal import TapedeckLMDB
 @_spi(Core) internal import TapedeckModel
 
-/// What an open log keeps in memory: small, and as of one head.
+/// The small part of an open log that is kept in memory, as of one head.
 struct LogState {
     var head: UInt64 = 0
     var origins: [OriginRow] = []
     var ordinals: [OriginID: UInt32] = [:]
-    /// The hash chains that are known, by their origins' small numbers.
+    /// The known hash chains, by the origins' numbers.
     private var chains: [HashChain?] = []
     var types: [EventType] = []
     var typeOrdinals: [EventType: UInt16] = [:]
-    /// Histories of origins that lost to others; mostly none.
+    /// The voided histories of origins; usually none.
     var forks: [Fork] = []
-    /// Origins of which events were written anew; mostly none.
+    /// The origins with reissued events; usually none.
     var reissuedOrigins: Set<OriginID> = []
-    /// The number of the write transaction that left it so; 0 where it was read.
+    /// The number of the write transaction that produced this state; 0 if it was read.
     var transaction = 0
-    /// Which origin is this store's own.
+    /// The number of this store's own origin.
     var own: UInt32 = 0
 
     var ownRow: OriginRow { origins[Int(own)] }
 
-    /// Reads everything from the tables.
+    /// Reads the state from the tables.
     ///
-    /// - Parameter head: where it is not what the origins' rows say: in the middle of a change.
+    /// - Parameter head: The head, if the origins' rows do not show it yet during a change.
     init(
         reading transaction: borrowing some Readable & ~Copyable, _ tables: LogTables,
         head knownHead: UInt64? = nil
@@ -46,10 +46,11 @@ struct LogState {
         head = knownHead ?? origins.map(\.lastPosition).max() ?? 0
         let own = try StoreIdentity.origin(transaction, tables)
         guard let ordinal = ordinals[own] else {
-            throw LogError(.damaged, "the log does not know its own origin \(own)")
+            throw LogError(.damaged, "the log's own origin \(own) is unknown")
         }
         self.own = ordinal
-        // A second opinion: the rows and the events were written by the same transactions.
+        // This cross-check is possible because the rows and the events are written in the same
+        // transactions.
         let last = try transaction.cursor(tables.events).last()?.key.loadUnaligned(as: UInt64.self)
         guard last ?? 0 == head else {
             throw LogError(
@@ -58,7 +59,7 @@ struct LogState {
         }
     }
 
-    /// The chain of an origin as of its last event, read from that event's record.
+    /// Returns the chain of an origin up to its last event, read from that event's record.
     mutating func chain(
         of origin: UInt32, _ transaction: borrowing some Readable & ~Copyable, _ tables: LogTables
     ) throws -> HashChain {
@@ -70,7 +71,7 @@ struct LogState {
         return chain
     }
 
-    /// The chain of an origin as of its last event; nil where it was neither read nor set.
+    /// Returns the chain of an origin up to its last event; nil if it was neither read nor set.
     func knownChain(of origin: UInt32) -> HashChain? {
         Int(origin) < chains.count ? chains[Int(origin)] : nil
     }
@@ -82,7 +83,8 @@ struct LogState {
 
     mutating func forgetChains() { chains.removeAll() }
 
-    /// Appends the canonical bytes of a record; false where it contradicts itself or names what is unknown.
+    /// Appends the canonical bytes of a record; returns false if it is inconsistent or has an
+    /// unknown origin or type.
     func appendCanonical(_ record: RecordView, to bytes: inout [UInt8]) -> Bool {
         guard Int(record.type) < types.count, Int(record.origin) < origins.count else {
             return false
@@ -101,12 +103,13 @@ struct LogState {
         var sequence = row.lastSequence
         while sequence > 0, position > 0 {
             guard let bytes = try transaction.get(tables.events, integer: position) else {
-                // A range stub covers it, or it is missing; then the chain is not found.
+                // The position is covered by a range stub or missing; if it is missing, the search
+                // ends without a chain.
                 position -= 1
                 continue
             }
             guard let record = RecordView(bytes), record.isIntact, let blocks = record.blocks
-            else { throw LogError.damagedRecord(position, "it should be an event of \(row.id)") }
+            else { throw LogError.damagedRecord(position, "it is not an event of \(row.id)") }
             guard record.origin == origin, record.sequence == sequence else {
                 position -= 1
                 continue
@@ -115,7 +118,7 @@ struct LogState {
                 for canonical in passed.reversed() { canonical.withUnsafeBytes { chain.add($0) } }
                 return chain
             }
-            // Every commit ends in a mark; only a history that was cut off in the middle of one does not.
+            // Every commit ends with a chain, except in a history that was cut within a commit.
             guard forks.contains(where: { $0.origin == origin }), Int(record.type) < types.count
             else { break }
             var canonical: [UInt8] = []
@@ -132,6 +135,6 @@ struct LogState {
             return chain
         }
         throw LogError.damagedRecord(
-            row.lastPosition, "it should end a commit of \(row.id) and hold the chain's hash")
+            row.lastPosition, "it does not end a commit of \(row.id) with a hash chain")
     }
 }

@@ -2,29 +2,31 @@ internal import Dispatch
 internal import TapedeckLMDB
 package import TapedeckModel
 
-/// A subscription that is open: it reads events for its loops and keeps how far they are acknowledged.
+/// An open subscription, which reads events for its loops and stores their acknowledgements.
 ///
 /// Invariants:
-/// 1. What is written says of a position that everything up to it was acknowledged, or does not fit the
-///    filter. A loop begins behind it. So an event that was not acknowledged is delivered again.
-/// 2. Positions have no holes and are assigned in the transaction that commits, so whoever has read up to a
-///    position has met all that will ever stand there.
-/// 3. What was acknowledged is checked against the log before every page: where the log was put back to an
-///    earlier state, delivery begins again at the newest place that it still holds (`SubscriptionMarks`).
-/// 4. While the log is suspended nobody holds the lock and nothing is read; loops wait.
+/// 1. Everything up to the stored position was acknowledged or does not match the filter. A loop
+///    starts after it, so an event that was not acknowledged is delivered again.
+/// 2. Positions have no gaps and are assigned in the committing transaction, so a reader at a
+///    position has seen every event up to it.
+/// 3. Acknowledged positions are checked against the log before every page. If the log was restored
+///    to an earlier state, delivery restarts at the newest mark that is still valid
+///    (`SubscriptionMarks`).
+/// 4. While the log is suspended, the subscription's lock is released and nothing is read; loops
+///    wait.
 package final class LogSubscription: @unchecked Sendable {
-    /// Events that are read at a time.
+    /// The maximum number of events to read at a time.
     private static let eventsPerPageMax = 256
-    /// How long what was written may wait to be put on disk.
+    /// The maximum delay before written acknowledgements are synced to disk.
     private static let synchronizeDelay = DispatchTimeInterval.seconds(1)
 
-    /// A position and the checksum of what stands there.
+    /// A position and the checksum of the record there.
     package struct Place: Hashable, Sendable {
         var position: UInt64
         var checksum: UInt32
     }
 
-    /// Events for a loop, and where it goes on.
+    /// Events for a loop, and the place to continue from.
     package struct Delivery: Sendable {
         package var events: [EventEnvelope]
         package var place: Place
@@ -32,7 +34,7 @@ package final class LogSubscription: @unchecked Sendable {
 
     private typealias Answer = Result<Delivery?, LogError>
 
-    /// A loop that waits for events.
+    /// A loop waiting for events.
     private final class Waiter: @unchecked Sendable {
         // Guarded by the subscription's queue.
         var place: Place?
@@ -55,13 +57,13 @@ package final class LogSubscription: @unchecked Sendable {
     private let queue = DispatchQueue(label: "tapedeck.log.subscription", qos: .userInitiated)
 
     // All guarded by `queue`.
-    /// Nil when it has ended.
+    /// Nil after the subscription has ended.
     private var file: SubscriptionFile?
     private var marks: SubscriptionMarks
     private var acknowledged: Place
-    /// No event between the two fits; so who has acknowledged the first has done with the second.
+    /// A range without matching events: acknowledging its start also acknowledges its end.
     private var silence: (from: UInt64, to: Place)?
-    /// What was acknowledged while the log was suspended.
+    /// The last event acknowledged while the log was suspended.
     private var postponed: EventEnvelope?
     private var phase = Phase.open
     private var failure: LogError?
@@ -72,7 +74,7 @@ package final class LogSubscription: @unchecked Sendable {
     private var willPoll = false
     private var observer: Int?
 
-    /// Takes over a file that nobody else has, and begins where it says.
+    /// Starts from a locked subscription file.
     init(
         _ log: EventLog, _ file: SubscriptionFile, name: String, from start: SubscriptionStart,
         _ filter: EventFilter
@@ -101,9 +103,10 @@ package final class LogSubscription: @unchecked Sendable {
 
     // MARK: - For loops
 
-    /// The next events behind a place, or behind what is acknowledged where that is nil; waits for one.
+    /// Returns the next events after a place, or after the acknowledged position if it is nil;
+    /// waits for at least one.
     ///
-    /// Nil when the subscription or the log was closed, or the task is cancelled.
+    /// Returns nil when the subscription or the log is closed, or the task is cancelled.
     package func next(after place: Place?) async throws(LogError) -> Delivery? {
         let waiter = Waiter(place)
         let answer = await withTaskCancellationHandler {
@@ -123,7 +126,8 @@ package final class LogSubscription: @unchecked Sendable {
         return try answer.get()
     }
 
-    /// Says that everything up to an event is done, and returns when that outlives the process.
+    /// Acknowledges all events up to and including `event`; returns when this survives the end of
+    /// the process.
     package func acknowledge(through event: EventEnvelope) async throws(LogError) {
         let result: Result<Void, LogError> = await withCheckedContinuation { continuation in
             queue.async {
@@ -134,7 +138,7 @@ package final class LogSubscription: @unchecked Sendable {
         try result.get()
     }
 
-    /// Ends the loops and lets others have the name; may be called again.
+    /// Ends the loops and releases the name; can be called again.
     package func close() {
         queue.sync {
             guard phase != .ended else { return }
@@ -187,7 +191,7 @@ package final class LogSubscription: @unchecked Sendable {
         for waiter in waiting { serve(waiter) }
     }
 
-    /// Answers a loop, or keeps it waiting.
+    /// Answers a loop, or lets it wait.
     private func serve(_ waiter: Waiter) {
         guard !waiter.isCancelled, phase != .ended else { return waiter.answer(.success(nil)) }
         if let failure { return waiter.answer(.failure(failure)) }
@@ -204,11 +208,11 @@ package final class LogSubscription: @unchecked Sendable {
         }
     }
 
-    /// The next events that fit; none where the end of the log was reached.
+    /// Returns the next matching events; none if the end of the log was reached.
     private func read(after wanted: Place?) throws -> Delivery {
         var place = wanted ?? acknowledged
         while true {
-            // What was acknowledged ahead of a loop is not delivered any more.
+            // Events acknowledged ahead of the loop are not delivered again.
             if place.position < acknowledged.position { place = acknowledged }
             try log.refreshState()
             let from = place
@@ -239,7 +243,7 @@ package final class LogSubscription: @unchecked Sendable {
         }
     }
 
-    /// Takes in where no event fits; who had acknowledged all before it is done with it, too.
+    /// Records a range without matching events, which is acknowledged if everything before it is.
     private func note(_ page: EventPage, from: Place, to: Place) {
         let last = page.events.last?.position.rawValue
         if last == nil, let silence, silence.to == from {
@@ -266,9 +270,9 @@ package final class LogSubscription: @unchecked Sendable {
         guard let checksum = try checksum(of: event) else {
             throw LogError(
                 .notFound,
-                "event \(event.id) was acknowledged, and does not stand at position"
+                "event \(event.id) was acknowledged, but is not at position"
                     + " \(position) of this log",
-                hint: "the log was put back to an earlier state: begin another loop")
+                hint: "the log was restored to an earlier state: start another loop")
         }
         guard position > acknowledged.position else { return }
         if let silence, (silence.from..<silence.to.position).contains(position) {
@@ -280,7 +284,7 @@ package final class LogSubscription: @unchecked Sendable {
         try write()
     }
 
-    /// Of the record of an event; nil where another one stands in its place.
+    /// Returns the checksum of an event's record; nil if another event is at its position.
     private func checksum(of event: EventEnvelope) throws(LogError) -> UInt32? {
         let position = event.position.rawValue
         return try log.read { transaction in
@@ -291,7 +295,7 @@ package final class LogSubscription: @unchecked Sendable {
         }
     }
 
-    /// Writes what is acknowledged.
+    /// Writes the acknowledged position.
     private func write() throws(LogError) {
         let place = acknowledged
         let mark = try LogError.wrapping {
@@ -312,7 +316,7 @@ package final class LogSubscription: @unchecked Sendable {
         synchronizeLater()
     }
 
-    /// Goes to the newest place that the log holds.
+    /// Returns to the newest mark that is still valid.
     private func goBack() throws {
         let isHeld = try log.environment.read { transaction in
             try self.marks.goBack { try self.log.holds($0, transaction) }
@@ -326,7 +330,8 @@ package final class LogSubscription: @unchecked Sendable {
     }
 
     private func putOnDisk() {
-        // Who acknowledges next is told what went wrong; until then events come once more.
+        // An error is reported to the next acknowledgement; until then, events may be delivered
+        // again.
         if isUnwritten { try? write() }
         guard isUnsynced, (try? file?.synchronize()) != nil else { return }
         isUnsynced = false
@@ -342,7 +347,7 @@ package final class LogSubscription: @unchecked Sendable {
         }
     }
 
-    /// Looks for events of other processes, as long as a loop waits.
+    /// Polls for events of other processes while a loop is waiting.
     private func pollLater() {
         guard !willPoll else { return }
         willPoll = true

@@ -2,8 +2,9 @@ internal import TapedeckLMDB
 internal import TapedeckModel
 
 extension Readable where Self: ~Copyable {
-    /// A row of `meta`; throws `.damaged` where its checksum does not fit, or where it stands under
-    /// another key.
+    /// Returns a row of `meta`.
+    ///
+    /// Throws `.damaged` if its checksum does not match, or if its key is damaged.
     func meta(_ tables: LogTables, _ key: [UInt8]) throws -> UnsafeRawBufferPointer? {
         try key.withUnsafeBytes { bytes in
             guard let sealed = try get(tables.meta, bytes) else {
@@ -17,11 +18,11 @@ extension Readable where Self: ~Copyable {
         }
     }
 
-    /// Whether a row that is not found is there, its key damaged.
+    /// Returns whether a missing row exists with a damaged key.
     ///
-    /// Keys ascend (`PageCheck`), so it still stands between its neighbours, and its checksum still fits
-    /// the key that it had. A neighbour that is damaged itself does not count: what is missing beside it
-    /// may never have been there.
+    /// Keys ascend (`PageCheck`), so the row is still between its neighbours, and its checksum
+    /// still matches the original key. A damaged neighbour does not count, because the row may
+    /// never have existed.
     private func isMisnamed(_ tables: LogTables, _ key: [UInt8]) throws -> Bool {
         let cursor = try cursor(tables.meta)
         let next = try cursor.seek(key)
@@ -44,7 +45,7 @@ extension Writable where Self: ~Copyable {
 }
 
 extension LogError {
-    /// Whether a row tells only of projections, which can be made again.
+    /// Returns whether a row concerns only projections, which can be rebuilt.
     private static func isDerived(_ key: [UInt8]) -> Bool {
         key == MetaKey.viewsNumber || key.starts(with: MetaKey.catalogue(""))
     }
@@ -57,7 +58,7 @@ extension LogError {
         return LogError(
             .damaged, "row \(kind)\(name) of the log's meta table is damaged",
             hint: isDerived(key)
-                ? "storectl replay makes it anew"
+                ? "run storectl replay to rebuild it"
                 : "restore a backup, or import an export into a new store")
     }
 }

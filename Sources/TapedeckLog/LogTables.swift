@@ -1,19 +1,20 @@
 internal import TapedeckLMDB
 import TapedeckModel
 
-/// The tables of the log environment; `schema/storage/v1.md` has their maps.
+/// The tables of the log environment, which are specified in `schema/storage/v1.md`.
 struct LogTables {
-    /// Position (integer key) → record.
+    /// The records by position (integer key).
     let events: Table
-    /// Everything small: origins, types, closed segments, index runs, the catalogue of views.
+    /// The small metadata: origins, types, closed segments, index runs, the catalogue of views.
     let meta: Table
-    /// (run, term, first position) → the further positions, as differences.
+    /// The further positions of an entry, as differences, by (run, term, first position).
     let index: Table
-    /// (origin, sequence, lineage) → what a server said of the event.
+    /// The receipts by (origin, sequence, lineage).
     let receipts: Table
-    /// Position → the effective stamp where it is not the event's own, and whether it was refused.
+    /// The effective stamp, if it is not the event's own, and whether the event was refused, by
+    /// position.
     let overrides: Table
-    /// Number of a change → the position whose override changed.
+    /// The position whose override changed, by the number of the change.
     let changes: Table
 
     var all: [Table] { [events, meta, index, receipts, overrides, changes] }
@@ -28,10 +29,10 @@ struct LogTables {
     }
 }
 
-/// The keys of `meta`: one letter for the kind, then the name.
+/// The keys of `meta`, each with a letter for the kind followed by the name.
 enum MetaKey {
     static let store: [UInt8] = Array("i".utf8)
-    /// The storage format, for files that are without their marker: backups.
+    /// The storage format, for files without their marker, such as backups.
     static let format: [UInt8] = Array("f".utf8)
     static let runs: [UInt8] = Array("r".utf8)
     /// The number of the last change of an override.
@@ -69,15 +70,15 @@ enum MetaKey {
     static func catalogue(_ name: String) -> [UInt8] { Array("c".utf8) + Array(name.utf8) }
 }
 
-/// What the log knows of one origin: a row of `meta`, and in memory.
+/// The state of an origin, stored as a row of `meta` and kept in memory.
 struct OriginRow {
     var id: OriginID
     var lastSequence: UInt64 = 0
-    /// Where the last event stands; its record holds the chain's hash.
+    /// The position of the last event, whose record has the hash chain.
     var lastPosition: UInt64 = 0
-    /// The segment that still grows.
+    /// The open segment.
     var segment = Segment()
-    /// The store's own clock after the last commit; only of the store's own origin.
+    /// The store's clock after the last commit; set only for its own origin.
     var clock: Stamp = .zero
 
     func encoded() -> [UInt8] {
@@ -111,11 +112,11 @@ struct OriginRow {
     }
 }
 
-/// A stretch of one origin's sequences and where it stands in the log.
+/// A range of an origin's sequences and its positions in the log.
 ///
-/// An origin's events stand in the order of their sequences. A *dense* segment has them at
-/// neighbouring positions, so a sequence's place is a subtraction. A *sparse* one has other origins'
-/// events in between; it stays within `spreadMax` positions, which a look-up scans.
+/// An origin's events are in the order of their sequences. A *dense* segment has consecutive
+/// positions, so the position of a sequence is a subtraction. A *sparse* segment has events of
+/// other origins in between; it spans at most `spreadMax` positions, which a look-up scans.
 struct Segment: Equatable {
     static let spreadMax: UInt64 = 256
 
@@ -146,7 +147,7 @@ struct Segment: Equatable {
         isDense = dense == 1
     }
 
-    /// Takes in the next event of the origin; false when it needs a segment of its own.
+    /// Adds the next event of the origin; returns false if it needs a new segment.
     mutating func extend(sequence: UInt64, position: UInt64, after last: UInt64) -> Bool {
         if firstSequence == 0 { return false }
         if isDense, position == last + 1 { return true }

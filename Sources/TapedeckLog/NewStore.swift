@@ -2,25 +2,27 @@ internal import Foundation
 internal import TapedeckLMDB
 internal import TapedeckModel
 
-/// Makes a store, whole or not at all, whatever ends it meanwhile.
+/// Creates a store completely or not at all, even if it is interrupted.
 ///
-/// It is built in a folder of its own inside the store's, its part. Then its files take their places: the log first, then
-/// the marker, which makes a store of them. Whoever comes next finishes or removes what was cut off, so at every moment
-/// there is no store or a whole one. Others wait meanwhile: the opening lock is held alone from the beginning to the end.
+/// The store is built in a temporary folder inside its directory, the part. Then its files are
+/// moved into place: the log first, then the marker, which completes the store. The next process
+/// finishes or removes an interrupted attempt, so at every moment there is a complete store or
+/// none. Other processes wait in the meantime, because the opening lock is held exclusively from
+/// beginning to end.
 ///
-/// The folder itself could not be put in its place as a whole: it may be there already, hold other files, be where a
-/// file system is mounted, or be in a folder that may not be written.
+/// The folder as a whole cannot be moved into place: the directory may already exist, contain other
+/// files, be a mount point, or be in a folder without write permission.
 final class NewStore {
     private let place: StoreDirectory
     private let part: StoreDirectory
-    /// The folders that were made for it, the topmost first.
+    /// The folders created for the store, outermost first.
     private let made: [String]
     let entry: OpenStores.Entry
     let lock: FileLock
     private var hasPlacedLog = false
     private var hasPlacedMarker = false
 
-    /// Takes the place, which waits for whoever opens or makes a store there.
+    /// Locks the directory; waits for processes that open or create a store there.
     private init(_ place: StoreDirectory, _ verb: String) throws(LogError) {
         var made = try place.create()
         do throws(LogError) {
@@ -36,21 +38,23 @@ final class NewStore {
         part = StoreDirectory(place.newPart())
     }
 
-    /// Makes a store, and does what comes next before anybody else gets at it.
+    /// Creates a store, and runs `finish` before other processes can access it.
     ///
     /// - Parameters:
-    ///   - verb: what is done, for those who wait: "creating".
-    ///   - adopts: whether a log that holds events, but has lost its marker, becomes the store.
-    ///   - fill: makes a whole store in another place, and closes it; not called where one is adopted.
-    ///   - finish: gets what `fill` gave.
+    ///   - verb: The operation, for waiting processes, such as "creating".
+    ///   - adopts: Whether a log with events that has lost its marker becomes the store.
+    ///   - fill: Creates a complete store in another place and closes it; not called if a log is
+    ///     adopted.
+    ///   - finish: Receives the result of `fill`.
     ///
-    /// Throws `LogError`: `.storeExists`, `.busy`, and what the steps throw. Then everything is as it was.
+    /// Throws `LogError`: `.storeExists`, `.busy`, and the errors of the steps. Everything is then
+    /// as before.
     static func build<Made, Result>(
         at place: StoreDirectory, _ verb: String, adopts: Bool,
         fill: (StoreDirectory) throws(LogError) -> Made,
         finish: (NewStore, Made?) throws(LogError) -> Result
     ) throws(LogError) -> Result {
-        // Also where nothing may be written.
+        // This check also works without write permission.
         guard !place.exists else { throw place.isThere }
         let store = try NewStore(place, verb)
         do throws(LogError) {
@@ -65,10 +69,11 @@ final class NewStore {
         adopts: Bool, fill: (StoreDirectory) throws(LogError) -> Made,
         finish: (NewStore, Made?) throws(LogError) -> Result
     ) throws(LogError) -> Result {
-        // Somebody else may have been quicker.
+        // Another process may have created one first.
         guard !place.exists else { throw place.isThere }
         try finishErasing()
-        // First, so that what is recorded in a store never depends on who has made it.
+        // This comes first, so that the durability of recorded events never depends on who created
+        // the store.
         try LogError.wrapping { try Folder.synchronizeAbove(place.path, made: made) }
         let begun = try contents()
         try finishEarlier(begun)
@@ -77,8 +82,8 @@ final class NewStore {
         if let begun, begun.events > 0 {
             guard adopts else {
                 throw LogError(
-                    .storeExists, "\(place.log) holds events, but \(place.marker) is missing",
-                    hint: "storectl init makes it a store again; or move it away")
+                    .storeExists, "\(place.log) has events, but \(place.marker) is missing",
+                    hint: "run storectl init to make it a store again, or move it away")
             }
             try place.writeMarker(store: begun.store.description, format: begun.format)
             hasPlacedMarker = true
@@ -91,12 +96,12 @@ final class NewStore {
         return try finish(self, filled)
     }
 
-    /// Puts the files of the part in their places.
+    /// Moves the files of the part into place.
     private func settle() throws(LogError) {
         for file in [part.log, part.marker, part.path] { try DurableFile.synchronize(file) }
-        // A program of before has made one without the lock.
+        // An older program may have created a store without the lock.
         guard !place.exists else { throw place.isThere }
-        // It says what was written to another log.
+        // The lock file describes writes to another log.
         unlink(place.log + "-lock")
         hasPlacedLog = true
         try ReplacedFile.move(part.log, to: place.log)
@@ -104,7 +109,7 @@ final class NewStore {
         try ReplacedFile.move(part.marker, to: place.marker)
     }
 
-    // MARK: - What was cut off
+    // MARK: - Interrupted attempts
 
     private func finishErasing() throws(LogError) {
         guard place.isErasing else { return }
@@ -113,7 +118,7 @@ final class NewStore {
         try place.finishErasing()
     }
 
-    /// Puts the marker in its place that belongs to the log which is there, and removes all other parts.
+    /// Moves the marker that belongs to the existing log into place, and removes all other parts.
     private func finishEarlier(_ begun: Contents?) throws(LogError) {
         for name in try place.names() where StoreDirectory.isPart(name) {
             let earlier = StoreDirectory(place.path + "/" + name)
@@ -126,21 +131,21 @@ final class NewStore {
         }
     }
 
-    /// What a log without a marker holds.
+    /// The contents of a log without a marker.
     private struct Contents {
         let events: UInt64
         let store: OriginID
         let format: Int
     }
 
-    /// What the log holds that is there without a marker; nil where nothing was begun.
+    /// Returns the contents of an existing log without a marker; nil if it was not initialized.
     private func contents() throws(LogError) -> Contents? {
         var facts = stat()
         guard lstat(place.log, &facts) == 0 else {
             guard errno == ENOENT else { throw LogError.system(errno, place.log) }
             return nil
         }
-        // A link may lead to where nothing is mounted now.
+        // A link may point to a file system that is not mounted now.
         guard stat(place.log, &facts) == 0 else { throw LogError.system(errno, place.log) }
         let sole = try SoleUse(of: place, under: lock)
         defer { withExtendedLifetime(sole) {} }
@@ -155,7 +160,8 @@ final class NewStore {
             do {
                 tables = try LogTables(environment)
             } catch let error as LMDBError where error.kind == .damaged {
-                // Programs of before made one table after the other, and were cut off between.
+                // Older programs created one table at a time, and may have been interrupted in
+                // between.
                 let events = try environment.openTable("events", integerKeys: true)
                 guard try environment.read({ try $0.count(events) }) == 0 else { throw error }
                 return nil
@@ -166,7 +172,7 @@ final class NewStore {
                     guard events == 0 else {
                         throw LogError(
                             .damaged,
-                            "\(self.place.log) has \(events) events, but does not say which store it is",
+                            "\(self.place.log) has \(events) events, but no store id",
                             hint: "restore a backup into another directory")
                     }
                     return nil
@@ -178,20 +184,21 @@ final class NewStore {
         }
     }
 
-    /// A file of LMDB holds nothing in its first two pages.
+    /// The size of the first two pages of an LMDB file, which hold no data.
     private static let bytesBeforeFirstCommit = 8_192
 
-    // MARK: - Taking back
+    // MARK: - Undoing
 
     private func undo() {
         if hasPlacedMarker {
-            // One that was made is erased, which whoever comes next would finish; one that was taken over keeps its log.
+            // A created store is marked for erasure, which the next process can finish; an adopted
+            // one keeps its log.
             if hasPlacedLog {
                 try? ReplacedFile.move(place.marker, to: place.erasing)
             } else {
                 unlink(place.marker)
             }
-            // A store that cannot be taken back stays whole.
+            // A store that cannot be undone stays complete.
             if place.exists {
                 removePart()
                 return lock.release()
@@ -202,7 +209,8 @@ final class NewStore {
             try? DurableFile.synchronize(place.path)
             unlink(place.erasing)
         }
-        // Behind the log: with its part a log that is left is finished, without it nobody would know what it is.
+        // The part is removed after the log: it identifies a remaining log, so that the next
+        // process can finish the store.
         removePart()
         guard !place.exists else { return lock.release() }
         lock.remove()
@@ -212,7 +220,7 @@ final class NewStore {
 
     private func removePart() { try? FileManager.default.removeItem(atPath: part.path) }
 
-    /// Removes folders that were made, but for those that hold something by now.
+    /// Removes created folders that are still empty.
     private static func remove(_ made: [String]) {
         for folder in made.reversed() { rmdir(folder) }
     }

@@ -1,30 +1,31 @@
 public import TapedeckModel
 
-/// Two histories of one origin met: the events of one of them were written anew under another origin.
+/// Two histories of an origin met, and the events of one of them were reissued under another
+/// origin.
 ///
-/// `schema/tapedeck/log/v1/log.proto` has the payload.
+/// The payload is defined in `schema/tapedeck/log/v1/log.proto`.
 public struct OriginForked: Event {
     /// `OriginForked`.
     public static let eventType: EventType = "OriginForked"
 
-    /// The origin that was written by two stores.
+    /// The origin whose histories forked.
     public var origin: OriginID
-    /// The first sequence at which they differ.
+    /// The first sequence at which the histories differ.
     public var firstSequence: UInt64
-    /// How many events were written anew.
+    /// The number of reissued events.
     public var count: UInt64
 
-    /// Makes an event of its parts.
+    /// Creates an event from its parts.
     public init(origin: OriginID, firstSequence: UInt64, count: UInt64) {
         self.origin = origin
         self.firstSequence = firstSequence
         self.count = count
     }
 
-    /// The origin concerned.
+    /// A tag for the affected origin.
     public var tags: [Tag] { get throws { [try Tag("origin", origin.description)] } }
 
-    /// Reads a payload; throws `ModelError` with `.invalidPayload`.
+    /// Decodes a payload; throws `ModelError` with `.invalidPayload`.
     public init(payload: [UInt8]) throws {
         var origin: OriginID?
         var first: UInt64 = 0
@@ -48,12 +49,12 @@ public struct OriginForked: Event {
             return true
         }
         guard isRead, let origin else {
-            throw ModelError(.invalidPayload, "an OriginForked does not say which origin")
+            throw ModelError(.invalidPayload, "an OriginForked has no origin")
         }
         self.init(origin: origin, firstSequence: first, count: count)
     }
 
-    /// Writes the payload.
+    /// Encodes the payload.
     public func payload() -> [UInt8] {
         var bytes: [UInt8] = [0x0A]
         bytes.appendPrefixed(origin.description)

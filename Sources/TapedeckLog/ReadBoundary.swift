@@ -1,19 +1,20 @@
 internal import TapedeckLMDB
 @_spi(Core) internal import TapedeckModel
 
-/// What somebody has read of a log, and as of when: what a decision rests on.
+/// The part of a log that a decision is based on.
 ///
-/// The form is that of dynamic consistency boundaries (dcb.events): the events that were read about, and
-/// the position up to which they are in what was read. Two things more can change what was read: a
-/// receipt, which moves an event in its key's order or refuses it, and a log file that was put back to an
-/// earlier state. So there is a number of the last change of receipts, and a checksum of the last event.
+/// The design follows dynamic consistency boundaries (dcb.events): filters for the relevant events,
+/// and the position up to which they were read. Two other things can change the result: a receipt,
+/// which moves an event in its key's order or refuses it, and a log file that was restored to an
+/// earlier state. The boundary therefore includes the number of the last receipt change and the
+/// checksum of the last event.
 package struct ReadBoundary: Hashable, Sendable {
-    /// Which events could change what was read.
+    /// The filters for events that could change the result.
     package var filters: Set<EventFilter>
-    /// The last position that was read, and the checksum of what stood there.
+    /// The last position that was read, and the checksum of the record there.
     package var position: UInt64
     package var checksum: UInt32
-    /// The last change of what counts of an event that was taken in.
+    /// The number of the last override change that was read.
     package var change: UInt64
 
     package init(
@@ -27,17 +28,17 @@ package struct ReadBoundary: Hashable, Sendable {
 }
 
 extension AppendCondition {
-    /// Fails if anything that could have changed what was read has been recorded since.
+    /// Fails if an event or receipt that could change the result has been recorded since.
     package static func unchanged(_ boundary: ReadBoundary) -> AppendCondition {
         AppendCondition(kind: .unchanged(boundary))
     }
 }
 
 extension EventLog {
-    /// Receipts that are looked at one by one; more than these count as a conflict.
+    /// The maximum number of receipt changes to check individually; more count as a conflict.
     private static let changesReadMax = 1_024
 
-    /// Why a boundary does not hold any more, or nil where it does.
+    /// Returns the reason why a boundary no longer holds, or nil if it does.
     func conflict(
         with boundary: ReadBoundary, _ transaction: borrowing some Readable & ~Copyable,
         _ state: LogState, behind accepted: [ProposedEvent]
@@ -48,7 +49,7 @@ extension EventLog {
             }
         }
         guard try checksum(at: boundary.position, transaction) == boundary.checksum else {
-            return EventLog.conditionFailed("the log was put back to an earlier state")
+            return EventLog.conditionFailed("the log was restored to an earlier state")
         }
         for filter in boundary.filters {
             if let found = try first(
@@ -67,12 +68,12 @@ extension EventLog {
         let last = try EventLog.lastChange(transaction, tables)
         guard boundary.change != last else { return nil }
         guard boundary.change < last else {
-            return EventLog.conditionFailed("the log was put back to an earlier state")
+            return EventLog.conditionFailed("the log was restored to an earlier state")
         }
         let (rows, reached) = try overrides(
             transaction, changedAfter: boundary.change, limit: EventLog.changesReadMax)
         guard reached == last else {
-            return EventLog.conditionFailed("very many receipts were recorded meanwhile")
+            return EventLog.conditionFailed("too many receipts were recorded in the meantime")
         }
         for row in rows where row.position <= boundary.position {
             for filter in boundary.filters {

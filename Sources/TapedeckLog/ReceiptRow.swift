@@ -2,8 +2,9 @@ internal import TapedeckModel
 
 /// The keys and values of the `receipts` table.
 ///
-/// Key: origin's number (4 bytes), sequence (8), lineage (16), big-endian. Value: server position (8),
-/// receivedAt (8), outcome (1), code of a refusal, checksum (`SealedValue`).
+/// A key has the origin's number (4 bytes), the sequence (8) and the lineage (16), big-endian. A
+/// value has the server position (8), receivedAt (8), the outcome (1), the code of a refusal, and
+/// the checksum (`SealedValue`).
 enum ReceiptRow {
     static let keyCount = 28
 
@@ -22,7 +23,7 @@ enum ReceiptRow {
         return key
     }
 
-    /// Reads which event a row is of.
+    /// Returns the event of a row.
     static func event(_ key: UnsafeRawBufferPointer) -> (origin: UInt32, sequence: UInt64)? {
         var reader = ByteReader(key)
         guard key.count == keyCount, let origin = reader.bigEndian(UInt32.self),
@@ -31,7 +32,7 @@ enum ReceiptRow {
         return (origin, sequence)
     }
 
-    /// Reads the sequence of a row's event, also if the end of the key is missing.
+    /// Returns the sequence of a row's event, even if the end of the key is missing.
     static func sequence(_ key: UnsafeRawBufferPointer) -> UInt64? {
         var reader = ByteReader(key)
         return reader.bigEndian(UInt32.self).flatMap { _ in reader.bigEndian(UInt64.self) }
@@ -52,7 +53,7 @@ enum ReceiptRow {
         return value
     }
 
-    /// Reads a row; nil where it is not what was written.
+    /// Decodes a row; returns nil if it is damaged.
     static func read(
         _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, origin: OriginID
     ) -> Receipt? {
@@ -77,10 +78,10 @@ enum ReceiptRow {
     }
 }
 
-/// The values of the `overrides` table: effective stamp (8 bytes, little-endian), refused (1),
-/// number of the change (8), checksum.
+/// The values of the `overrides` table, with the position as the key.
 ///
-/// The key is the position.
+/// A value has the effective stamp (8 bytes, little-endian), refused (1), the number of the change
+/// (8), and the checksum.
 enum OverrideRow {
     static func value(_ row: StampOverride) -> [UInt8] {
         var value: [UInt8] = []
@@ -104,10 +105,9 @@ enum OverrideRow {
     }
 }
 
-/// The values of the `changes` table: the position whose override changed (8 bytes, little-endian),
-/// checksum.
+/// The values of the `changes` table, with the number of the change as the key.
 ///
-/// The key is the number of the change.
+/// A value has the position whose override changed (8 bytes, little-endian) and the checksum.
 enum ChangeRow {
     static func value(_ row: StampOverride) -> [UInt8] {
         var value: [UInt8] = []

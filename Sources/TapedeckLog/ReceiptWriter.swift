@@ -1,19 +1,19 @@
 internal import TapedeckLMDB
 internal import TapedeckModel
 
-/// Writes receipts inside a write transaction, and the overrides that follow from them.
+/// Writes receipts and the resulting overrides inside a write transaction.
 struct ReceiptWriter: ~Copyable {
     private let tables: LogTables
-    /// The number of the last change; nil until the first one of this transaction.
+    /// The number of the last change; nil until the first change in this transaction.
     private var lastChange: UInt64?
 
     init(_ tables: LogTables) { self.tables = tables }
 
-    /// Records a receipt of the event at `position`; false where nothing changes.
+    /// Records a receipt of the event at `position`; returns false if it has no effect.
     ///
     /// - Parameters:
-    ///   - ordinal: the store's small number of the event's origin.
-    ///   - stamp: the event's own stamp.
+    ///   - ordinal: The log's number for the event's origin.
+    ///   - stamp: The event's own stamp.
     mutating func add(
         _ receipt: Receipt, ordinal: UInt32, position: UInt64, stamp: Stamp,
         _ transaction: borrowing WriteTransaction
@@ -36,10 +36,10 @@ struct ReceiptWriter: ~Copyable {
         return true
     }
 
-    /// Records receipts of an event that this transaction has recorded, so that there are none of it
-    /// yet; says how many changed anything.
+    /// Records the first receipts of an event that was recorded in this transaction; returns the
+    /// number that had an effect.
     ///
-    /// - Parameter cursor: walks the table of receipts in `transaction`.
+    /// - Parameter cursor: A cursor on the table of receipts in `transaction`.
     mutating func addFirst(
         _ receipts: [Receipt], ordinal: UInt32, position: UInt64, stamp: Stamp,
         _ transaction: borrowing WriteTransaction, _ cursor: borrowing Cursor
@@ -56,14 +56,14 @@ struct ReceiptWriter: ~Copyable {
         let key = ReceiptRow.key(ordinal, receipt.event.sequence, receipt.lineage)
         try cursor.put(key, ReceiptRow.value(receipt, key: key))
         let standing = Standing(of: stamp, receipts)
-        // Nor is there an override of it.
+        // There is no override of the event yet, either.
         if standing != Standing(of: stamp) {
             try settle(standing, of: stamp, at: position, transaction)
         }
         return 1
     }
 
-    /// Makes the event at a position count nowhere, for good: it has lost its name.
+    /// Voids the event at a position permanently, because it has lost its id.
     mutating func void(
         at position: UInt64, stamp: Stamp, _ transaction: borrowing WriteTransaction
     ) throws {
@@ -72,17 +72,17 @@ struct ReceiptWriter: ~Copyable {
         try settle(standing, of: stamp, at: position, transaction)
     }
 
-    /// Makes the override of an event say what its receipts say.
+    /// Updates the override of an event to `standing`.
     ///
-    /// A row that is there stays, even where it comes to say what the event itself says: whoever
-    /// has folded the former row must hear of it.
+    /// An existing row stays even if it becomes equal to the event's own stamp, so that readers
+    /// that have folded the former row see the change.
     mutating func settle(
         _ standing: Standing, of stamp: Stamp, at position: UInt64,
         _ transaction: borrowing WriteTransaction
     ) throws {
         let held = try transaction.get(tables.overrides, integer: position).map { value in
             guard let row = OverrideRow.read(position, value) else {
-                throw LogError.damagedRecord(position, "the stamp that counts of it is damaged")
+                throw LogError.damagedRecord(position, "its effective stamp is damaged")
             }
             return row
         }
@@ -115,7 +115,7 @@ extension Standing {
 
 /// Reads receipts in any transaction.
 enum ReceiptReader {
-    /// What servers said of one event, by lineage.
+    /// Returns the receipts of an event, ordered by lineage.
     static func receipts(
         of event: EventID, ordinal: UInt32,
         _ transaction: borrowing some Readable & ~Copyable, _ tables: LogTables
@@ -130,10 +130,11 @@ enum ReceiptReader {
         return found
     }
 
-    /// Calls `body` with each receipt of some of an origin's events, in order, until it returns false.
+    /// Calls `body` with each receipt of a range of an origin's events, in order, until it returns
+    /// false.
     ///
-    /// Throws `.damaged` for one that cannot be read, also where only its key is damaged: a key that lost its end still
-    /// lies in the range, and one that lies elsewhere now is most likely a neighbour of it.
+    /// Throws `.damaged` for an unreadable receipt, even if only its key is damaged: a truncated
+    /// key is still in the range, and a key that has moved elsewhere is most likely next to it.
     static func forEach(
         of origin: OriginID, ordinal: UInt32, _ sequences: ClosedRange<UInt64>,
         _ transaction: borrowing some Readable & ~Copyable, _ tables: LogTables,
@@ -145,7 +146,7 @@ enum ReceiptReader {
         )
         let near = EventID(origin: origin, sequence: sequences.lowerBound)
         let cursor = try transaction.cursor(tables.receipts)
-        // A row whose key is damaged still stands between its neighbours; see `forEachPosition`.
+        // A row with a damaged key is still between its neighbours; see `forEachPosition`.
         let before = try cursor.lastBelow(lower)
         try check(before, near: near)
         var entry = before == nil ? try cursor.first() : try cursor.next()

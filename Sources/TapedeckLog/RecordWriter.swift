@@ -1,20 +1,20 @@
 internal import TapedeckLMDB
 internal import TapedeckModel
 
-/// Writes records at the end of the log inside a write transaction, and keeps the rows of `meta` that
-/// go with them.
+/// Writes records at the end of the log inside a write transaction, along with their rows of
+/// `meta`.
 struct RecordWriter: ~Copyable {
     private(set) var state: LogState
     private let tables: LogTables
     private var buffer: [UInt8] = []
     private var canonical = CanonicalEvent()
-    /// The origin whose row is to be written, and those before it: mostly it is the only one.
+    /// The last origin whose row has to be written, and the earlier ones; usually there is only
+    /// one.
     private var lastTouched: UInt32?
     private var touched: Set<UInt32> = []
-    /// The types that came as bytes: hash → name and small number.
+    /// The numbers of types that were passed as bytes, by hash, with their names.
     private var types: [UInt64: (name: [UInt8], ordinal: UInt16)] = [:]
-    /// Events of which reissues were written, or which may have some: what counts of these is to be
-    /// settled behind the last event.
+    /// Events that have or may have reissues, whose status is determined after the last event.
     private(set) var reissued: Set<EventID> = []
 
     init(_ tables: LogTables, _ state: LogState) {
@@ -23,12 +23,12 @@ struct RecordWriter: ~Copyable {
         buffer.reserveCapacity(4_096)
     }
 
-    /// Writes one event as the next of its origin.
+    /// Writes an event as the next one of its origin.
     ///
     /// - Parameters:
-    ///   - endsCommit: whether this is the last event of its origin in the transaction; its record
-    ///     then carries the chain's hash.
-    ///   - cursor: walks the table of events in `transaction`.
+    ///   - endsCommit: Whether this is the last event of its origin in the transaction, whose
+    ///     record includes the hash chain.
+    ///   - cursor: A cursor on the table of events in `transaction`.
     mutating func add(
         _ event: ProposedEvent, keyID: [UInt8] = [], reissuedFrom: EventID? = nil, origin: UInt32,
         stamp: Stamp, endsCommit: Bool, _ transaction: borrowing WriteTransaction,
@@ -62,7 +62,7 @@ struct RecordWriter: ~Copyable {
         try advance(origin, sequence: sequence, position: position, transaction)
     }
 
-    /// Writes one event from elsewhere, which is there as canonical bytes, as the next of its origin.
+    /// Writes a foreign event, given as canonical bytes, as the next one of its origin.
     mutating func add(
         _ event: CanonicalView, origin: UInt32, endsCommit: Bool,
         _ transaction: borrowing WriteTransaction, _ cursor: borrowing Cursor
@@ -89,9 +89,10 @@ struct RecordWriter: ~Copyable {
         try advance(origin, sequence: event.id.sequence, position: position, transaction)
     }
 
-    /// Writes a range stub as what comes next of its origin, or what of it is not recorded yet.
+    /// Writes a range stub, or the part of it that is not recorded yet, as the next record of its
+    /// origin.
     ///
-    /// Throws `LogError` with `.fork` where another history stands before it.
+    /// Throws `LogError` with `.fork` if the stub is from another history.
     mutating func add(
         _ stub: RangeStub, origin: UInt32, _ transaction: borrowing WriteTransaction,
         _ cursor: borrowing Cursor
@@ -116,7 +117,7 @@ struct RecordWriter: ~Copyable {
         }
     }
 
-    /// Notes an event that was written anew, or that may have been.
+    /// Keeps track of an event that is a reissue or may have reissues.
     private mutating func note(
         _ event: EventID, at position: UInt64, of source: EventID?, content: Digest16?,
         _ transaction: borrowing WriteTransaction
@@ -131,7 +132,7 @@ struct RecordWriter: ~Copyable {
         }
     }
 
-    /// Takes the event just written into the row of its origin.
+    /// Updates the row of an origin for the event just written.
     private mutating func advance(
         _ origin: UInt32, sequence: UInt64, position: UInt64,
         _ transaction: borrowing WriteTransaction
@@ -152,7 +153,7 @@ struct RecordWriter: ~Copyable {
         touch(origin)
     }
 
-    /// The store's small number for an origin, given on first sight.
+    /// Returns the log's number for an origin, assigned when the origin is first seen.
     mutating func ordinal(
         of origin: OriginID, _ transaction: borrowing WriteTransaction
     ) throws -> UInt32 {
@@ -165,7 +166,7 @@ struct RecordWriter: ~Copyable {
         return ordinal
     }
 
-    /// Sets the store's own clock, to be written with its origin's row.
+    /// Sets the store's clock, which is written with its origin's row.
     mutating func setClock(_ stamp: Stamp) {
         state.origins[Int(state.own)].clock = max(stamp, state.ownRow.clock)
         touch(state.own)
@@ -177,9 +178,9 @@ struct RecordWriter: ~Copyable {
         lastTouched = origin
     }
 
-    /// Writes the rows of the origins that were touched; the state is then as of this transaction.
+    /// Writes the rows of the changed origins, and returns the state after this transaction.
     consuming func finish(_ transaction: borrowing WriteTransaction) throws -> LogState {
-        // Where nothing was written, LMDB does not count the transaction.
+        // LMDB does not count a transaction in which nothing was written.
         guard let lastTouched else { return state }
         for origin in touched where origin != lastTouched { try write(origin, transaction) }
         try write(lastTouched, transaction)
@@ -207,13 +208,13 @@ struct RecordWriter: ~Copyable {
         return ordinal
     }
 
-    /// The store's small number for a type, given on first sight.
+    /// Returns the log's number for a type, assigned when the type is first seen.
     mutating func typeOrdinal(
         _ type: EventType, _ transaction: borrowing WriteTransaction
     ) throws -> UInt16 {
         if let known = state.typeOrdinals[type] { return known }
         guard state.types.count < Int(UInt16.max) else {
-            throw LogError(.tooLarge, "the log holds \(UInt16.max) event types, its limit")
+            throw LogError(.tooLarge, "the log has reached its limit of \(UInt16.max) event types")
         }
         let ordinal = UInt16(state.types.count)
         try transaction.setMeta(tables, MetaKey.type(ordinal), Array(type.name.utf8))

@@ -2,14 +2,14 @@ internal import Foundation
 internal import TapedeckLMDB
 internal import TapedeckModel
 
-/// A file that is written beside its target and takes its place whole, or not at all.
+/// A file that is written next to its target and replaces it completely or not at all.
 struct ReplacedFile: ~Copyable {
     let target: String
     private let path: String
     private let file: Int32
     private var isPlaced = false
 
-    /// Begins a file; nothing of `target` is touched before `place()`.
+    /// Starts a file; `target` is not touched before `place()`.
     init(replacing target: String) throws(LogError) {
         let path = ReplacedFile.temporary(target)
         let opened = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
@@ -39,21 +39,21 @@ struct ReplacedFile: ~Copyable {
         }
     }
 
-    /// Puts the file on disk and in its place.
+    /// Syncs the file to disk and moves it into place.
     mutating func place() throws(LogError) {
         guard DurableFile.flush(file) else { throw LogError.system(errno, target) }
         try ReplacedFile.move(path, to: target)
         isPlaced = true
     }
 
-    /// A name beside `target` that nobody has.
+    /// Returns an unused name next to `target`.
     static func temporary(_ target: String) -> String {
         target + "." + UInt64.random(in: .min ... .max).paddedHex + temporarySuffix
     }
 
     static let temporarySuffix = ".tapedeck-part"
 
-    /// Gives a file that is on disk another name, durably.
+    /// Renames a synced file durably.
     static func move(_ path: String, to target: String) throws(LogError) {
         guard rename(path, target) == 0 else { throw LogError.system(errno, target) }
         try DurableFile.synchronize(PathParts.folder(of: target))

@@ -2,41 +2,43 @@ internal import Foundation
 internal import TapedeckLMDB
 package import TapedeckModel
 
-/// What a `SlotFile` holds.
+/// The content of a `SlotFile`.
 package protocol SlotContent: Sendable {
-    /// Bytes of a slot.
+    /// The size of a slot, in bytes.
     static var slotCount: Int { get }
-    /// The format of what is in it.
+    /// The format of the content.
     static var format: UInt32 { get }
-    /// What to say where somebody else has the file of this name.
+    /// Returns the error for a file that is in use.
     static func isBusy(_ name: String) -> LogError
-    /// What to say where no slot of a file that was written to is whole.
+    /// Returns the error for a file without an intact slot.
     static func isDamaged(_ path: String) -> LogError
-    /// Reads what `encode` wrote; nil for anything else.
+    /// Decodes the output of `encode`; nil for anything else.
     init?(decoding body: inout ByteReader)
-    /// Writes what there is; it has room in a slot, behind the slot's own `SlotFile.headCount` bytes.
+    /// Encodes the content, which must fit into a slot after its `SlotFile.headCount` bytes.
     func encode(into body: inout [UInt8])
 }
 
-/// A small file that is written again and again, such as how far a subscription is, and the right to do so.
+/// A small file for frequent writes, such as the progress of a subscription, with the exclusive
+/// right to write it.
 ///
-/// The right is an advisory lock on the file, so the system lets go of it when its holder dies. What is
-/// written survives the process at once and a power cut after `synchronize()`; two slots in turn, so that
-/// a write that is cut off leaves the one before it.
+/// The right is an advisory lock on the file, which the system releases if its holder dies. A write
+/// survives the end of the process at once, and a power failure after `synchronize()`. Two slots
+/// are used in turn, so that an interrupted write leaves the previous content.
 ///
-/// It may be handed on, but calls must not overlap: its owner, a queue or an actor, sees to that.
+/// The file can be passed between threads, but its owner, such as a queue or an actor, must prevent
+/// overlapping calls.
 package final class SlotFile<Content: SlotContent>: @unchecked Sendable {
     package let path: String
-    /// Bytes in front of a slot's content: checksum, format, number.
+    /// The size of a slot's checksum, format and number, which precede its content.
     package static var headCount: Int { 16 }
     private let file: Int32
-    /// Of the slot that counts; 0 where nothing was written yet.
+    /// The number of the current slot; 0 if nothing was written yet.
     private var number: UInt64 = 0
     private(set) var isLocked: Bool
 
-    /// Opens the file, which is made where there is none, and locks it.
+    /// Opens the file, or creates it if it does not exist, and locks it.
     ///
-    /// Throws `.busy` where somebody has the lock.
+    /// Throws `.busy` if the file is already locked.
     package init(_ path: String, creating: Bool = true) throws(LogError) {
         while true {
             let flags = O_RDWR | O_CLOEXEC | (creating ? O_CREAT : 0)
@@ -50,7 +52,7 @@ package final class SlotFile<Content: SlotContent>: @unchecked Sendable {
                 _ = close(opened)
                 throw error
             }
-            // Whoever removes a file has its lock, so one that is there now stays.
+            // Removing a file requires its lock, so the file now at the path stays.
             guard SlotFile.isAt(path, opened) else {
                 _ = close(opened)
                 continue
@@ -63,7 +65,8 @@ package final class SlotFile<Content: SlotContent>: @unchecked Sendable {
     }
 
     deinit {
-        // A process that is being started has the file for a moment, and would hold the lock with it.
+        // A child process that is just starting briefly inherits the file, and would keep it
+        // locked.
         unlock()
         _ = close(file)
     }
@@ -83,13 +86,13 @@ package final class SlotFile<Content: SlotContent>: @unchecked Sendable {
             && named.st_ino == opened.st_ino && named.st_dev == opened.st_dev
     }
 
-    /// Lets others have the lock.
+    /// Releases the lock.
     package func unlock() {
         _ = flock(file, LOCK_UN)
         isLocked = false
     }
 
-    /// Takes the lock again; throws `.busy` where somebody else has it, or the file was removed.
+    /// Takes the lock again; throws `.busy` if it is taken, or if the file was removed.
     package func relock() throws(LogError) {
         guard try SlotFile.lock(file, path), SlotFile.isAt(path, file) else {
             throw Content.isBusy(PathParts.name(of: path))
@@ -99,14 +102,14 @@ package final class SlotFile<Content: SlotContent>: @unchecked Sendable {
 
     // MARK: - Content
 
-    /// What was written last; nil where nothing was.
+    /// Returns the last written content; nil if there is none.
     package func read() throws(LogError) -> Content? {
         guard let (content, number) = try SlotFile.read(file, path) else { return nil }
         self.number = number
         return content
     }
 
-    /// What a file holds, whoever has its lock.
+    /// Returns the content of a file, whether or not it is locked.
     package static func read(_ path: String) throws(LogError) -> Content? {
         let file = open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { throw LogError.system(errno, path) }
@@ -121,7 +124,8 @@ package final class SlotFile<Content: SlotContent>: @unchecked Sendable {
         var bytes = [UInt8](repeating: 0, count: size * 2)
         let count = bytes.withUnsafeMutableBytes { pread(file, $0.baseAddress, $0.count, 0) }
         guard count >= 0 else { throw LogError.system(errno, path) }
-        // A file that was made and not written to is empty, or zeros after a power cut.
+        // A file that was created but not written is empty, or contains zeros after a power
+        // failure.
         if !bytes.contains(where: { $0 != 0 }) { return nil }
         var found: (content: Content, number: UInt64)?
         for start in [0, size] where start < count {
@@ -133,7 +137,7 @@ package final class SlotFile<Content: SlotContent>: @unchecked Sendable {
         return found
     }
 
-    /// Reads a slot; nil where it is not whole.
+    /// Decodes a slot; returns nil if it is not intact.
     private static func slot(
         _ bytes: ArraySlice<UInt8>, _ path: String
     ) throws(LogError) -> (content: Content, number: UInt64)? {
@@ -164,14 +168,14 @@ package final class SlotFile<Content: SlotContent>: @unchecked Sendable {
         body.appendLittleEndian(number)
         content.encode(into: &body)
         let room = Content.slotCount - 4
-        precondition(body.count <= room, "what a file is to hold does not fit in its slot")
+        precondition(body.count <= room, "the content does not fit into a slot")
         body.append(contentsOf: repeatElement(0, count: room - body.count))
         var bytes: [UInt8] = []
         bytes.appendLittleEndian(body.withUnsafeBytes { crc32c($0) })
         return bytes + body
     }
 
-    /// Writes what there is now; the process may die then, the power may not.
+    /// Writes the content, which survives the end of the process, but not a power failure.
     package func write(_ content: Content) throws(LogError) {
         let next = number + 1
         let bytes = SlotFile.slot(content, number: next)
@@ -182,7 +186,7 @@ package final class SlotFile<Content: SlotContent>: @unchecked Sendable {
         number = next
     }
 
-    /// Puts what was written on disk.
+    /// Syncs the written content to disk.
     package func synchronize() throws(LogError) {
         guard DurableFile.flush(file) else { throw LogError.system(errno, path) }
     }

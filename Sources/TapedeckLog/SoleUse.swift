@@ -2,16 +2,19 @@ internal import Foundation
 internal import TapedeckLMDB
 internal import TapedeckModel
 
-/// The right to a store that no other process has open, as long as this lives.
+/// Exclusive use of a store, which no other process has open, for the lifetime of this object.
 ///
-/// Whoever has an LMDB file open holds a shared lock (`fcntl`) on the first byte of its lock file; this holds
-/// an exclusive one. That nobody opens it meanwhile is up to the opening lock.
+/// A process with an LMDB file open holds a shared lock (`fcntl`) on the first byte of its lock
+/// file; this object holds an exclusive one. The opening lock prevents other processes from opening
+/// the store in the meantime.
 final class SoleUse {
     private let file: Int32
 
-    /// - Parameter lock: the store's opening lock, held alone.
+    /// Takes exclusive use of a store.
     ///
-    /// Throws `LogError`: `.busy` where another process has the store open, `.accessDenied`.
+    /// - Parameter lock: The store's opening lock, held exclusively.
+    ///
+    /// Throws `LogError`: `.busy` if another process has the store open, `.accessDenied`.
     init(of place: StoreDirectory, under lock: FileLock) throws(LogError) {
         let path = place.log + "-lock"
         let opened = open(path, O_RDWR | O_CREAT | O_NONBLOCK | O_CLOEXEC, 0o600)
@@ -26,7 +29,7 @@ final class SoleUse {
                 throw LogError.system(reason, path)
             }
             throw LogError(
-                .busy, "another process has the store in \(place.path) open", hint: "end it first")
+                .busy, "another process has the store in \(place.path) open", hint: "stop it first")
         }
         file = opened
     }

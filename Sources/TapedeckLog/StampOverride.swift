@@ -1,14 +1,15 @@
 package import TapedeckModel
 
-/// An event whose effective stamp is not its own, or which is refused.
+/// An override of an event's stamp or status.
 package struct StampOverride: Hashable, Sendable {
-    /// Where the event stands in the log.
+    /// The event's position in the log.
     package var position: UInt64
-    /// What counts instead of the event's own stamp.
+    /// The stamp that replaces the event's own stamp.
     package var effectiveStamp: Stamp
-    /// Whether the event counts nowhere.
+    /// Whether the event does not count.
     package var isRefused: Bool
-    /// Rises with every change of any row, so that a reader can ask for what is new to it.
+    /// The number of the change, which increases with every change of any row, so that readers can
+    /// ask for new changes.
     package var change: UInt64
 
     package init(position: UInt64, effectiveStamp: Stamp, isRefused: Bool, change: UInt64) {

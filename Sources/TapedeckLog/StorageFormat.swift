@@ -1,9 +1,9 @@
 internal import TapedeckLMDB
 internal import TapedeckModel
 
-/// A row of `meta`: the storage format, for files that are without their marker.
+/// A row of `meta` with the storage format, for files without their marker.
 enum StorageFormat {
-    /// Throws `.newerFormat` for one that this program does not know.
+    /// Returns the storage format; throws `.newerFormat` if this program does not support it.
     static func read(
         _ transaction: borrowing some Readable & ~Copyable, _ tables: LogTables
     ) throws -> Int {
@@ -15,7 +15,7 @@ enum StorageFormat {
         guard format <= StoreDirectory.format else {
             throw LogError(
                 .newerFormat,
-                "the log has storage format \(format); this program knows up to format"
+                "the log has storage format \(format); this program supports formats up to"
                     + " \(StoreDirectory.format)", hint: "upgrade this program")
         }
         return format
@@ -31,16 +31,17 @@ enum StorageFormat {
 }
 
 extension EventLog {
-    /// The storage format of this store.
+    /// Returns the storage format of this store.
     func storageFormat() throws(LogError) -> Int {
         try read { try StorageFormat.read($0, self.tables) }
     }
 
-    /// Makes the store one that older programs refuse by name, before a range stub is written to it.
+    /// Raises the storage format before a range stub is written, so that older programs refuse the
+    /// store.
     func raiseFormat(_ transaction: borrowing WriteTransaction) throws {
         guard try StorageFormat.read(transaction, tables) < StoreDirectory.format else { return }
-        // First, since older programs look nowhere else; should the transaction fail, they refuse a store
-        // that they could have read.
+        // The marker is written first, because older programs check only it. If the transaction
+        // fails, they refuse a store that they could have read.
         try directory.writeMarker(store: storeID.description, format: StoreDirectory.format)
         try StorageFormat.set(StoreDirectory.format, transaction, tables)
     }

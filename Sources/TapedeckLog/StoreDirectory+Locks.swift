@@ -2,21 +2,23 @@ internal import Foundation
 internal import TapedeckLMDB
 internal import TapedeckModel
 
-/// The opening lock keeps the log's file in its place: held, with others, by whoever opens the store, and alone by whoever
-/// makes, restores, erases or shrinks it.
+/// The opening lock keeps the log's file in place.
 ///
-/// LMDB's own locks begin too late for that: who waits for them has opened the lock file of the former log.
+/// It is shared by processes that open the store, and held exclusively to create, restore, erase or
+/// shrink it. LMDB's own locks are not sufficient: a process waiting for them has already opened
+/// the lock file of the old log.
 extension StoreDirectory {
-    /// How often the directory may vanish while its lock is waited for.
+    /// The maximum number of times that the directory may disappear while waiting for its lock.
     private static let triesMax = 8
 
-    /// Waits until nobody opens or makes the store; others wait for the lock then.
+    /// Waits until no process opens or creates the store, and locks out others.
     ///
     /// - Parameters:
-    ///   - verb: what is done: "restoring".
-    ///   - retry: called where the directory is gone, to make it or to give up.
+    ///   - verb: The operation, such as "restoring".
+    ///   - retry: Called if the directory is gone, to create it again or to throw.
     ///
-    /// Throws `LogError`: `.busy` behind `FileLock.waitMax`, `.accessDenied`, `.readOnly`, and what `retry` throws.
+    /// Throws `LogError`: `.busy` after `FileLock.waitMax`, `.accessDenied`, `.readOnly`, and the
+    /// errors of `retry`.
     func lockAlone(
         _ verb: String, retry: () throws(LogError) -> Void
     ) throws(LogError) -> FileLock {
@@ -35,10 +37,10 @@ extension StoreDirectory {
         }
     }
 
-    /// Waits until nobody makes or moves the store.
+    /// Waits until no process creates or moves the store, and locks it for opening.
     ///
-    /// Nil where there is none, or where no lock can be made and nothing will be written: there nobody can put another
-    /// file in its place, either.
+    /// Returns nil if there is no store, or if a read-only opening cannot create the lock; other
+    /// processes then cannot replace the file, either.
     func lockForOpening(isReadOnly: Bool) throws(LogError) -> FileLock? {
         var creates = false
         while true {
@@ -49,7 +51,7 @@ extension StoreDirectory {
             } catch {
                 switch error.kind {
                 case .notFound:
-                    // In a directory without a store nothing is to be made.
+                    // A lock file is not created in a directory without a store.
                     guard exists, !creates else { return nil }
                     creates = true
                 case .accessDenied where isReadOnly, .readOnly where isReadOnly: return nil
@@ -62,14 +64,15 @@ extension StoreDirectory {
     private func lockError(_ error: LMDBError) -> LogError {
         guard error.kind == .busy else { return LogError(error) }
         return LogError(
-            .busy, "the store in \(path) cannot be used now: \(error.detail)",
-            hint: "wait for it, or end it", cause: error)
+            .busy, "the store in \(path) is in use: \(error.detail)",
+            hint: "wait until it is done, or stop it", cause: error)
     }
 
-    /// The right to change which runs the index consists of; nil if somebody has it and `waits` is false.
+    /// Takes the lock for changing the runs of the index; returns nil if it is taken and `waits` is
+    /// false.
     ///
-    /// Without it, one merge would take another's unfinished run for what a crash left behind. LMDB's writer lock is too
-    /// short, since a merge takes many transactions.
+    /// Without the lock, one merge would mistake another's unfinished run for a leftover of a
+    /// crash. LMDB's writer lock is not sufficient, because a merge takes many transactions.
     func lockIndex(waits: Bool) throws(LogError) -> FileLock? {
         try LogError.wrapping {
             waits

@@ -2,27 +2,27 @@ internal import Foundation
 internal import TapedeckLMDB
 internal import TapedeckModel
 
-/// The files of one store.
+/// The files of a store.
 ///
-/// - `store.json` says that this is a store, in which format. It is written once, so a log file that
-///   is missing or empty beside it is damage and not a new store.
-/// - `log.mdb` is the log environment. Everything else can be rebuilt from it.
+/// - `store.json` marks the directory as a store and has its format. A missing or empty log file
+///   next to it is damage, not a new store.
+/// - `log.mdb` is the log environment, from which projections can be rebuilt.
 /// - `views-*.mdb` hold projections.
-/// - `subscriptions` is a folder with a file for each subscription: how far it is.
-/// - `held` is a folder with a file for each event that is held back for a moment, such as a player's last
+/// - `subscriptions` is a folder with a file for the progress of each subscription.
+/// - `held` is a folder with a file for each event that is held briefly, such as a player's last
 ///   report.
-/// - `logins` and `blobs` are folders of the rooms that sync: what remotes want to know of the user, and
+/// - `logins` and `blobs` are folders of the sync modules, for credentials at remotes and for
 ///   media.
 ///
-/// These folders are no part of a backup or an export.
+/// These folders are not part of a backup or an export.
 package struct StoreDirectory: Sendable {
     package let path: String
 
-    /// The newest storage format that this program writes and reads: of stores that were compacted.
+    /// The newest storage format that this program reads and writes, which is for compacted stores.
     ///
-    /// `schema/storage/v1.md` has both.
+    /// Both formats are specified in `schema/storage/v1.md`.
     package static let format = 2
-    /// That of a store that was never compacted.
+    /// The storage format of a store that was never compacted.
     package static let firstFormat = 1
 
     package init(_ path: String) {
@@ -33,26 +33,26 @@ package struct StoreDirectory: Sendable {
 
     package var marker: String { path + "/store.json" }
     package var log: String { path + "/log.mdb" }
-    /// How far each subscription is, a file each.
+    /// The folder with a file for the progress of each subscription.
     var subscriptions: String { path + "/subscriptions" }
-    /// Events that are not in the log yet, a file each.
+    /// The folder with a file for each event that is not in the log yet.
     var held: String { path + "/held" }
-    /// Held while the index is merged; see `lockIndex`.
+    /// The lock for merging the index; see `lockIndex`.
     var indexLock: String { path + "/index.lock" }
-    /// Held while the log is opened; see `lockForOpening`.
+    /// The lock for opening the log; see `lockForOpening`.
     var openingLock: String { path + "/open.lock" }
     /// The marker of a store that is being erased.
     var erasing: String { path + "/store.erasing" }
 
-    /// A folder for the files of a store that is being made; nobody has it.
+    /// Returns an unused name of a folder for building a store.
     func newPart() -> String { ReplacedFile.temporary(path + "/store") }
 
-    /// Whether a folder of this name is such a one.
+    /// Returns whether a folder was used for building a store.
     static func isPart(_ name: String) -> Bool {
         name.wholeMatch(of: /store\.[0-9a-f]{16}\.tapedeck-part/) != nil
     }
 
-    /// The names in the directory.
+    /// Returns the names in the directory.
     func names() throws(LogError) -> [String] {
         do {
             return try FileManager.default.contentsOfDirectory(atPath: path)
@@ -65,13 +65,13 @@ package struct StoreDirectory: Sendable {
 
     package func views(_ number: UInt64) -> String { path + "/views-\(number).mdb" }
 
-    /// The number of the views file to which a name in the directory belongs: the file itself, its lock, or
-    /// what a rebuild has spilled.
+    /// Returns the number of the views file to which a file name belongs: the file itself, its
+    /// lock, or the spilled runs of a rebuild.
     package static func viewsNumber(ofFile name: String) -> UInt64? {
         name.wholeMatch(of: /views-(\d+)\.mdb(-lock|\.run\d+)?/).flatMap { UInt64($0.1) }
     }
 
-    /// The numbers of the views files of which anything is there.
+    /// Returns the numbers of all views files with any file in the directory.
     func viewsNumbers() throws -> [UInt64] {
         try FileManager.default.contentsOfDirectory(atPath: path)
             .compactMap(StoreDirectory.viewsNumber)
@@ -83,43 +83,43 @@ package struct StoreDirectory: Sendable {
     }
 
     package var exists: Bool { FileManager.default.fileExists(atPath: marker) }
-    /// Whether the erasure of a store was begun and cut off.
+    /// Whether the erasure of a store was started but not completed.
     var isErasing: Bool { FileManager.default.fileExists(atPath: erasing) }
 
-    /// Refuses to make a store where there is one.
+    /// The error for creating a store where one exists.
     var isThere: LogError {
         LogError(
-            .storeExists, "there is a store in \(path) already",
-            hint: "use it or another directory, or erase it first with storectl erase --yes")
+            .storeExists, "there is already a store in \(path)",
+            hint: "use another directory, or erase the store first with storectl erase --yes")
     }
 
-    /// Reads the marker; refuses a newer format by name.
+    /// Reads the marker; throws `.newerFormat` for a newer format.
     package func readMarker() throws(LogError) -> Marker {
         guard access(marker, F_OK) == 0 else {
-            // A directory that cannot be looked into may hold a store.
+            // A directory that cannot be read may contain a store.
             guard [ENOENT, ENOTDIR].contains(errno) else { throw LogError.system(errno, marker) }
             guard !isErasing else {
                 throw LogError(
-                    .noStore, "the store in \(path) was erased, but not to the end",
-                    hint: "storectl erase --yes finishes it")
+                    .noStore, "the erasure of the store in \(path) was interrupted",
+                    hint: "run storectl erase --yes to finish it")
             }
             throw LogError(
-                .noStore, "there is no store in \(path)", hint: "make one with storectl init")
+                .noStore, "there is no store in \(path)", hint: "create one with storectl init")
         }
         let read = try marked()
         guard let size = (try? FileManager.default.attributesOfItem(atPath: log))?[.size] as? Int,
             size > 0
         else {
             throw LogError(
-                .damaged, "\(log) is missing or empty, but \(marker) says that there was a log",
+                .damaged, "\(log) is missing or empty, but \(marker) exists",
                 hint:
-                    "restore a backup into another directory; storectl erase --yes removes the rest"
+                    "restore a backup into another directory; erase this one with storectl erase --yes"
             )
         }
         return read
     }
 
-    /// What the marker says, whatever else is there; refuses a newer format by name.
+    /// Reads only the marker, whatever other files exist; throws `.newerFormat` for a newer format.
     func marked() throws(LogError) -> Marker {
         guard access(marker, R_OK) == 0 else { throw LogError.system(errno, marker) }
         guard let data = FileManager.default.contents(atPath: marker) else {
@@ -128,21 +128,21 @@ package struct StoreDirectory: Sendable {
         }
         guard let read = try? JSONDecoder().decode(Marker.self, from: data) else {
             throw LogError(
-                .damaged, "\(marker) is not what a store writes there", hint: "restore a backup")
+                .damaged, "\(marker) is not a valid store marker", hint: "restore a backup")
         }
         guard read.format <= StoreDirectory.format else {
             throw LogError(
                 .newerFormat,
-                "\(path) has storage format \(read.format); this program knows up to format"
+                "\(path) has storage format \(read.format); this program supports formats up to"
                     + " \(StoreDirectory.format)", hint: "upgrade this program")
         }
         return read
     }
 
-    /// The folders that belong to a store with all that is in them.
+    /// The folders that belong to a store completely.
     static let ownFolders = ["blobs", "held", "images", "logins", "subscriptions"]
 
-    /// Whether a file of this name is one that a store makes, other than the marker.
+    /// Returns whether a file name is used by a store, other than for the marker.
     static func isOwn(_ name: String) -> Bool {
         let locks = [
             "log.mdb-lock", "index.lock", "open.lock", "rebuild.lock", "scratch.lock", "turn.lock",
@@ -153,11 +153,11 @@ package struct StoreDirectory: Sendable {
         {
             return true
         }
-        // Projections that serve or that are being built, their locks, and what was spilled.
+        // Files of current and new projections, with their locks and spilled runs.
         return name.wholeMatch(of: /(views-\d+|scratch-[0-9A-F-]+)\.mdb(-lock|\.run\d+)?/) != nil
     }
 
-    /// Refuses a place inside the store, where a copy could take the place of the store's own files.
+    /// Throws if a file would be inside the store, where it could replace the store's own files.
     func checkIsOutside(_ file: String) throws(LogError) {
         let folder = URL(fileURLWithPath: file).deletingLastPathComponent()
         let own = URL(fileURLWithPath: path, isDirectory: true)
@@ -170,19 +170,20 @@ package struct StoreDirectory: Sendable {
         }
     }
 
-    /// Makes the directory, readable by its owner only; says which folders were made, the topmost first.
+    /// Creates the directory, readable by its owner only; returns the created folders, outermost
+    /// first.
     package func create() throws(LogError) -> [String] {
         do throws(LMDBError) {
             return try Folder.make(path)
         } catch {
             throw LogError(
                 error.kind == .diskFull ? .diskFull : .accessDenied,
-                "the directory \(path) cannot be made: \(error.detail)",
-                hint: "check the path, and who may write above it", cause: error)
+                "the directory \(path) cannot be created: \(error.detail)",
+                hint: "check the path, and the permissions of its parent directory", cause: error)
         }
     }
 
-    /// Writes the marker, whole or not at all: it makes a store of the directory.
+    /// Writes the marker completely or not at all, which makes the directory a store.
     package func writeMarker(store: String, format: Int) throws(LogError) {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys]
@@ -194,10 +195,11 @@ package struct StoreDirectory: Sendable {
         try file.place()
     }
 
-    /// What tells this place from a copy of it: the machine, and the log file's inode.
+    /// Returns the mark that distinguishes this store from a copy: the machine and the log file's
+    /// inode.
     package func installMark() throws(LogError) -> [UInt8] { try installMark(of: log) }
 
-    /// What `installMark` says once a file has taken the log's place.
+    /// Returns the mark for a file that is about to replace the log.
     func installMark(of file: String) throws(LogError) -> [UInt8] {
         var facts = stat()
         guard stat(file, &facts) == 0 else {
@@ -209,7 +211,7 @@ package struct StoreDirectory: Sendable {
         return Array(machine.utf8.filter { $0 > 0x20 }) + Array("/\(facts.st_ino)".utf8)
     }
 
-    /// The name of this boot of the system: after another boot, unsynced files may hold anything.
+    /// The id of the current boot; after another boot, unsynced files may have any content.
     package static let bootID: String = {
         #if canImport(Darwin)
             var size = 64
@@ -224,9 +226,9 @@ package struct StoreDirectory: Sendable {
     }()
 }
 
-/// What the system needs to be told before a file may be relied on.
+/// Writes files durably.
 package enum DurableFile {
-    /// Puts a file, or a directory's list of files, on disk.
+    /// Syncs a file, or the entries of a directory, to disk.
     package static func synchronize(_ path: String) throws(LogError) {
         let file = open(path, O_RDONLY)
         guard file >= 0 else {
@@ -236,21 +238,21 @@ package enum DurableFile {
         }
         defer { _ = close(file) }
         guard flush(file) else {
-            throw LogError(.inputOutput, "\(path) cannot be put on disk: \(systemError())")
+            throw LogError(.inputOutput, "\(path) cannot be synced to disk: \(systemError())")
         }
     }
 
-    /// Puts an open file on disk; false where the system says no.
+    /// Syncs an open file to disk; returns false on failure.
     static func flush(_ file: Int32) -> Bool {
         #if canImport(Darwin)
-            // There, fsync stops at the drive's cache.
+            // On Darwin, fsync stops at the drive's cache.
             return fcntl(file, F_FULLFSYNC) == 0 || fsync(file) == 0
         #else
             return fsync(file) == 0
         #endif
     }
 
-    /// Writes all bytes from an offset of an open file on; `path` is for the error.
+    /// Writes all bytes at an offset of an open file; `path` is for error messages.
     package static func write(
         _ bytes: UnsafeRawBufferPointer, to file: Int32, at offset: Int, _ path: String
     ) throws(LogError) {

@@ -1,9 +1,9 @@
 internal import TapedeckModel
 
-/// A place in a log's history: a position, and what the log held up to there.
+/// A position in a log's history, with the checks for the history up to there.
 struct SubscriptionMark: Hashable {
     var position: UInt64
-    /// Of the record at the position.
+    /// The checksum of the record at the position.
     var checksum: UInt32
     var history: HistoryMark
 
@@ -12,23 +12,24 @@ struct SubscriptionMark: Hashable {
     static let encodedCount = 32
 }
 
-/// Up to where a subscription's events are acknowledged, and where it was before.
+/// The acknowledged position of a subscription, and earlier ones.
 ///
-/// A log that was put back to an earlier state holds other events behind some position that nobody knows.
-/// So places that were passed are kept, ever fewer the longer ago: one goes once the next older is at most
-/// `ratioMax` times as far away as the next newer. So the newest that the log still holds, which is where
-/// delivery begins again, is never more than that many times as far away as it had to be.
+/// A log that was restored to an earlier state has other events after some unknown position.
+/// Earlier marks are therefore kept, more sparsely with age: a mark is dropped once the next older
+/// one is at most `ratioMax` times as far away as the next newer one. The newest mark that is still
+/// valid, where delivery restarts, is thus at most that many times as far away as necessary.
 struct SubscriptionMarks: Hashable {
-    /// Two of any three neighbours differ by more than `ratioMax`: enough for 2^46 events.
+    /// The maximum number of marks; among any three in a row, the distances grow by `ratioMax`,
+    /// enough for 2^46 events.
     static let countMax = 48
     static let ratioMax: UInt64 = 4
 
-    /// The newest first.
+    /// The marks, newest first.
     private(set) var all: [SubscriptionMark] = []
 
     var newest: SubscriptionMark { all.first ?? .start }
 
-    /// Adds a place that lies behind all others.
+    /// Adds a mark after all others.
     mutating func add(_ mark: SubscriptionMark) {
         guard mark.position > newest.position || all.isEmpty else { return }
         var kept = [mark]
@@ -41,14 +42,14 @@ struct SubscriptionMarks: Hashable {
             }
             kept.append(former)
         }
-        // The oldest stays, whatever else has to go.
+        // The oldest mark always stays.
         if kept.count > SubscriptionMarks.countMax {
             kept.removeSubrange((SubscriptionMarks.countMax - 1)..<(kept.count - 1))
         }
         all = kept
     }
 
-    /// Drops the places behind the first that fits; says whether the newest did.
+    /// Drops the marks after the first valid one; returns whether the newest was valid.
     mutating func goBack(to fits: (SubscriptionMark) throws -> Bool) rethrows -> Bool {
         guard let index = try all.firstIndex(where: fits) else {
             all = [.start]
@@ -61,26 +62,26 @@ struct SubscriptionMarks: Hashable {
     init(_ marks: [SubscriptionMark] = []) { all = marks }
 }
 
-/// How far a subscription is, and the right to deliver it.
+/// The file of a subscription's progress, with the exclusive right to deliver it.
 typealias SubscriptionFile = SlotFile<SubscriptionMarks>
 
 // MARK: - Bytes
 
-/// `schema/storage/v1.md` has the map of a slot.
+/// The format of a slot is specified in `schema/storage/v1.md`.
 extension SubscriptionMarks: SlotContent {
     static let slotCount = 2_048
     static let format: UInt32 = 1
 
     static func isBusy(_ name: String) -> LogError {
         LogError(
-            .busy, "somebody is subscribed as \(name) already",
-            hint: "let it end, or use another name")
+            .busy, "subscription \(name) is already open",
+            hint: "close it, or use another name")
     }
 
     static func isDamaged(_ path: String) -> LogError {
         LogError(
-            .damaged, "\(path) is damaged: it does not say how far its subscription is",
-            hint: "remove the subscription; it then begins anew")
+            .damaged, "\(path) is damaged; the progress of its subscription is lost",
+            hint: "remove the subscription to start it again")
     }
 
     init?(decoding body: inout ByteReader) {

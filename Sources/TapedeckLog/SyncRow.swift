@@ -1,13 +1,14 @@
 internal import TapedeckLMDB
 internal import TapedeckModel
 
-/// A small row that a sync engine keeps in the log, so that it commits together with events.
+/// A small row that a sync engine keeps in the log, to commit it together with events.
 ///
-/// The log neither reads nor exports it: a copy of a store has to find out anew what others know.
+/// The log neither reads nor exports these rows, so a copy of a store has to determine the state of
+/// its servers again.
 package struct SyncRow: Hashable, Sendable {
-    /// Which row; at most `nameCountMax` bytes of UTF-8.
+    /// The row's name, of at most `nameCountMax` bytes of UTF-8.
     package var name: String
-    /// What it holds; nil removes it.
+    /// The row's value; nil removes the row.
     package var value: [UInt8]?
 
     package static let nameCountMax = 400
@@ -19,7 +20,7 @@ package struct SyncRow: Hashable, Sendable {
 }
 
 extension EventLog {
-    /// The value of a row, or nil.
+    /// Returns the value of a row, or nil.
     @available(*, noasync)
     package func syncRow(_ name: String) throws(LogError) -> [UInt8]? {
         try read { transaction in
@@ -27,7 +28,7 @@ extension EventLog {
         }
     }
 
-    /// The rows whose names begin with `prefix`, in the order of their names.
+    /// Returns the rows with names that begin with `prefix`, ordered by name.
     @available(*, noasync)
     package func syncRows(prefix: String) throws(LogError) -> [SyncRow] {
         try read { transaction in
@@ -47,7 +48,7 @@ extension EventLog {
         }
     }
 
-    /// Writes rows, all or none; on disk when it returns.
+    /// Writes all or none of the rows; they are on disk on return.
     @available(*, noasync)
     package func setSyncRows(_ rows: [SyncRow]) throws(LogError) {
         try write { transaction in
@@ -56,10 +57,10 @@ extension EventLog {
     }
 }
 
-/// Counts the times at which receipts came in from elsewhere than the server that made them: by an
-/// import, or from another server.
+/// A counter of the times at which receipts arrived in another way than from their own server, by
+/// an import or from another server.
 ///
-/// A server that has not been given them since lacks some.
+/// A server that has not received them since then lacks some receipts.
 package enum ReceiptRounds {
     private static let name = "receipts"
 
@@ -69,14 +70,14 @@ package enum ReceiptRounds {
         return read(value)
     }
 
-    /// The row that says which round is the current one.
+    /// Returns the row for a round.
     package static func row(_ round: UInt64) -> SyncRow {
         var bytes: [UInt8] = []
         bytes.appendLittleEndian(round)
         return SyncRow(name, bytes)
     }
 
-    /// Begins the next round.
+    /// Starts the next round.
     static func advance(
         _ transaction: borrowing WriteTransaction, _ tables: LogTables
     ) throws {
@@ -101,8 +102,8 @@ extension WriteTransaction {
         guard row.name.utf8.count <= SyncRow.nameCountMax else {
             throw LogError(
                 .tooLarge,
-                "the name of a row has \(row.name.utf8.count) bytes, and"
-                    + " \(SyncRow.nameCountMax) at the most")
+                "the name of a row has \(row.name.utf8.count) bytes; the maximum is"
+                    + " \(SyncRow.nameCountMax)")
         }
         let key = MetaKey.sync(row.name)
         if let value = row.value {

@@ -2,14 +2,14 @@ internal import Foundation
 internal import TapedeckModel
 
 extension LogError {
-    /// What the system's error number means of a file that is not LMDB's.
+    /// Returns the error for a system error number of a file other than LMDB's.
     package static func system(_ number: Int32, _ path: String) -> LogError {
         let text = String(cString: strerror(number))
         switch number {
         case ENOSPC, EDQUOT:
             return LogError(
                 .diskFull, "the disk that holds \(path) is full; nothing was lost",
-                hint: "make room and try again")
+                hint: "free some space and try again")
         case EROFS:
             return LogError(
                 .readOnly, "\(path) cannot be written: \(text)",
@@ -18,7 +18,7 @@ extension LogError {
             return LogError(
                 .accessDenied, "\(path) cannot be used: \(text)", hint: SystemReason.accessHint)
         case ENOENT, ENOTDIR:
-            return LogError(.notFound, "there is no \(path)", hint: "check the path")
+            return LogError(.notFound, "\(path) does not exist", hint: "check the path")
         case EISDIR, EEXIST, ENAMETOOLONG, EINVAL:
             return LogError(.usage, "\(path) cannot be used: \(text)", hint: "name a file")
         default:

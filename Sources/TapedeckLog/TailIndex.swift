@@ -2,22 +2,22 @@ internal import Foundation
 internal import TapedeckLMDB
 @_spi(Core) internal import TapedeckModel
 
-/// An index in memory of the events that the index tables do not hold yet.
+/// An in-memory index of the events that are not in the index tables yet.
 ///
-/// It is made by reading the log when somebody first asks for a term, and goes on from there; appends
-/// do not touch it, so it is right whichever process wrote the events.
+/// It is built by reading the log when a term is first looked up, and extended from there. Appends
+/// do not change it, so it is correct for events of any process.
 final class TailIndex: @unchecked Sendable {
     // All guarded by `lock`.
-    /// Covers positions in (base, covered].
+    /// The index covers the positions in (base, covered].
     private var base: UInt64 = 0
     private var covered: UInt64 = 0
-    /// Term → the last of its entries, plus one.
+    /// The last entry of each term, plus one.
     private var newest: [UInt64: UInt32] = [:]
-    /// Each entry: its position less the base, and the entry of the same term before it, plus one.
+    /// The entries: the position minus the base, and the previous entry of the same term, plus one.
     private var entries: [(offset: UInt32, previous: UInt32)] = []
     private let lock = NSLock()
 
-    /// Lets go of everything; what is asked next is read from the log.
+    /// Discards the index; later look-ups read the log again.
     func forget() {
         lock.lock()
         defer { lock.unlock() }
@@ -26,7 +26,8 @@ final class TailIndex: @unchecked Sendable {
         entries = []
     }
 
-    /// The positions of a term in (`lower`, `head`], ascending; `lower` is what the tables cover.
+    /// Returns the positions of a term in (`lower`, `head`], ascending; the tables cover the
+    /// positions up to `lower`.
     func positions(
         of term: Term, lower: UInt64, head: UInt64, in log: EventLog,
         _ transaction: borrowing some Readable & ~Copyable, typeTerms: [Term]
@@ -34,7 +35,7 @@ final class TailIndex: @unchecked Sendable {
         lock.lock()
         defer { lock.unlock() }
         if lower < base {
-            // The caller's snapshot is older than what was let go of: rare, so it reads the log.
+            // The caller's snapshot is older than the index, which is rare, so the log is read.
             var found: [UInt64] = []
             try log.scan(transaction, after: lower, through: head) { record in
                 Term.forEach(of: record, typeTerms: typeTerms) { hash in
@@ -60,7 +61,8 @@ final class TailIndex: @unchecked Sendable {
                     self.entries.append((offset, previous))
                     self.newest[hash] = UInt32(self.entries.count)
                 }
-                // At once, so that a scan that fails half-way is not taken in twice.
+                // Updated per record, so that a retry after a failed scan does not add records
+                // twice.
                 self.covered = record.position
             }
         }

@@ -1,8 +1,8 @@
 @_spi(Core) internal import TapedeckModel
 
-/// What the index knows an event by: a hash of its type, of a tag, or of the remote entity it shows.
+/// A hash by which the index finds an event: of its type, a tag, or the observed remote entity.
 ///
-/// Two terms may share a hash, so whoever finds an event by a term compares the event itself.
+/// Two terms may have the same hash, so callers compare the event itself.
 struct Term: Hashable {
     let hash: UInt64
 
@@ -17,7 +17,7 @@ struct Term: Hashable {
     static func forEach(
         of record: RecordView, typeTerms: [Term], _ body: (UInt64) -> Void
     ) {
-        // What was compacted is found by no term.
+        // Compacted events have no terms.
         guard !record.isStub else { return }
         if Int(record.type) < typeTerms.count { body(typeTerms[Int(record.type)].hash) }
         record.forEachTag { body(Term(tagBytes: $0).hash) }

@@ -2,7 +2,7 @@ internal import TapedeckLMDB
 @_spi(Core) internal import TapedeckModel
 
 extension Verification {
-    /// Reads every event up to the snapshot's head and follows what the log should know of it.
+    /// Reads every event up to the snapshot's head, and compares it with the log's metadata.
     mutating func checkEvents() throws(LogError) {
         var scan = EventScan(state, lookupEvery: max(1, head / EventLog.verifyLookupsMax))
         while scan.position < head {
@@ -19,7 +19,7 @@ extension Verification {
         finish(scan)
     }
 
-    /// Compares what the log keeps of its origins with what the events say.
+    /// Compares the metadata of the origins with the events.
     private mutating func finish(_ scan: EventScan) {
         var scan = scan
         scan.closeCutOrigins()
@@ -32,50 +32,50 @@ extension Verification {
             {
                 report.add(
                     .origin, position: row.lastPosition, key: key,
-                    "its last event should be \(row.lastSequence) at \(row.lastPosition) and is"
+                    "its last event should be \(row.lastSequence) at \(row.lastPosition), but is"
                         + " \(seen.row.lastSequence) at \(seen.row.lastPosition)")
             } else if row.segment != seen.row.segment {
                 report.add(
                     .origin, position: row.lastPosition, key: key,
-                    "its last segment is not where its events stand")
+                    "its last segment does not match its events")
             }
             if seen.row.lastSequence > 0, !seen.endsInMark, !seen.isCut {
                 report.add(
                     .chain, position: seen.row.lastPosition, key: key,
-                    "the origin's last event does not hold its hash chain")
+                    "the origin's last event does not have its hash chain")
             }
         }
         if segmentRows != scan.closedSegments {
             report.add(
                 .origin,
-                "the log keeps \(segmentRows) closed segments, its events make \(scan.closedSegments)"
+                "the log has \(segmentRows) closed segments, its events form \(scan.closedSegments)"
             )
         }
         if reissueRows != scan.reissues {
             report.add(
                 .origin,
-                "the log keeps \(reissueRows) events that were written anew, \(scan.reissues) are there"
+                "the log lists \(reissueRows) reissued events, but has \(scan.reissues)"
             )
         }
     }
 }
 
-/// A walk over all records.
+/// A scan of all records.
 private struct EventScan {
-    /// What the events of one origin have said so far.
+    /// The state of an origin, derived from its events so far.
     struct Seen {
         var row: OriginRow
-        /// Nil behind a gap or a damaged record, until the next mark.
+        /// Nil after a gap or a damaged record, until the next stored chain.
         var chain: HashChain? = HashChain()
         var endsInMark = false
-        /// Whether a history that lost stands behind the last event.
+        /// Whether voided events follow the last event.
         var isCut = false
     }
 
     var position: UInt64 = 0
     var origins: [Seen]
     var closedSegments: UInt64 = 0
-    /// Events that were written anew and have their names.
+    /// The number of reissued events that were not voided.
     var reissues: UInt64 = 0
     private let originIDs: [OriginID]
     private let types: [[UInt8]]
@@ -89,7 +89,7 @@ private struct EventScan {
         self.lookupEvery = lookupEvery
     }
 
-    /// Reads on for one transaction.
+    /// Continues the scan for one transaction.
     mutating func run(
         _ transaction: borrowing ReadTransaction, _ verification: inout Verification
     ) throws {
@@ -110,7 +110,7 @@ private struct EventScan {
         position = max(position, end)
     }
 
-    /// The first position that a record stands for.
+    /// Returns the first position that a record covers.
     private static func firstPosition(of bytes: UnsafeRawBufferPointer, at key: UInt64) -> UInt64 {
         guard let record = RecordView(bytes), record.isIntact, record.position == key,
             record.isSoundStub
@@ -118,7 +118,7 @@ private struct EventScan {
         return record.firstPosition
     }
 
-    /// Events are missing: nothing can be said of chains until their next marks.
+    /// Reports missing events.
     private mutating func lose(
         _ first: UInt64, through last: UInt64, _ verification: inout Verification
     ) {
@@ -146,19 +146,21 @@ private struct EventScan {
         guard Int(record.origin) < origins.count, Int(record.type) < types.count else {
             return verification.report.add(
                 .record, position: position,
-                "it names origin \(record.origin) and type \(record.type), which are unknown")
+                "its origin \(record.origin) or type \(record.type) is unknown")
         }
         let origin = originIDs[Int(record.origin)]
         scratch.removeAll(keepingCapacity: true)
         let isWhole = scratch.appendCanonical(
             record, origin: origin, type: types[Int(record.type)])
-        let problem = isWhole ? scratch.withUnsafeBytes(EventScan.problem) : "its parts do not fit"
+        let problem =
+            isWhole
+            ? scratch.withUnsafeBytes(EventScan.problem) : "its parts contradict its header"
         if let problem {
             return verification.report.add(.record, position: position, problem)
         }
         verification.addTerms(of: record)
         if verification.state.isForked(record) {
-            // It has lost its name; the next event of its origin begins a segment.
+            // The event was voided; the next event of its origin starts a new segment.
             origins[Int(record.origin)].isCut = true
             return
         }
@@ -183,7 +185,7 @@ private struct EventScan {
         }
     }
 
-    /// An origin that was cut off has no open segment.
+    /// Closes the segments of origins that were cut, which have no open segment.
     mutating func closeCutOrigins() {
         for index in origins.indices where origins[index].isCut {
             if origins[index].row.segment.firstSequence > 0 { closedSegments += 1 }
@@ -199,14 +201,14 @@ private struct EventScan {
         if sequence != seen.row.lastSequence + 1 {
             verification.report.add(
                 .sequence, position: position, key: seen.row.id.description,
-                "event \(sequence) of its origin follows on \(seen.row.lastSequence)")
+                "event \(sequence) of its origin follows sequence \(seen.row.lastSequence)")
             seen.chain = nil
         }
         if let stub = record.stub(of: seen.row.id) {
             if let chain = seen.chain, chain != stub.before {
                 verification.report.add(
                     .chain, position: position, key: seen.row.id.description,
-                    "the hash chain of its origin does not lead to what was compacted")
+                    "the hash chain of its origin does not match the compacted range")
             }
             seen.chain = nil
         } else if var chain = seen.chain {
@@ -219,7 +221,7 @@ private struct EventScan {
             if let chain = seen.chain, chain != mark {
                 verification.report.add(
                     .chain, position: position, key: seen.row.id.description,
-                    "the hash chain of its origin does not lead here")
+                    "the hash chain of its origin does not match")
             }
             seen.chain = mark
         }
@@ -235,7 +237,7 @@ private struct EventScan {
 
     // MARK: - Segments
 
-    /// Segments that the last record closed.
+    /// The segments closed by the last record.
     private var closed: [(origin: UInt32, segment: Segment)] = []
 
     private mutating func close(_ row: inout OriginRow, _ origin: UInt32) {
@@ -273,13 +275,13 @@ private struct EventScan {
                 verification.report.add(
                     .origin, position: segment.firstPosition,
                     key: originIDs[Int(origin)].description,
-                    "the segment from event \(segment.firstSequence) is not where its events stand")
+                    "the segment from event \(segment.firstSequence) does not match its events")
             }
         }
         closed.removeAll()
     }
 
-    // MARK: - Identity
+    // MARK: - Look-up by id
 
     private func lookUp(
         _ id: EventID, _ transaction: borrowing ReadTransaction,
@@ -296,6 +298,7 @@ private struct EventScan {
         guard found != position else { return }
         verification.report.add(
             .identity, position: position, key: id.description,
-            found.map { "its identity leads to position \($0)" } ?? "its identity leads nowhere")
+            found.map { "a look-up of its id finds position \($0)" }
+                ?? "a look-up of its id finds nothing")
     }
 }

@@ -1,8 +1,9 @@
 internal import TapedeckLMDB
 @_spi(Core) internal import TapedeckModel
 
-/// Sums over what the index should hold and what it holds, in buckets of terms: equal sums mean equal
-/// entries, but for a chance of one in 2^64 a bucket.
+/// Sums over the expected and the actual contents of the index, in buckets of terms.
+///
+/// Equal sums mean equal entries, except for a chance of one in 2^64 per bucket.
 struct TermBuckets {
     private static let count = 1 << 16
     private var sums = [UInt64](repeating: 0, count: TermBuckets.count)
@@ -22,13 +23,13 @@ struct TermBuckets {
         counts[bucket] -= 1
     }
 
-    /// The buckets where what should be and what is differ.
+    /// The buckets in which the expected and the actual contents differ.
     var differing: Set<Int> {
         Set(sums.indices.filter { sums[$0] != 0 || counts[$0] != 0 })
     }
 }
 
-/// How many events a term has, and a sum that tells which.
+/// The number of a term's events, and a sum that identifies them.
 struct TermSum: Equatable {
     var count: UInt64 = 0
     var sum: UInt64 = 0
@@ -38,7 +39,7 @@ struct TermSum: Equatable {
         sum &+= TermSum.mix(term, position)
     }
 
-    /// SplitMix64's finaliser over both.
+    /// Returns a mix of both values, with SplitMix64's finalizer.
     static func mix(_ term: UInt64, _ position: UInt64) -> UInt64 {
         var mixed = term &+ position &* 0x9E37_79B9_7F4A_7C15
         mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
@@ -47,15 +48,15 @@ struct TermSum: Equatable {
     }
 }
 
-/// How far the reading of the index tables has come.
+/// The progress of reading the index tables.
 struct IndexWalk {
-    /// What the index consists of.
+    /// The runs of the index.
     var runs: [IndexCatalogue.Run] = []
-    /// Which of the runs is being read.
+    /// The index of the current run.
     private(set) var run = 0
-    /// The key to go on from; nil at the beginning of a run.
+    /// The key to continue from; nil at the start of a run.
     var next: [UInt8]?
-    /// What the run has said last.
+    /// The last term and position read from the run.
     var former = (term: UInt64(0), position: UInt64(0))
 
     var isAtStart: Bool { runs.isEmpty && next == nil }
@@ -68,14 +69,15 @@ struct IndexWalk {
 }
 
 extension Verification {
-    /// The most differing buckets that are looked at term by term.
+    /// The maximum number of differing buckets that are compared term by term.
     private static let bucketsNamedMax = 64
 
-    // MARK: - What the index holds
+    // MARK: - Actual contents
 
-    /// Takes in entries of the runs that count, as many as one transaction may read.
+    /// Reads entries of the current runs, up to the limit per transaction.
     ///
-    /// True when all are taken in, false when a merge has replaced a run of which some were; else nil.
+    /// Returns true when all have been read, false if a merge has replaced a partly read run, or
+    /// else nil.
     mutating func addIndex(
         _ walk: inout IndexWalk, isWhole: Bool, _ transaction: borrowing ReadTransaction
     ) throws -> Bool? {
@@ -93,10 +95,10 @@ extension Verification {
         return true
     }
 
-    /// Calls `body` with each term and position of a run, from where the walk is; what makes no sense is
-    /// a problem.
+    /// Calls `body` with each term and position of a run, starting at the walk's place; reports
+    /// invalid entries.
     ///
-    /// The walk then stands at the run's end, or where `left` entries have been read.
+    /// Afterwards, the walk is at the end of the run, or at the entry after the limit `left`.
     private mutating func forEachEntry(
         _ walk: inout IndexWalk, atMost left: inout Int, _ transaction: borrowing ReadTransaction,
         _ body: (inout Verification, _ term: UInt64, _ position: UInt64) -> Void
@@ -108,7 +110,7 @@ extension Verification {
             guard let key = IndexEntry.read(found.key) else {
                 report.add(
                     .index,
-                    "an entry near run \(run.number) of the index has a key that cannot be read")
+                    "an entry near run \(run.number) of the index has an unreadable key")
                 entry = try cursor.next()
                 continue
             }
@@ -122,7 +124,7 @@ extension Verification {
             guard let value = SealedValue.open(found.value, key: found.key) else {
                 report.add(
                     .index, position: key.first,
-                    "an entry of run \(run.number) has a checksum that does not fit")
+                    "an entry of run \(run.number) has a checksum that does not match")
                 entry = try cursor.next()
                 continue
             }
@@ -132,8 +134,8 @@ extension Verification {
                 guard position > max(walk.former.position, run.lower), position <= run.upper else {
                     report.add(
                         .index, position: position,
-                        "run \(run.number) of the index names it, but covers \(run.lower + 1) to"
-                            + " \(run.upper) in order")
+                        "run \(run.number) of the index contains it, but covers \(run.lower + 1) to"
+                            + " \(run.upper) in ascending order")
                     break
                 }
                 walk.former.position = position
@@ -150,9 +152,9 @@ extension Verification {
         walk.beginNextRun()
     }
 
-    // MARK: - What it should hold
+    // MARK: - Expected contents
 
-    /// Takes in the terms of a record.
+    /// Adds the terms of a record to the expected contents.
     mutating func addTerms(of record: RecordView) {
         let position = record.position
         forEachTerm(of: record) { current, term in
@@ -200,14 +202,16 @@ extension Verification {
             for (expected, found) in wrong {
                 report.add(
                     .index,
-                    "behind position \(after), \(found) events are found of a term that has"
+                    "after position \(after), a look-up of a term finds \(found) events instead of"
                         + " \(expected)")
             }
         }
     }
 
-    /// Says which terms differ, by reading the log and the index again, the latter in one transaction:
-    /// it is known to be damaged.
+    /// Reports which terms differ.
+    ///
+    /// The log and the index are read again; the index, which is known to be damaged, in one
+    /// transaction.
     private mutating func nameTerms(in differing: Set<Int>) throws(LogError) {
         let named = Set(differing.sorted().prefix(Verification.bucketsNamedMax))
         var expected: [UInt64: TermSum] = [:]
@@ -236,7 +240,7 @@ extension Verification {
             }
         } catch {
             guard error.code == .damaged else { throw error }
-            report.add(.index, "the index does not fit the log, of which events are damaged")
+            report.add(.index, "the index does not match the log, which has damaged events")
             return
         }
         let from = self
@@ -262,8 +266,8 @@ extension Verification {
         for term in all where expected[term] != found[term] {
             report.add(
                 .index, key: names[term] ?? "term \(term.paddedHex)",
-                "the index has \(found[term]?.count ?? 0) events of it where the log has"
-                    + " \(expected[term]?.count ?? 0), or other ones")
+                "its \(found[term]?.count ?? 0) events in the index do not match its"
+                    + " \(expected[term]?.count ?? 0) events in the log")
         }
         if differing.count > named.count {
             report.add(.index, "\(differing.count - named.count) more parts of the index differ")

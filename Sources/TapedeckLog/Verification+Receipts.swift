@@ -2,7 +2,7 @@ internal import TapedeckLMDB
 @_spi(Core) internal import TapedeckModel
 
 extension Verification {
-    /// Receipts or overrides that are read in one transaction.
+    /// The number of receipts or overrides to read per transaction.
     private static let rowsPerTransactionMax = 16_384
 
     mutating func checkReceipts() throws(LogError) {
@@ -27,7 +27,7 @@ extension Verification {
 
     // MARK: - Receipts
 
-    /// Reads receipts from a key on; gives the key to go on from.
+    /// Checks receipts starting at a key, and returns the key to continue from.
     private mutating func checkReceipts(
         from start: [UInt8], _ transaction: borrowing ReadTransaction
     ) throws -> [UInt8]? {
@@ -61,7 +61,7 @@ extension Verification {
         return nil
     }
 
-    /// Checks that the override of an event is what its receipts say.
+    /// Checks that the override of an event matches its receipts.
     private mutating func check(
         _ receipts: [Receipt], ordinal: UInt32?, _ transaction: borrowing ReadTransaction
     ) throws {
@@ -71,15 +71,15 @@ extension Verification {
             let record = RecordView(bytes), record.isIntact
         else {
             return report.add(
-                .receipt, key: event.description, "it has a receipt, but is not found or damaged")
+                .receipt, key: event.description, "it has a receipt, but is missing or damaged")
         }
-        // Of what was written anew, more than the receipts counts; see `checkReissue`.
+        // The status of a reissue does not depend on its receipts alone; see `checkReissue`.
         guard !record.flags.contains(.reissued) else { return }
         guard try heldStanding(of: record, transaction) != Standing(of: record.stamp, receipts)
         else { return }
         report.add(
             .override, position: position, key: event.description,
-            "what counts of it is not what its receipts say")
+            "its override does not match its receipts")
     }
 
     private func heldStanding(
@@ -90,10 +90,9 @@ extension Verification {
         return row.map(Standing.init) ?? Standing(of: record.stamp)
     }
 
-    // MARK: - Events that were written anew
+    // MARK: - Reissued events
 
-    /// Checks that an event that was written anew is found by the name that it had, and that it counts
-    /// if it should.
+    /// Checks that a reissued event can be found by its original id, and that its status is right.
     mutating func checkReissue(
         _ record: RecordView, _ transaction: borrowing ReadTransaction
     ) throws {
@@ -103,21 +102,21 @@ extension Verification {
         guard rows.contains(Reissue(of: source, at: record.position, content: content)) else {
             return report.add(
                 .origin, position: record.position, key: source.description,
-                "it was written anew, and is not found by the name that it had")
+                "it was reissued, but cannot be found by its original id")
         }
         let held = try heldStanding(of: record, transaction)
         guard try log.standing(of: record, state, transaction) != held else { return }
-        // What was recorded since the check began may have changed it.
+        // Events recorded since the check began may have changed the status.
         let current = try LogState(reading: transaction, log.tables)
         guard try log.standing(of: record, current, transaction) != held else { return }
         report.add(
             .override, position: record.position, key: source.description,
-            "it was written anew, and whether it counts is not what the log says")
+            "it was reissued, but its override is wrong")
     }
 
     // MARK: - Overrides
 
-    /// Reads overrides from a position on; gives the position to go on from.
+    /// Checks overrides starting at a position, and returns the position to continue from.
     private mutating func checkOverrides(
         from start: UInt64, _ transaction: borrowing ReadTransaction
     ) throws -> UInt64? {
@@ -140,7 +139,7 @@ extension Verification {
         let changes = try transaction.count(log.tables.changes)
         let rows = try transaction.count(log.tables.overrides)
         if changes != rows {
-            report.add(.override, "\(rows) overrides have \(changes) changes")
+            report.add(.override, "there are \(rows) overrides, but \(changes) changes")
         }
         return nil
     }
@@ -152,18 +151,20 @@ extension Verification {
             .flatMap { ChangeRow.read(row.change, $0) }
         if change != row.position || row.change > lastChange {
             report.add(
-                .override, position: row.position, "its change \(row.change) leads elsewhere")
+                .override, position: row.position,
+                "its change \(row.change) belongs to another event")
         }
         guard let bytes = try transaction.get(log.tables.events, integer: row.position),
             let record = RecordView(bytes), record.isIntact,
             Int(record.origin) < state.origins.count
         else {
-            // A damaged event has been reported; one recorded meanwhile need not be looked at.
+            // A damaged event was already reported; an event recorded since the check began is not
+            // checked.
             return
         }
         if state.isForked(record) {
             if !row.isRefused {
-                report.add(.override, position: row.position, "it has lost its name and counts")
+                report.add(.override, position: row.position, "it was voided, but still counts")
             }
             return
         }

@@ -1,12 +1,12 @@
-/// What a check of a whole store found.
+/// The result of a check of a whole store.
 public struct VerifyReport: Codable, Hashable, Sendable {
-    /// One thing that is not as it was written.
+    /// A problem found by the check.
     public struct Problem: Codable, Hashable, Sendable {
-        /// What the problem is of.
+        /// The kind of the affected data.
         public enum Kind: String, Codable, Sendable, CaseIterable {
             /// A page of the file.
             case page
-            /// A hole in the positions.
+            /// A gap in the positions.
             case position
             /// The bytes of an event.
             case record
@@ -14,57 +14,57 @@ public struct VerifyReport: Codable, Hashable, Sendable {
             case sequence
             /// The hash chain of an origin.
             case chain
-            /// What the log keeps of an origin.
+            /// The metadata of an origin.
             case origin
-            /// Finding an event by its identity.
+            /// The look-up of an event by its id.
             case identity
-            /// Finding events by type, tag or remote entity.
+            /// The look-up of events by type, tag or remote entity.
             case index
-            /// What a server said of an event.
+            /// A server's receipt of an event.
             case receipt
-            /// The stamp that counts instead of an event's own.
+            /// The effective stamp of an event, if it is not the event's own.
             case override
-            /// The log's own tables, as far as they are no event's.
+            /// The log's own metadata.
             case meta
         }
 
-        /// What it is of.
+        /// The kind of the affected data.
         public var kind: Kind
         /// The position in the log, or the number of the page.
         public var position: UInt64?
-        /// The event, origin, tag or type concerned.
+        /// The affected event, origin, tag or type.
         public var key: String?
-        /// What is wrong.
+        /// A description of the problem.
         public var what: String
     }
 
-    /// The most problems of one kind that are listed, so that one kind does not hide another.
+    /// The maximum number of problems listed per kind, so that one kind does not hide another.
     public static let problemsOfAKindMax = 25
 
-    /// Pages in use.
+    /// The number of pages in use.
     public var pages: UInt64 = 0
-    /// Events read.
+    /// The number of events read.
     public var events: UInt64 = 0
-    /// Events that were compacted.
+    /// The number of compacted events.
     public var compacted: UInt64 = 0
-    /// Origins that wrote them.
+    /// The number of origins of these events.
     public var origins: UInt64 = 0
-    /// Events looked up by their identity.
+    /// The number of events looked up by id.
     public var lookups: UInt64 = 0
-    /// Events that the index tables hold.
+    /// The position up to which events are in the index tables.
     public var indexed: UInt64 = 0
-    /// Entries of the index: pairs of a term and an event.
+    /// The number of index entries, which are pairs of a term and an event.
     public var entries: UInt64 = 0
-    /// Receipts.
+    /// The number of receipts.
     public var receipts: UInt64 = 0
-    /// Events whose effective stamp is not their own, or which are refused.
+    /// The number of events that are refused or have an effective stamp other than their own.
     public var overrides: UInt64 = 0
     /// The first problems of each kind, up to `problemsOfAKindMax`.
     public var problems: [Problem] = []
-    /// How many problems there are.
+    /// The total number of problems.
     public var problemCount: UInt64 = 0
 
-    /// Whether nothing is wrong.
+    /// Whether the check found no problems.
     public var isIntact: Bool { problemCount == 0 }
 
     mutating func add(

@@ -1,7 +1,7 @@
 internal import Foundation
 
-// Other rooms do not see the bodies of these functions, and what is generic there looks up types at
-// every call. So the generic ones are compiled for each width that formats have.
+// Other modules cannot inline these functions, and unspecialized generic code looks up type metadata on
+// every call. So the generic functions are specialized for the integer widths that the formats use.
 
 extension [UInt8] {
     @_specialize(where Value == UInt16)
@@ -21,7 +21,7 @@ extension [UInt8] {
         Swift.withUnsafeBytes(of: value.littleEndian) { append(contentsOf: $0) }
     }
 
-    /// Base-128 groups, least significant first: protobuf's varint.
+    /// Appends a protobuf varint: groups of seven bits, least significant first.
     @inlinable
     package mutating func appendVarint(_ value: UInt64) {
         var rest = value
@@ -32,21 +32,21 @@ extension [UInt8] {
         append(UInt8(truncatingIfNeeded: rest))
     }
 
-    /// A length as varint, then the bytes.
+    /// Appends the length as a varint, then the bytes.
     @inlinable
     package mutating func appendPrefixed(_ bytes: [UInt8]) {
         appendVarint(UInt64(bytes.count))
         append(contentsOf: bytes)
     }
 
-    /// A length as varint, then the bytes.
+    /// Appends the length as a varint, then the bytes.
     @inlinable
     package mutating func appendPrefixed(_ bytes: some Collection<UInt8>) {
         appendVarint(UInt64(bytes.count))
         append(contentsOf: bytes)
     }
 
-    /// A length as varint, then the text's UTF-8.
+    /// Appends the length as a varint, then the text as UTF-8.
     @inlinable
     package mutating func appendPrefixed(_ text: String) {
         var text = text
@@ -56,7 +56,7 @@ extension [UInt8] {
         }
     }
 
-    /// Lower-case hexadecimal digits.
+    /// The bytes as lower-case hexadecimal digits.
     package var hex: String {
         let digits = Array("0123456789abcdef".utf8)
         var text: [UInt8] = []
@@ -70,7 +70,7 @@ extension [UInt8] {
 }
 
 extension UnsafeRawBufferPointer {
-    /// Whether two buffers hold equal bytes.
+    /// Returns whether two buffers contain equal bytes.
     @inline(__always)
     package func holdsSame(as other: UnsafeRawBufferPointer) -> Bool {
         guard count == other.count else { return false }
@@ -78,7 +78,7 @@ extension UnsafeRawBufferPointer {
         return memcmp(left, right, count) == 0
     }
 
-    /// Whether the bytes come before others, as LMDB sorts keys.
+    /// Returns whether these bytes sort before `other` in LMDB's key order.
     @inline(__always)
     package func precedes(_ other: UnsafeRawBufferPointer) -> Bool {
         guard let left = baseAddress, let right = other.baseAddress else {
@@ -89,7 +89,9 @@ extension UnsafeRawBufferPointer {
     }
 }
 
-/// Walks bytes that a program wrote itself; every read is bounds-checked and says so by nil.
+/// Reads values from bytes in order.
+///
+/// Every read is bounds-checked and returns nil if too few bytes remain.
 package struct ByteReader {
     package let bytes: UnsafeRawBufferPointer
     package var offset = 0

@@ -1,15 +1,15 @@
 internal import Crypto
 
-/// The bytes of an event that its hash covers: all that is the same in every store.
+/// The bytes of an event that its hash covers: all parts that are the same in every store.
 ///
-/// Positions and a store's own small numbers are left out; the payload stands as stored, so that
-/// erasing a key leaves a chain verifiable.
+/// They exclude positions and the numbers that a store gives to origins and types. The payload is
+/// included as stored, so a chain stays verifiable after an encryption key is erased.
 package struct CanonicalEvent {
     private var bytes: [UInt8] = []
 
     package init() { bytes.reserveCapacity(1_024) }
 
-    /// Writes the canonical bytes of an event and hands them to `body`.
+    /// Encodes the canonical bytes of an event and passes them to `body`.
     package mutating func withBytes<R>(
         of event: ProposedEvent, id: EventID, stamp: Stamp, keyID: [UInt8] = [],
         reissuedFrom: EventID? = nil, _ body: (UnsafeRawBufferPointer) -> R
@@ -49,12 +49,12 @@ package struct CanonicalEvent {
     }
 }
 
-/// The hash chain of one origin: each link covers the one before it and one event.
+/// The hash chain of one origin: each link covers the previous link and one event.
 package struct HashChain: Hashable, Sendable {
-    // Four words in memory order: no allocation per event.
+    // Four words in memory order, to avoid an allocation per event.
     private var words: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
 
-    /// Before the first event: zeros.
+    /// Creates the chain before the first event: zeros.
     package init() {}
 
     package init?(_ bytes: [UInt8]) {

@@ -1,9 +1,9 @@
-/// What canonical bytes say: an event, or what is left of some that were compacted.
+/// The decoded form of canonical bytes: an event, or the stub of compacted events.
 package enum CanonicalEntry {
     case event(CanonicalView)
     case stub(RangeStub)
 
-    /// Reads and checks canonical bytes.
+    /// Decodes and validates canonical bytes.
     package init(_ canonical: UnsafeRawBufferPointer) throws(CanonicalProblem) {
         if RangeStub.isStub(canonical) {
             self = .stub(try RangeStub(canonical))
@@ -12,7 +12,7 @@ package enum CanonicalEntry {
         }
     }
 
-    /// The name of the event; of a range stub that of its last.
+    /// The id of the event, or of the last event that a range stub replaces.
     package var id: EventID {
         switch self {
         case .event(let event): event.id
@@ -20,7 +20,7 @@ package enum CanonicalEntry {
         }
     }
 
-    /// The first sequence of those that it stands for.
+    /// The sequence of the event, or of the first event that a range stub replaces.
     package var firstSequence: UInt64 {
         switch self {
         case .event(let event): event.id.sequence
@@ -35,14 +35,14 @@ package enum CanonicalEntry {
         }
     }
 
-    /// The first sequence of what canonical bytes stand for; nil where they are none.
+    /// Returns the `firstSequence` of canonical bytes, or nil if the bytes are invalid.
     package static func firstSequence(of canonical: UnsafeRawBufferPointer) -> UInt64? {
         RangeStub.isStub(canonical)
             ? (try? RangeStub(canonical))?.sequences.lowerBound
             : CanonicalView.id(of: canonical)?.sequence
     }
 
-    /// Whether canonical bytes are an event's, or those of a range stub that stands for it.
+    /// Returns whether canonical bytes are those of `event`, or of a range stub that replaces it.
     package static func isHeld(_ event: EventID, by canonical: UnsafeRawBufferPointer) -> Bool {
         guard let last = CanonicalView.id(of: canonical), last.origin == event.origin,
             let first = firstSequence(of: canonical)

@@ -1,7 +1,7 @@
-/// An event's canonical bytes (`CanonicalEvent`) read in place: what an export holds of it.
+/// The canonical bytes of an event (`CanonicalEvent`), read in place from an export or a message.
 ///
-/// Bytes from outside are taken only if they are the one form in which `CanonicalEvent` would write
-/// them; otherwise an event could be recorded whose hash cannot be computed again.
+/// External bytes are accepted only in the exact form that `CanonicalEvent` writes. Otherwise an event
+/// could be recorded whose hash cannot be reproduced.
 package struct CanonicalView {
     package let bytes: UnsafeRawBufferPointer
     package let id: EventID
@@ -12,25 +12,27 @@ package struct CanonicalView {
     package let retention: UInt8
     package let encoding: UInt8
     package let tagCount: Int
-    /// The tags, each behind its length.
+    /// The tags, each preceded by its length.
     package let tags: Range<Int>
     package let tagByteCount: Int
-    /// The fact's parts, as they stand in a record; empty without.
+    /// The parts of the fact, encoded as in a record; empty if there is no fact.
     package let fact: Range<Int>
     package let hasObservedAt: Bool
-    /// Identities, as they stand in a record; empty without.
+    /// The id of the causing event, encoded as in a record; empty if there is none.
     package let causation: Range<Int>
+    /// The id of the first event of the conversation, in the same form.
     package let correlation: Range<Int>
+    /// The original id of a reissued event, in the same form.
     package let reissuedFrom: Range<Int>
     package let keyID: Range<Int>
     package let payload: Range<Int>
 
     package static let version: UInt8 = 1
     package static let idCount = 24
-    /// Version, identity, stamp and whether it was given.
+    /// The number of bytes of the version, the id, the stamp, and the flag for a given stamp.
     private static let fixedCount = 34
 
-    /// Reads the identity alone, of a range stub that of its last event; nil where there is none.
+    /// Returns the id of the event, or of the last event of a range stub; nil if there is none.
     package static func id(of bytes: UnsafeRawBufferPointer) -> EventID? {
         guard bytes.count >= fixedCount, bytes[0] == version || RangeStub.isStub(bytes) else {
             return nil
@@ -43,11 +45,11 @@ package struct CanonicalView {
                 littleEndian: bytes.loadUnaligned(fromByteOffset: 17, as: UInt64.self)))
     }
 
-    /// Reads and checks the whole; throws what is wrong with it.
+    /// Decodes and validates all parts; throws if the bytes are not canonical.
     package init(_ bytes: UnsafeRawBufferPointer) throws(CanonicalProblem) {
         guard let id = CanonicalView.id(of: bytes), id.sequence > 0,
             bytes[0] == CanonicalView.version
-        else { throw CanonicalProblem(what: "it has no identity") }
+        else { throw CanonicalProblem(what: "it has no event id") }
         self.bytes = bytes
         self.id = id
         var reader = CanonicalReader(bytes, offset: 25)
@@ -55,7 +57,7 @@ package struct CanonicalView {
         isStampGiven = try reader.choice(1) == 1
         type = try reader.prefixed()
         guard EventType.isWellFormed(UnsafeRawBufferPointer(rebasing: bytes[type])) else {
-            throw CanonicalProblem(what: "its type's name makes no sense")
+            throw CanonicalProblem(what: "its type name is invalid")
         }
         schemaVersion = try reader.integer(UInt16.self)
         retention = try reader.integer(UInt8.self)
@@ -63,14 +65,14 @@ package struct CanonicalView {
 
         tagCount = try reader.count()
         guard tagCount <= RecordLayout.tagsMax else {
-            throw CanonicalProblem(what: "it has \(tagCount) tags")
+            throw CanonicalProblem(what: "it has \(tagCount) tags; the limit is \(RecordLayout.tagsMax)")
         }
         let tagsStart = reader.offset
         var tagByteCount = 0
         for _ in 0..<tagCount {
             let tag = try reader.prefixed()
             guard Tag.isWellFormed(UnsafeRawBufferPointer(rebasing: bytes[tag])) else {
-                throw CanonicalProblem(what: "a tag of it makes no sense")
+                throw CanonicalProblem(what: "one of its tags is invalid")
             }
             tagByteCount += tag.count
         }
@@ -87,23 +89,23 @@ package struct CanonicalView {
         payload = try reader.prefixed()
         guard keyID.count <= RecordLayout.keyIDCountMax,
             payload.count <= RecordLayout.payloadCountMax
-        else { throw CanonicalProblem(what: "a part of it is too long") }
+        else { throw CanonicalProblem(what: "its key id or payload is too long") }
         guard reader.offset == bytes.count else {
-            throw CanonicalProblem(what: "more follows than it should have")
+            throw CanonicalProblem(what: "it has extra bytes at its end")
         }
     }
 }
 
 extension CanonicalView {
-    /// The name under which the event was first known; nil where that is its own.
+    /// The original id of a reissued event; nil for other events.
     package var source: EventID? {
         var reader = ByteReader(UnsafeRawBufferPointer(rebasing: bytes[reissuedFrom]))
         return reader.eventID()
     }
 
-    /// The digest of what the event says: the same of an event and of what was written anew from it.
+    /// The digest of the event's content, which is the same for an event and its reissue.
     ///
-    /// Left out are the names, and whether the stamp was given, as that of a reissue always is.
+    /// It excludes the ids, and the flag for a given stamp, which is always set in a reissue.
     package var content: Digest16 {
         var parts = Array(bytes[CanonicalView.stamp])
         parts.append(contentsOf: bytes[CanonicalView.fixedCount..<reissuedFrom.lowerBound - 1])
@@ -114,7 +116,7 @@ extension CanonicalView {
     private static let stamp = 25..<33
 }
 
-/// Why bytes are not the canonical bytes of an event.
+/// The reason why bytes are not the canonical bytes of an event.
 package struct CanonicalProblem: Error {
     package let what: String
 }
@@ -130,7 +132,7 @@ private struct CanonicalReader {
 
     @inline(__always)
     mutating func slice(_ count: Int) throws(CanonicalProblem) -> Range<Int> {
-        guard count <= bytes.count - offset else { throw CanonicalProblem(what: "it is cut off") }
+        guard count <= bytes.count - offset else { throw CanonicalProblem(what: "it is truncated") }
         defer { offset += count }
         return offset..<offset + count
     }
@@ -147,11 +149,11 @@ private struct CanonicalReader {
     @inline(__always)
     mutating func choice(_ most: UInt8) throws(CanonicalProblem) -> UInt8 {
         let value = try integer(UInt8.self)
-        guard value <= most else { throw CanonicalProblem(what: "its parts make no sense") }
+        guard value <= most else { throw CanonicalProblem(what: "one of its fields is invalid") }
         return value
     }
 
-    /// A length in the fewest bytes.
+    /// Reads a length; throws unless it is encoded in the fewest possible bytes.
     @inline(__always)
     mutating func count() throws(CanonicalProblem) -> Int {
         var value = 0
@@ -166,7 +168,7 @@ private struct CanonicalReader {
             }
             shift += 7
         }
-        throw CanonicalProblem(what: "a length in it makes no sense")
+        throw CanonicalProblem(what: "one of its lengths is invalid")
     }
 
     @inline(__always)

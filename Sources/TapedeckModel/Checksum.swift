@@ -1,13 +1,13 @@
 internal import CISAL
 
-/// CRC-32C (Castagnoli, RFC 3720) of some bytes, by the processor's own instruction where it has
-/// one.
+/// Returns the CRC-32C (Castagnoli, RFC 3720) of `bytes`, using the processor's instruction if it
+/// has one.
 ///
-/// - Parameter seed: the checksum of what stood before, to go on from.
+/// - Parameter seed: the checksum of the preceding bytes; 0 if there are none.
 package func crc32c(_ bytes: UnsafeRawBufferPointer, seed: UInt32 = 0) -> UInt32 {
     var checksum = ~seed
     var rest = bytes
-    // ISA-L takes lengths as C ints.
+    // ISA-L takes lengths as C ints, so longer input is split.
     while let base = rest.baseAddress, rest.count > 0 {
         let count = min(rest.count, 1 << 30)
         checksum = crc32_iscsi(
@@ -18,11 +18,11 @@ package func crc32c(_ bytes: UnsafeRawBufferPointer, seed: UInt32 = 0) -> UInt32
     return ~checksum
 }
 
-/// A 64-bit hash that is the same on every machine and for ever; it orders keys in tables.
+/// Returns a 64-bit hash that is the same on every machine and in every version; used in table keys.
 ///
-/// FNV-1a over little-endian 64-bit words (the tail padded by zeros), length mixed in, ended by
-/// MurmurHash3's finaliser. It need not resist an adversary: whoever looks a hash up compares the
-/// bytes too.
+/// It is FNV-1a over little-endian 64-bit words (the last one padded with zeros), with the length mixed
+/// in, then MurmurHash3's finalizer. It does not resist adversaries, so a lookup by hash must compare
+/// the bytes too.
 package func stableHash(_ bytes: UnsafeRawBufferPointer, seed: UInt64 = 0) -> UInt64 {
     let prime: UInt64 = 0x0000_0100_0000_01B3
     var hash: UInt64 = 0xCBF2_9CE4_8422_2325 ^ seed
@@ -52,7 +52,7 @@ package func stableHash(_ bytes: UnsafeRawBufferPointer, seed: UInt64 = 0) -> UI
     return hash
 }
 
-/// `stableHash` of a text's UTF-8.
+/// Returns the `stableHash` of the text as UTF-8.
 package func stableHash(_ text: String, seed: UInt64 = 0) -> UInt64 {
     var text = text
     return text.withUTF8 { stableHash(UnsafeRawBufferPointer($0), seed: seed) }

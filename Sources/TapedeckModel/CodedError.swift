@@ -1,14 +1,14 @@
 public import Foundation
 
-/// What all of Tapedeck's errors have: a code to branch on, a sentence, and what to do.
+/// The common form of all Tapedeck errors: a code to branch on, a message and a hint.
 public protocol CodedError: LocalizedError, Sendable, CustomStringConvertible {
-    /// What went wrong, for programs.
+    /// The error code, for programs.
     var code: ErrorCode { get }
-    /// What went wrong and where, as a sentence for people.
+    /// The cause and location of the error, for people.
     var message: String { get }
-    /// What to do about it, or nil where nothing can be said.
+    /// A suggestion for solving the problem; nil if there is none.
     var hint: String? { get }
-    /// The error below this one.
+    /// The underlying error.
     var cause: (any Error)? { get }
 }
 
@@ -17,27 +17,27 @@ extension CodedError {
     public var errorDescription: String? { message }
     /// The hint.
     public var recoverySuggestion: String? { hint }
-    /// `code: message (hint)`, and the cause behind it.
+    /// `code: message (hint)`, followed by the cause.
     public var description: String {
         var text = "\(code): \(message)"
         if let hint { text += " (\(hint))" }
-        if let cause { text += "; because of \(ForeignError.description(cause))" }
+        if let cause { text += "; cause: \(ForeignError.description(cause))" }
         return text
     }
 }
 
-/// A value that makes no sense: a tag, a name, a record's bytes.
+/// An error about an invalid value, such as a tag, a name or the bytes of a record.
 public struct ModelError: CodedError {
-    /// What went wrong, for programs.
+    /// The error code, for programs.
     public let code: ErrorCode
-    /// What went wrong and where.
+    /// The cause and location of the error, for people.
     public let message: String
-    /// What to do about it.
+    /// A suggestion for solving the problem; nil if there is none.
     public let hint: String?
-    /// Always nil: values have no cause below them.
+    /// Always nil, because there is no underlying error.
     public var cause: (any Error)? { nil }
 
-    /// Makes an error.
+    /// Creates an error.
     public init(_ code: ErrorCode, _ message: String, hint: String? = nil) {
         self.code = code
         self.message = message

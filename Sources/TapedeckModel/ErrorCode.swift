@@ -1,169 +1,215 @@
-/// What went wrong, for programs to branch on.
+/// An error code that programs can branch on.
 ///
-/// The same table stands in `schema/errors.md`.
+/// `schema/errors.md` contains the same table.
 public struct ErrorCode: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
-    /// The code as it stands in JSON.
+    /// The code as written in JSON.
     public let rawValue: String
 
-    /// Wraps a code; unknown ones exit with 1.
+    /// Wraps a code; unknown codes exit with 1.
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// The code as it stands in JSON.
+    /// The code as written in JSON.
     public var description: String { rawValue }
 }
 
-/// The exit codes of `storectl`; `schema/cli.md` is their contract.
+/// The exit codes of `storectl`, specified in `schema/cli.md`.
 public enum ExitClass: Int32, Sendable, CaseIterable {
-    /// A defect of ours.
+    /// A defect in Tapedeck.
     case `internal` = 1
-    /// Done, some input refused.
+    /// The command completed, but refused some input.
     case someRefused = 2
     /// A check failed.
     case checkFailed = 3
-    /// Not found.
+    /// Something was not found.
     case notFound = 4
-    /// Busy, full or read-only.
+    /// Something is busy, full or read-only.
     case unavailable = 5
-    /// Damaged.
+    /// Stored data is damaged.
     case damaged = 6
-    /// Remote or network.
+    /// A remote or the network failed.
     case remote = 7
-    /// Usage.
+    /// The command line or an argument is invalid.
     case usage = 64
 }
 
 extension ErrorCode {
     /// A tag is malformed or too long.
     ///
-    /// Tag something shorter.
+    /// Use a shorter tag, or a hash.
     public static let invalidTag = ErrorCode(rawValue: "invalidTag")
-    /// An event type's name is malformed.
+    /// The name of an event type is malformed.
+    ///
+    /// Use letters, digits, dots and underscores.
     public static let invalidType = ErrorCode(rawValue: "invalidType")
-    /// An event type is not one that this program knows.
+    /// This program does not know the event type.
     ///
     /// Check the spelling, or upgrade.
     public static let unknownType = ErrorCode(rawValue: "unknownType")
-    /// A payload cannot be read as its type, or a field in it makes no sense.
+    /// A payload cannot be decoded as its type, or one of its fields is invalid.
+    ///
+    /// Correct the field named in the message.
     public static let invalidPayload = ErrorCode(rawValue: "invalidPayload")
-    /// Text is not JSON, or not the JSON that was expected.
+    /// The text is not JSON, or not the expected JSON.
+    ///
+    /// Correct the error at the location in the message.
     public static let malformedJSON = ErrorCode(rawValue: "malformedJSON")
-    /// A time cannot be read, or is outside 1970 to 9999.
+    /// A time cannot be parsed, or is outside 1970 to 9999.
+    ///
+    /// Use RFC 3339, such as `2015-01-01T00:00:00Z`.
     public static let invalidTime = ErrorCode(rawValue: "invalidTime")
-    /// Something is larger than its named limit.
+    /// A value exceeds its limit.
+    ///
+    /// The message names the limit: send less at once.
     public static let tooLarge = ErrorCode(rawValue: "tooLarge")
-    /// A video's key or URL is of no known form.
+    /// The key or URL of a video is not in a supported form.
+    ///
+    /// Give `provider:id`, or the URL of one video.
     public static let invalidVideo = ErrorCode(rawValue: "invalidVideo")
-    /// A remote answered with its error form instead of data.
+    /// A remote answered with an error response instead of data.
+    ///
+    /// Ask the remote again later.
     public static let remoteError = ErrorCode(rawValue: "remoteError")
-    /// An append condition does not hold, or what is known does not allow a command.
+    /// An append condition does not hold, or the current state does not allow a command.
     ///
-    /// Read again, decide again.
+    /// Read the state again and decide again.
     public static let conditionFailed = ErrorCode(rawValue: "conditionFailed")
-    /// A key is frozen: its fold refused an event, and what came since is not in it.
+    /// A key is frozen: its fold refused an event, so later events are not in its state.
     ///
-    /// `storectl doctor` names the event.
+    /// `storectl doctor` names the event. Upgrade the program, or fix the projection.
     public static let frozen = ErrorCode(rawValue: "frozen")
     /// Nothing has this name.
+    ///
+    /// Check the name.
     public static let notFound = ErrorCode(rawValue: "notFound")
     /// There is no store in this directory.
     ///
-    /// Run `storectl init`.
+    /// Run `storectl init`, or name another directory.
     public static let noStore = ErrorCode(rawValue: "noStore")
-    /// A store stands here already.
+    /// The directory already contains a store.
+    ///
+    /// Use it, or erase it first.
     public static let storeExists = ErrorCode(rawValue: "storeExists")
     /// The store is in use in a way that excludes this call.
+    ///
+    /// Try again; within one process, share the open store.
     public static let busy = ErrorCode(rawValue: "busy")
     /// The store is suspended or closed.
+    ///
+    /// Resume it, or open it again.
     public static let closed = ErrorCode(rawValue: "closed")
     /// The disk is full.
     ///
-    /// Make room and call again: nothing was lost.
+    /// Nothing was lost. Free some space and try again.
     public static let diskFull = ErrorCode(rawValue: "diskFull")
-    /// The directory or file cannot be written.
+    /// The directory or file is not writable.
+    ///
+    /// Make it writable, or move the store.
     public static let readOnly = ErrorCode(rawValue: "readOnly")
-    /// Permission was denied by the system.
+    /// The system denied permission.
+    ///
+    /// Check the owner of the file.
     public static let accessDenied = ErrorCode(rawValue: "accessDenied")
     /// The system reported an input or output error.
     ///
-    /// The store must be reopened.
+    /// Check the disk, then open the store again.
     public static let inputOutput = ErrorCode(rawValue: "inputOutput")
-    /// An earlier input or output error latched the log.
+    /// The log stopped after an earlier input or output error.
     ///
     /// Close the store and open it again.
     public static let mustReopen = ErrorCode(rawValue: "mustReopen")
-    /// Stored bytes are not what was written.
+    /// Stored bytes are not the bytes that were written.
     ///
-    /// Restore a backup; `storectl verify` says where.
+    /// Run `storectl verify` to find the damage. Restore a backup.
     public static let damaged = ErrorCode(rawValue: "damaged")
-    /// The store's format, or the schema of a payload, is newer than this program.
+    /// The format of the store, or the schema of a payload, is newer than this program.
     ///
     /// Upgrade the program.
     public static let newerFormat = ErrorCode(rawValue: "newerFormat")
-    /// One identity with two contents: two histories of one origin met.
+    /// Two different events have the same ID: an origin has two conflicting histories.
+    ///
+    /// Find out which store was copied; keep one of the two.
     public static let fork = ErrorCode(rawValue: "fork")
-    /// An origin's events do not join on to what is known of it.
+    /// Some events of an origin are missing before the given ones.
+    ///
+    /// Import the missing events first.
     public static let gap = ErrorCode(rawValue: "gap")
     /// A token is missing, unknown, expired or revoked.
     ///
-    /// Get a fresh one; nothing that waits is lost.
+    /// Get a new one; nothing that is waiting is lost.
     public static let unauthorized = ErrorCode(rawValue: "unauthorized")
-    /// An account is needed, and nobody is signed in.
+    /// The operation needs an account, and you are not signed in.
     ///
-    /// Sign in; what was to be done can then be tried again.
+    /// Sign in, then try again.
     public static let signInRequired = ErrorCode(rawValue: "signInRequired")
-    /// The other side cannot be reached, or went away in the middle.
+    /// The other side is unreachable, or the connection was lost.
     ///
-    /// It is tried again by itself.
+    /// Tapedeck retries automatically.
     public static let offline = ErrorCode(rawValue: "offline")
-    /// Files wait for a network whose bytes cost nothing.
+    /// Files wait for an unmetered network.
     ///
-    /// `storectl network online` says that there is one.
+    /// Run `storectl network online` on an unmetered network.
     public static let metered = ErrorCode(rawValue: "metered")
-    /// The other side asks for less.
+    /// The other side asks for fewer requests.
     ///
-    /// It is tried again when it said, or later.
+    /// Tapedeck retries after the requested delay.
     public static let throttled = ErrorCode(rawValue: "throttled")
-    /// The other side cannot do its work for now.
-    public static let unavailable = ErrorCode(rawValue: "unavailable")
-    /// A message is not one of the protocol.
-    public static let malformedRequest = ErrorCode(rawValue: "malformedRequest")
-    /// A message was changed on its way.
+    /// The other side is temporarily unavailable.
     ///
-    /// It is asked for again by itself.
+    /// Tapedeck retries later.
+    public static let unavailable = ErrorCode(rawValue: "unavailable")
+    /// A message does not follow the protocol.
+    ///
+    /// Upgrade the older side, or report it.
+    public static let malformedRequest = ErrorCode(rawValue: "malformedRequest")
+    /// A message between a device and a sync server was changed in transit.
+    ///
+    /// Tapedeck requests it again. If it happens often, check the proxies and networks between the
+    /// two.
     public static let altered = ErrorCode(rawValue: "altered")
-    /// The two sides have no version of the protocol in common.
+    /// The two sides have no protocol version in common.
     ///
     /// Upgrade the older one.
     public static let protocolMismatch = ErrorCode(rawValue: "protocolMismatch")
-    /// The server is not in the lineage that the device speaks of.
+    /// The server's lineage is not the one in the request.
     ///
-    /// Shake hands again.
+    /// The device reads the new lineage and uploads the events missing from it.
     public static let lineageChanged = ErrorCode(rawValue: "lineageChanged")
-    /// The server's log is not the one that the device has read: a part of it was lost.
+    /// The server's log differs from the log that the device has read: part of it was lost.
     ///
-    /// Ask for a new lineage and seed it.
+    /// The device starts a new lineage and uploads the lost events.
     public static let cursorMismatch = ErrorCode(rawValue: "cursorMismatch")
-    /// A remote does not have what an intent concerns.
+    /// The remote does not have the object of the intent.
     ///
-    /// It is delivered once a reading shows that it does.
+    /// The intent is delivered once the object is seen at the remote.
     public static let notThere = ErrorCode(rawValue: "notThere")
-    /// It is another device's to deliver for now.
+    /// Another device holds the lease to deliver the intent.
+    ///
+    /// The device waits for the other one, or takes over when the lease ends.
     public static let leased = ErrorCode(rawValue: "leased")
-    /// A device wants to deliver in the place of another, and the sync server has not seen that yet.
+    /// A device wants to deliver an intent for another device, and the sync server has not yet
+    /// received its claim.
     ///
     /// Sync with the server.
     public static let unclaimed = ErrorCode(rawValue: "unclaimed")
-    /// It cannot be told whether a remote did what it was asked.
+    /// It is unknown whether the remote carried out a request.
     ///
-    /// Look there, then `storectl outbox retry` or `storectl outbox drop`.
+    /// Check at the remote, then use `storectl outbox retry` or `storectl outbox drop`.
     public static let unknownOutcome = ErrorCode(rawValue: "unknownOutcome")
-    /// A request may still take effect; it is asked for soon.
+    /// A request may still take effect.
+    ///
+    /// The next sync checks the result.
     public static let unconfirmed = ErrorCode(rawValue: "unconfirmed")
     /// A check found a difference.
+    ///
+    /// The message says where; `storectl replay` rebuilds projections.
     public static let checkFailed = ErrorCode(rawValue: "checkFailed")
-    /// The command line makes no sense.
+    /// The command line is invalid.
+    ///
+    /// See `storectl help COMMAND`.
     public static let usage = ErrorCode(rawValue: "usage")
-    /// A defect of ours.
+    /// A defect in Tapedeck.
+    ///
+    /// Report it with the message and the output of `storectl status`.
     public static let internalError = ErrorCode(rawValue: "internalError")
 
     /// Every code with its exit class, in the order of `schema/errors.md`.
@@ -187,7 +233,7 @@ extension ErrorCode {
         (.checkFailed, .checkFailed), (.usage, .usage), (.internalError, .internal),
     ]
 
-    /// How `storectl` exits when a whole command fails with this code.
+    /// The exit class of `storectl` when a whole command fails with this code.
     public var exit: ExitClass {
         ErrorCode.table.first { $0.code == self }?.exit ?? .internal
     }

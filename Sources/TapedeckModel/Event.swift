@@ -1,64 +1,69 @@
-/// A fact that happened, as a type of the program: what it is called and how it becomes bytes.
+/// A type of event, with its name in the log and its encoding.
 ///
 /// ```swift
-/// struct PagePrinted: Event {
+/// struct PagePrinted: Event, Codable {
 ///     static let eventType: EventType = "PagePrinted"
 ///     var printer: String
 ///     var pages: UInt64
 ///     var tags: [Tag] { get throws { [try Tag("printer", printer)] } }
+///     init(payload: [UInt8]) throws {
+///         self = try JSONDecoder().decode(Self.self, from: Data(payload))
+///     }
+///     func payload() throws -> [UInt8] { Array(try JSONEncoder().encode(self)) }
 /// }
 /// ```
 public protocol Event: Sendable {
-    /// The name in the log; never changes.
+    /// The name of the type in the log; it must never change.
     static var eventType: EventType { get }
-    /// What makes payloads of an older schema those of the next, oldest first: the first of them reads
-    /// version 1. None, until the payload's schema changes in a way that the type's reader would misread.
+    /// The functions that convert payloads to the next schema version, starting with version 1.
+    ///
+    /// Empty until the schema changes in a way that `init(payload:)` would misread.
     static var upcasters: [Upcaster] { get }
-    /// How compaction may shorten events of this type.
+    /// The rule by which compaction may remove events of this type.
     static var retention: Retention { get }
-    /// The entities that this event concerns.
+    /// The entities that this event is about.
     var tags: [Tag] { get throws }
-    /// What remote fact this event is a sighting of; nil for the user's own activity.
+    /// The remote fact that this event observes; nil for the user's own activity.
     var fact: ObservedFact? { get throws }
-    /// Reads a payload of the newest schema, `schemaVersion`; throws what says why it cannot be read.
+    /// Decodes a payload of the newest schema, `schemaVersion`; throws if it cannot be decoded.
     init(payload: [UInt8]) throws
-    /// Writes the payload, in the newest schema.
+    /// Encodes the payload in the newest schema.
     func payload() throws -> [UInt8]
 }
 
 extension Event {
-    /// None: the payload's schema has not changed.
+    /// Empty, because the schema has not changed.
     public static var upcasters: [Upcaster] { [] }
-    /// Keeps every event.
+    /// `keepAll`: every event is kept.
     public static var retention: Retention { .keepAll }
-    /// Nil: activity, not an observation.
+    /// Nil, because the event is an activity, not an observation.
     public var fact: ObservedFact? { nil }
 }
 
-/// An event before it has an identity: what `append` takes.
+/// An event to append, which has no id yet.
 public struct ProposedEvent: Sendable {
-    /// The name in the log.
+    /// The name of the event's type.
     public var type: EventType
-    /// The version of the payload's schema.
+    /// The schema version of the payload.
     public var schemaVersion: UInt16
-    /// The entities that it concerns.
+    /// The entities that the event is about.
     public var tags: [Tag]
-    /// What remote fact it is a sighting of.
+    /// The remote fact that the event observes; nil for the user's own activity.
     public var fact: ObservedFact?
-    /// When it happened, in Unix milliseconds; nil lets the store's clock say.
+    /// The time of the event, in Unix milliseconds; nil for the time of the store's clock.
     public var atMilliseconds: UInt64?
-    /// The event that made this one happen.
+    /// The event that caused this one.
     public var causation: EventID?
-    /// The first event of the conversation that this one belongs to.
+    /// The first event of the conversation to which this one belongs.
     public var correlation: EventID?
-    /// How compaction may shorten it.
+    /// The rule by which compaction may remove the event.
     public var retention: Retention
-    /// How the payload is to be read.
+    /// The encoding of the payload.
     public var encoding: PayloadEncoding
-    /// The content.
+    /// The encoded content.
     public var payload: [UInt8]
 
-    /// Makes a proposal of its parts.
+    /// Creates an event from its parts.
     public init(
         type: EventType, schemaVersion: UInt16 = 1, tags: [Tag], fact: ObservedFact? = nil,
         atMilliseconds: UInt64? = nil, causation: EventID? = nil, correlation: EventID? = nil,
@@ -76,7 +81,7 @@ public struct ProposedEvent: Sendable {
         self.payload = payload
     }
 
-    /// Makes a proposal of a typed event; throws what its tags or its payload throw.
+    /// Creates an event from a typed event; rethrows the errors of its `tags`, `fact` and `payload()`.
     public init(_ event: some Event, atMilliseconds: UInt64? = nil) throws {
         func proposal<E: Event>(_ event: E) throws -> ProposedEvent {
             ProposedEvent(
@@ -88,33 +93,33 @@ public struct ProposedEvent: Sendable {
     }
 }
 
-/// An event as the log holds it, copied out.
+/// A copy of an event in the log.
 public struct EventEnvelope: Hashable, Sendable {
-    /// Its name for ever.
+    /// The permanent id of the event.
     public var id: EventID
-    /// Its place in this store's log.
+    /// The position in this store's log.
     public var position: LogPosition
-    /// When its origin says that it happened.
+    /// The time of the event, according to its origin.
     public var stamp: Stamp
-    /// The name of its kind.
+    /// The name of the event's type.
     public var type: EventType
-    /// The version of the payload's schema.
+    /// The schema version of the payload.
     public var schemaVersion: UInt16
-    /// The entities that it concerns.
+    /// The entities that the event is about.
     public var tags: [Tag]
-    /// What remote fact it is a sighting of.
+    /// The remote fact that the event observes; nil for a user's own activity.
     public var fact: ObservedFact?
-    /// The event that made this one happen.
+    /// The event that caused this one.
     public var causation: EventID?
-    /// The first event of its conversation.
+    /// The first event of the conversation to which this one belongs.
     public var correlation: EventID?
-    /// The identity under which it was first known, where it had to be written again.
+    /// The original id of a reissued event; nil for other events.
     public var reissuedFrom: EventID?
-    /// How compaction may shorten it.
+    /// The rule by which compaction may remove the event.
     public var retention: Retention
-    /// How the payload is to be read.
+    /// The encoding of the payload.
     public var encoding: PayloadEncoding
-    /// Which key seals the payload; empty for none.
+    /// The id of the key that seals the payload; empty if it is not sealed.
     public var keyID: [UInt8]
     /// The content, as stored.
     public var payload: [UInt8]
@@ -141,10 +146,10 @@ public struct EventEnvelope: Hashable, Sendable {
         self.payload = payload
     }
 
-    /// Reads the payload as a typed event; one of an older schema goes through `Event.upcasters`.
+    /// Decodes the payload as a typed event; older schemas are upgraded by `Event.upcasters`.
     ///
-    /// Throws `ModelError` with `.invalidType` when the envelope holds another type, and what
-    /// `Event.init(payload:version:)` throws.
+    /// Throws `ModelError` with `.invalidType` if the envelope has another type, and the errors of
+    /// `Event.init(payload:version:)`.
     public func decode<E: Event>(_: E.Type) throws -> E {
         guard type == E.eventType else {
             throw ModelError(

@@ -1,20 +1,20 @@
-/// The name of a kind of event, in the past tense: `WatchLaterToggled`.
+/// The name of an event type, in the past tense, such as `WatchLaterToggled`.
 public struct EventType: Hashable, Comparable, Sendable, ExpressibleByStringLiteral,
     CustomStringConvertible
 {
     /// The name.
     public let name: String
 
-    /// The longest name in UTF-8 bytes.
+    /// The maximum length of a name, in UTF-8 bytes.
     public static let lengthMax = 120
 
-    /// Wraps a name that the program itself wrote; checked where it is recorded.
+    /// Wraps a name from the program's own source code; it is validated when it is recorded.
     public init(stringLiteral name: String) { self.name = name }
 
-    /// Wraps a name from outside.
+    /// Validates and wraps a name from an external source.
     ///
-    /// Throws `ModelError` with code `.invalidType` unless it is 1 to `lengthMax` letters, digits,
-    /// dots or underscores.
+    /// Throws `ModelError` with code `.invalidType` unless the name consists of 1 to `lengthMax` letters,
+    /// digits, dots and underscores.
     public init(_ name: String) throws(ModelError) {
         self.name = name
         guard isWellFormed else {
@@ -24,7 +24,7 @@ public struct EventType: Hashable, Comparable, Sendable, ExpressibleByStringLite
         }
     }
 
-    /// Whether the name is one that may be recorded.
+    /// Whether the name is valid.
     package var isWellFormed: Bool {
         var name = name
         return name.withUTF8 { EventType.isWellFormed(UnsafeRawBufferPointer($0)) }
@@ -37,7 +37,7 @@ public struct EventType: Hashable, Comparable, Sendable, ExpressibleByStringLite
     /// The name.
     public var description: String { name }
 
-    /// By UTF-8 bytes.
+    /// Compares the UTF-8 bytes.
     public static func < (left: EventType, right: EventType) -> Bool {
         left.name.utf8.lexicographicallyPrecedes(right.name.utf8)
     }
@@ -48,36 +48,38 @@ public struct EventType: Hashable, Comparable, Sendable, ExpressibleByStringLite
     }
 }
 
-/// How compaction may shorten the events of a type; a property of the type, carried by each event.
+/// The rule by which compaction may remove events of a type.
+///
+/// It is a property of the type, stored with each event.
 public struct Retention: RawRepresentable, Hashable, Sendable {
     /// The byte in the record.
     public let rawValue: UInt8
 
-    /// Wraps the byte; unknown values are kept and never compacted.
+    /// Wraps the byte; events with an unknown value are never compacted.
     @inlinable
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
     /// Every event is kept.
     public static let keepAll = Retention(rawValue: 0)
-    /// The last of a key and window stands for all.
+    /// The last event of a key and window replaces all earlier ones.
     public static let latest = Retention(rawValue: 1)
-    /// The greatest of a key and window stands for all.
+    /// The greatest event of a key and window replaces all others.
     public static let max = Retention(rawValue: 2)
-    /// The sum over a key and window stands for all.
+    /// The sum over a key and window replaces all its events.
     public static let sum = Retention(rawValue: 3)
 }
 
-/// How the payload's bytes are to be read.
+/// The encoding of a payload.
 public struct PayloadEncoding: RawRepresentable, Hashable, Sendable {
     /// The byte in the record.
     public let rawValue: UInt8
 
-    /// Wraps the byte; an unknown encoding is kept, synced and skipped by folds.
+    /// Wraps the byte; events with an unknown encoding are kept and synced, but skipped by folds.
     @inlinable
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    /// Protobuf wire format, or whatever the type's own `Event` conformance writes.
+    /// The encoding that the type's `Event` conformance writes, usually protobuf.
     public static let plain = PayloadEncoding(rawValue: 0)
-    /// Sealed with the key that the envelope names.
+    /// Encrypted with the key that the envelope's `keyID` identifies.
     public static let sealed = PayloadEncoding(rawValue: 1)
 }

@@ -1,16 +1,18 @@
 internal import Foundation
 
-/// What is told of an error that may not be ours.
+/// Descriptions of errors that may come from other libraries.
 ///
-/// Never what it holds: the errors of other libraries repeat the values that they could not use, and such a value may be
-/// a token. What is told may be stored, and shown to others.
+/// They never include the contents of such an error. Errors of other libraries repeat invalid values, which
+/// may be tokens, and a description may be stored and shown to others.
 package enum ForeignError {
-    /// All that an error of ours says; of any other its kind.
+    /// Returns the full description of a `CodedError`, or the type and number of another error.
     package static func description(_ error: any Error) -> String {
         (error as? any CodedError)?.description ?? text(error)
     }
 
-    /// The message of an error of ours; of any other its kind, and the system's reason where there is one.
+    /// Returns the message of a `CodedError`, or the type and number of another error.
+    ///
+    /// The reason given by the operating system is appended if it is known.
     package static func text(_ error: any Error) -> String {
         if let error = error as? any CodedError { return error.message }
         let system = error as NSError

@@ -1,25 +1,25 @@
-/// A store's own 128 random bits, made once and never reused.
+/// The random 128-bit id under which a store writes events; generated once and never reused.
 ///
-/// Every event is named by the origin that wrote it and that origin's dense sequence.
+/// An event is identified by the origin that wrote it and by its sequence, which is dense in that origin.
 public struct OriginID: Hashable, Comparable, Sendable, CustomStringConvertible {
     /// The first eight bytes, big-endian.
     public let high: UInt64
     /// The last eight bytes, big-endian.
     public let low: UInt64
 
-    /// Makes an origin of two halves.
+    /// Creates an origin from two halves.
     @inlinable
     public init(high: UInt64, low: UInt64) {
         self.high = high
         self.low = low
     }
 
-    /// Makes a fresh origin from the system's random source.
+    /// Generates a new origin from the system's random source.
     public static func random() -> OriginID {
         OriginID(high: .random(in: .min ... .max), low: .random(in: .min ... .max))
     }
 
-    /// Reads 32 hexadecimal digits; anything else gives nil.
+    /// Parses 32 hexadecimal digits; returns nil for any other text.
     public init?(_ text: some StringProtocol) {
         guard text.utf8.count == 32, text.utf8.allSatisfy(\.isHexDigit),
             let high = UInt64(text.prefix(16), radix: 16),
@@ -31,28 +31,28 @@ public struct OriginID: Hashable, Comparable, Sendable, CustomStringConvertible 
     /// The 32 lower-case hexadecimal digits.
     public var description: String { high.paddedHex + low.paddedHex }
 
-    /// Byte order, which is what breaks ties in the canonical order.
+    /// Compares the bytes; this order breaks ties in the canonical order.
     @inlinable
     public static func < (left: OriginID, right: OriginID) -> Bool {
         left.high != right.high ? left.high < right.high : left.low < right.low
     }
 }
 
-/// The name of an event for ever: who wrote it, and the how-manieth of theirs it is.
+/// The permanent id of an event: its origin, and its sequence in that origin.
 public struct EventID: Hashable, Comparable, Sendable, CustomStringConvertible {
-    /// Who wrote the event.
+    /// The origin that wrote the event.
     public let origin: OriginID
-    /// Dense from 1 for each origin.
+    /// The number of the event in its origin; dense from 1.
     public let sequence: UInt64
 
-    /// Makes an identity of its parts.
+    /// Creates an id from its parts.
     @inlinable
     public init(origin: OriginID, sequence: UInt64) {
         self.origin = origin
         self.sequence = sequence
     }
 
-    /// Reads `<32 hex>-<sequence>`; anything else gives nil.
+    /// Parses `<32 hex>-<sequence>`; returns nil for any other text.
     public init?(_ text: some StringProtocol) {
         let parts = text.split(separator: "-", omittingEmptySubsequences: false)
         guard parts.count == 2, let origin = OriginID(parts[0]),
@@ -62,10 +62,10 @@ public struct EventID: Hashable, Comparable, Sendable, CustomStringConvertible {
         self.init(origin: origin, sequence: sequence)
     }
 
-    /// `<32 hex>-<sequence>`, as it stands in JSON.
+    /// `<32 hex>-<sequence>`, as in JSON.
     public var description: String { "\(origin)-\(sequence)" }
 
-    /// By origin, then by sequence.
+    /// Compares the origin, then the sequence.
     @inlinable
     public static func < (left: EventID, right: EventID) -> Bool {
         left.origin != right.origin
@@ -73,26 +73,26 @@ public struct EventID: Hashable, Comparable, Sendable, CustomStringConvertible {
     }
 }
 
-/// A place in this store's log: gapless from 1, assigned in the committing transaction.
+/// A position in this store's log, without gaps from 1, assigned by the committing transaction.
 ///
-/// It is local: another device has the same events at other positions.
+/// Positions are local: another device has the same events at other positions.
 public struct LogPosition: RawRepresentable, Hashable, Comparable, Sendable,
     CustomStringConvertible
 {
-    /// The number; 0 is the place before the first event.
+    /// The number; 0 is the position before the first event.
     public let rawValue: UInt64
 
     /// Wraps a number.
     @inlinable
     public init(rawValue: UInt64) { self.rawValue = rawValue }
 
-    /// The place before the first event.
+    /// The position before the first event.
     public static let start = LogPosition(rawValue: 0)
 
     /// The number in decimal.
     public var description: String { String(rawValue) }
 
-    /// Earlier in the log.
+    /// Returns whether `left` is earlier in the log.
     public static func < (left: LogPosition, right: LogPosition) -> Bool {
         left.rawValue < right.rawValue
     }

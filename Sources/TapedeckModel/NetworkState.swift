@@ -1,12 +1,12 @@
-/// What a host says of the network; Tapedeck never looks for itself.
+/// The state of the network as reported by the app; Tapedeck never checks it itself.
 ///
-/// Facts go on whatever it is: they are appended, and delivered as soon as there is a way. Media, which
-/// are videos and pictures, wait while the network is metered, and name that as their reason.
+/// Events can be appended in every state; they are synced and delivered unless the network is `offline`.
+/// Media, that is videos and pictures, wait while the network is `metered`, and report that as their reason.
 public enum NetworkState: String, Sendable, CaseIterable {
-    /// There is one, and its bytes cost nothing.
+    /// An unmetered network.
     case online
-    /// There is one, and its bytes cost something: media wait.
+    /// A metered network: media wait.
     case metered
-    /// There is none: nothing is tried.
+    /// No network: nothing is attempted.
     case offline
 }

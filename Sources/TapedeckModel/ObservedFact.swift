@@ -1,26 +1,26 @@
 internal import Crypto
 
-/// What makes an event a sighting of a remote fact: of which entity, in which version, when.
+/// The remote fact that an event observes: the entity, its version, its content, and the time.
 ///
-/// Observations fold by (version, observedAt, content) and never by their stamp, so what is shown
-/// of remote facts depends on the facts alone, not on when or in which order they were ingested.
+/// Observations fold in the order (version, observedAt, content) and never by their stamp. So the result
+/// depends only on the facts, not on the time or order in which they were ingested.
 public struct ObservedFact: Hashable, Sendable {
-    /// Sixteen bytes that name the remote entity.
+    /// The digest that identifies the remote entity.
     public let entity: Digest16
-    /// Sixteen bytes that name the content seen.
+    /// The digest of the observed content.
     public let content: Digest16
     /// The remote's own version, such as Unix seconds of its last update; 0 if it gives none.
     public let version: UInt64
-    /// Unix milliseconds of the response in which it was seen, or nil if unknown.
+    /// The time of the response, in Unix milliseconds; nil if unknown.
     public let observedAt: Int64?
 
-    /// Names a fact.
+    /// Creates a fact.
     ///
     /// - Parameters:
-    ///   - entity: the remote entity for ever, such as `tvmaze/show/118`.
-    ///   - content: the canonical bytes of what was seen, without what churns without meaning.
+    ///   - entity: the permanent name of the remote entity, such as `tvmaze/show/118`.
+    ///   - content: the canonical bytes of the observed content, without volatile fields.
     ///   - version: the remote's version; 0 if it gives none.
-    ///   - observedAt: Unix milliseconds of the sighting, or nil if unknown.
+    ///   - observedAt: the time of the response, in Unix milliseconds; nil if unknown.
     public init(entity: String, content: [UInt8], version: UInt64, observedAt: Int64?) {
         self.init(
             entity: Digest16(hashing: Array(entity.utf8)), content: Digest16(hashing: content),
@@ -34,11 +34,11 @@ public struct ObservedFact: Hashable, Sendable {
         self.observedAt = observedAt
     }
 
-    /// The place of this sighting among those of its key.
+    /// The place of this observation in the fold order of its key: by version, time, then content.
     ///
-    /// By version, then time, then content. A key may have sightings of several entities; the entity is
-    /// mixed into the last word, so that two that are seen alike have a place each. The same sighting by
-    /// two origins has one.
+    /// A key may have observations of several entities. The entity is mixed into the last word, so that
+    /// two entities with the same content have different places. If two origins record the same
+    /// observation, the two events have the same place.
     @inlinable
     public var order: FoldOrder {
         FoldOrder(
@@ -47,7 +47,7 @@ public struct ObservedFact: Hashable, Sendable {
     }
 }
 
-/// The first sixteen bytes of a SHA-256.
+/// A digest: the first sixteen bytes of a SHA-256.
 public struct Digest16: Hashable, Comparable, Sendable {
     /// The first eight bytes, big-endian.
     public let high: UInt64
@@ -68,16 +68,16 @@ public struct Digest16: Hashable, Comparable, Sendable {
         }
     }
 
-    /// Byte order.
+    /// Compares the bytes.
     public static func < (left: Digest16, right: Digest16) -> Bool {
         (left.high, left.low) < (right.high, right.low)
     }
 }
 
-/// The place of an event among those of its key.
+/// The place of an event in the canonical order of its key.
 ///
-/// Observations come first, by (version, observedAt, content, entity); activity follows, by (effective
-/// stamp, origin, sequence). The order is total and the same on every device.
+/// Observations come first, ordered by (version, observedAt, content, entity). Activity follows, ordered by
+/// (effective stamp, origin, sequence). The order is total and the same on every device.
 public struct FoldOrder: Hashable, Comparable, Sendable {
     /// 0 for observations, 1 for activity.
     public let rank: UInt8
@@ -86,7 +86,7 @@ public struct FoldOrder: Hashable, Comparable, Sendable {
     @usableFromInline let third: UInt64
     @usableFromInline let fourth: UInt64
 
-    /// An observation's place; see `ObservedFact.order`.
+    /// Creates the place of an observation; see `ObservedFact.order`.
     @inlinable
     init(_ version: UInt64, _ observedAt: UInt64, _ high: UInt64, _ low: UInt64) {
         rank = 0
@@ -96,12 +96,12 @@ public struct FoldOrder: Hashable, Comparable, Sendable {
         fourth = low
     }
 
-    /// Whether it is among about one in `count` places, which of them follows from the place alone.
+    /// Returns true for about one in `count` places; the result depends only on the place.
     package func isOne(of count: UInt64) -> Bool {
         (((first ^ fourth) &* 0x9E37_79B9_7F4A_7C15) >> 32) % count == 0
     }
 
-    /// The place of an activity.
+    /// Creates the place of an activity.
     @inlinable
     public init(stamp: Stamp, id: EventID) {
         rank = 1
@@ -120,16 +120,16 @@ public struct FoldOrder: Hashable, Comparable, Sendable {
         self.fourth = fourth
     }
 
-    /// Before every event.
+    /// The place before every event.
     public static let start = FoldOrder(rank: 0, 0, 0, 0, 0)
 
-    /// Rank first, then part by part.
+    /// Compares the rank, then each part.
     @inlinable
     public static func < (left: FoldOrder, right: FoldOrder) -> Bool {
         left.precedes(right)
     }
 
-    /// Every part the same.
+    /// Returns whether all parts are equal.
     @inlinable
     public static func == (left: FoldOrder, right: FoldOrder) -> Bool {
         left.rank == right.rank && left.first == right.first && left.second == right.second
@@ -145,11 +145,11 @@ public struct FoldOrder: Hashable, Comparable, Sendable {
         return fourth < other.fourth
     }
 
-    /// The bytes in a table: rank, then four big-endian words, so that byte order is fold order.
+    /// The number of encoded bytes: the rank, then four big-endian words, so that byte order is fold order.
     package static let encodedCount = 33
 
     package func append(to bytes: inout [UInt8]) {
-        // In one piece: folds write one with nearly every item.
+        // Appended at once for speed: folds write a place with nearly every item.
         withUnsafeTemporaryAllocation(byteCount: FoldOrder.encodedCount, alignment: 1) { buffer in
             buffer[0] = rank
             buffer.storeBytes(of: first.bigEndian, toByteOffset: 1, as: UInt64.self)

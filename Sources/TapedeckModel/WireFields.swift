@@ -1,13 +1,13 @@
 /// Walks the fields of a protobuf message in place, so that a fold reads only what it needs.
 ///
 /// ```swift
-/// var fields = WireFields(event.payload)
-/// while let field = fields.next() {
-///     switch field.number {
-///     case 1: video = fields.string(field)
-///     case 3: position = field.double
-///     default: break
+/// func position(_ payload: RawSpan) -> Double {
+///     var position = 0.0
+///     var fields = WireFields(payload)
+///     while let field = fields.next() {
+///         if field.number == 3 { position = field.double }
 ///     }
+///     return position
 /// }
 /// ```
 ///

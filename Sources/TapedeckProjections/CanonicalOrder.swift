@@ -1,10 +1,10 @@
 internal import TapedeckModel
 
 extension EventReference {
-    /// Whether an event comes before another one of its key.
+    /// Returns whether an event precedes another event of the same key.
     ///
-    /// Facts that several origins have seen alike have one place; of them the one of the least stamp and
-    /// identity is folded, so that it does not matter who arrived first.
+    /// Observations of one fact by several origins have the same `order`. The one with the lowest
+    /// stamp and id comes first, whatever the order of arrival.
     @inline(__always)
     static func precedes(_ left: EventReference, _ right: EventReference) -> Bool {
         if left.order != right.order { return left.order < right.order }
@@ -14,9 +14,10 @@ extension EventReference {
 }
 
 extension [EventReference] {
-    /// Puts events that stand in log order in canonical order.
+    /// Sorts events from log order into canonical order.
     ///
-    /// Most of them are: those that came late are taken out, sorted by themselves, and merged in again.
+    /// Most events are already in order, so only late ones are taken out, sorted and merged back
+    /// in.
     mutating func sortCanonically() {
         var late: [EventReference] = []
         var kept = 0

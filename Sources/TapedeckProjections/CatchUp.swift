@@ -3,34 +3,38 @@ internal import TapedeckLMDB
 internal import TapedeckLog
 internal import TapedeckModel
 
-/// Folds the events behind a checkpoint into live tables, a batch at a time.
+/// Folds the events after a checkpoint into live tables, one batch at a time.
 ///
-/// Events are copied out of the log, by the keys that they concern (`FoldBatch`); their keys are folded into
-/// what is stored of them (`LiveFolder`), which writes nothing; then what has changed is written, table by
-/// table in the order of keys, with the checkpoints.
+/// `FoldBatch` copies events out of the log, grouped by key. `LiveFolder` folds them into the
+/// stored state of each key without writing. Then the changes are written with the checkpoints,
+/// table by table in key order.
 ///
-/// | batch | is folded | so that |
-/// |---|---|---|
-/// | small | by whoever holds the writer of the views file | it is done once, whoever else follows |
-/// | large | before, in parts, on all processors, as of one commit, behind which the next has to be its own | the writer is held for a short time only |
+/// - A small batch is folded while holding the write transaction of the views file, so other
+///   processes wait instead of folding the same events.
+/// - A large batch is folded before the write, in parallel parts that read the same commit, so the
+///   write transaction stays short. The write succeeds only if there was no other commit since.
 ///
-/// A large one that another process has overtaken is folded as a small one is: it cannot be overtaken again.
+/// If another process commits during a large fold, the batch is folded again like a small one,
+/// which no other process can interrupt.
 struct CatchUp {
-    /// With fewer entries for each a batch is not divided: what it costs to wake a thread would be more.
+    /// The minimum number of entries per part; for fewer, waking a thread would cost more than it
+    /// saves.
     private static let entriesPerPartMin = 256
-    /// Parts for each processor: none waits long for the one that has the keys with most to fold.
+    /// The number of parts per processor; small parts keep one expensive key from delaying the
+    /// rest.
     private static let partsPerProcessor = 4
 
     let log: EventLog
     let file: ViewsFile
     let routing: Routing
 
-    /// Folds one batch behind a checkpoint into the drivers' tables.
+    /// Folds one batch after a checkpoint into the drivers' tables.
     ///
     /// - Parameters:
-    ///   - commit: the number of a commit as of which the checkpoint is that of all drivers.
-    ///   - mark: says, before anything is written, that the file is.
-    /// - Returns: whether it was written; if not, somebody else has folded meanwhile.
+    /// - commit: The number of a commit at which all drivers are at `checkpoint`.
+    /// - mark: Called before anything is written, to record that the file is being written to.
+    /// - Returns: Whether the batch was written; false if another process has folded in the
+    ///   meantime.
     func run(
         _ batch: FoldBatch, from checkpoint: ProjectionCheckpoint, behind commit: Int,
         mark: (borrowing WriteTransaction) throws -> Void
@@ -68,7 +72,7 @@ struct CatchUp {
         return folder.changes
     }
 
-    /// Folds parts at once; nil where the file is not as of the commit any more.
+    /// Folds parts in parallel; returns nil if the file has changed since the commit.
     private func fold(
         _ parts: [Range<Int>], of batch: FoldBatch, asOf commit: Int
     ) throws -> [LiveChanges]? {
@@ -82,7 +86,8 @@ struct CatchUp {
         return known.count == folded.count ? known : nil
     }
 
-    /// What becomes of a projection's rows; unlike its other tables, they are in another order than keys.
+    /// Returns the changed rows of a projection, sorted: unlike the other tables, rows are not in
+    /// key order.
     private static func rows(of driver: Int, in parts: [LiveChanges]) -> TableChanges? {
         let found = parts.compactMap { $0.projections[driver]?.rows }.filter { !$0.isEmpty }
         guard let all = found.first else { return nil }

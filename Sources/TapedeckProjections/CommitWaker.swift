@@ -2,13 +2,14 @@ internal import Dispatch
 internal import Synchronization
 package import TapedeckLog
 
-/// Wakes one who waits as soon as this process commits to the log; other processes take a look now and then.
+/// Wakes a waiting task when this process commits to the log; commits by other processes are only
+/// noticed at the timeout.
 package final class CommitWaker: Sendable {
     private struct State {
-        /// Whether a commit came since the last wait.
+        /// Whether there was a commit since the last wait.
         var isDue = false
         var waiting: CheckedContinuation<Void, Never>?
-        /// Which wait it is: the timer of an earlier one wakes nobody.
+        /// The number of the current wait, so that the timer of an earlier wait is ignored.
         var wait: UInt64 = 0
         var observer: Int?
     }
@@ -26,7 +27,8 @@ package final class CommitWaker: Sendable {
         if let observer = state.withLock({ $0.observer }) { log.stopObserving(observer) }
     }
 
-    /// Waits for a commit, for so long at the most; comes back at once where one came since the last wait.
+    /// Waits for a commit for at most `duration`; returns at once if there was one since the last
+    /// wait.
     package func wait(atMost duration: Duration) async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in

@@ -1,29 +1,30 @@
 @_spi(Core) internal import TapedeckModel
 
-/// Which of a key's events have made it what it is, told by folding it again without them.
+/// Determines which events of a key decided its state, by folding the key again without them.
 ///
-/// The last events are looked at, each by itself; what comes before them is folded once. With `n` of them it
+/// Examines the last events one by one; earlier events are folded only once. Examining `n` events
 /// costs about `n` folds of `n` events, in memory.
 ///
-/// What is told holds by construction:
-/// 1. Without any one deciding event the row is another.
-/// 2. Without any one of the others it is the same.
-/// 3. Without all lost events together it is the same.
+/// The result guarantees:
+/// 1. Removing any single deciding event changes the row.
+/// 2. Removing any single other event does not.
+/// 3. Removing all lost events together does not.
 struct Counterfactuals {
-    /// Pairs of events that are tried, the one in the place of the other; the rest of them are taken for
-    /// lost, of which the promise above holds all the same.
+    /// The maximum number of pairs tested for one event replacing the other.
+    ///
+    /// The remaining candidates stay `lost`; the guarantees above still hold for them.
     static let standInsTriedMax = 1_000
 
     private let folder: KeyFolder
     private let key: Tag
     private let driver: Int
-    /// All that count, in canonical order.
+    /// All events that count, in canonical order.
     private let events: [EventReference]
-    /// Those that are looked at.
+    /// The indexes of the examined events.
     let examined: Range<Int>
-    /// What the events before those make of the key.
+    /// The key folded from the events before `examined`.
     private let base: FoldedKey
-    /// What the key is.
+    /// The key folded from all events.
     private(set) var actual: FoldedKey
 
     init(
@@ -40,7 +41,7 @@ struct Counterfactuals {
         actual = try fold(Array(events[examined]), behindBase: true)
     }
 
-    /// The part of each examined event.
+    /// Returns the role of each examined event.
     func roles() throws -> [EventRole] {
         var roles = [EventRole](repeating: .deciding, count: examined.count)
         var others: [Int] = []
@@ -55,7 +56,7 @@ struct Counterfactuals {
         return roles
     }
 
-    /// Whether the key is the same without some of the events.
+    /// Returns whether the key stays the same without the given events.
     func isSame(without leftOut: Set<Int>) throws -> Bool {
         if leftOut.isEmpty { return true }
         let from = leftOut.allSatisfy(examined.contains) ? examined.lowerBound : 0
@@ -67,7 +68,7 @@ struct Counterfactuals {
 
     private func fold(_ rest: [EventReference], behindBase: Bool) throws -> FoldedKey {
         guard behindBase, !base.stored.isEmpty else { return folder.fold(key, driver, rest) }
-        // Nothing comes of what has its place behind an event that froze the key.
+        // Events after the one that froze the key have no effect.
         guard base.poison == nil else { return base }
         let driver = folder.routing.drivers[driver]
         let folded = FoldedKey(MemoryItems(copying: base.items))
@@ -79,14 +80,14 @@ struct Counterfactuals {
                 into: &output)
         }
         guard output.poison == nil else {
-            // It begins once more from the start, with its items.
+            // Folds again from the start, with the items.
             return folder.fold(key, self.driver, events[..<examined.lowerBound] + rest)
         }
         folded.take(output)
         return folded
     }
 
-    /// As many of some events as can be missing together, the earliest first, and those that cannot.
+    /// Divides events into a set that can be removed together, chosen earliest first, and the rest.
     private func spared(of candidates: [Int]) throws -> (spared: [Int], needed: [Int]) {
         var (spared, needed): ([Int], [Int]) = ([], [])
         func spare(_ part: ArraySlice<Int>) throws {
@@ -105,7 +106,8 @@ struct Counterfactuals {
         return (spared, needed)
     }
 
-    /// Those among the spared events that would do in the place of a needed one: another sighting of the same.
+    /// Returns the spared events that could replace a needed event: other observations of the same
+    /// fact.
     private func standIns(for needed: [Int], among spared: [Int]) throws -> Set<Int> {
         var found: Set<Int> = []
         var tried = 0

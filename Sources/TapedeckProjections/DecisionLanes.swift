@@ -1,15 +1,16 @@
 internal import Synchronization
 internal import TapedeckLog
 
-/// Lets decisions of this process that rest on the same follow each other.
+/// Serializes decisions of this process that depend on the same events.
 ///
-/// Side by side only one of them could be recorded; the others would decide again, each as often as there
-/// are others. Those that rest on different things are not in each other's way.
+/// In parallel only one of them could be recorded; the rest would have to decide again, once per
+/// competitor. Decisions that depend on different events still run in parallel.
 final class DecisionLanes: Sendable {
-    /// What a decision rests on; nil for several things, found in each other's way once.
+    /// The events that a decision depends on; nil for a decision that reads arbitrary views and has
+    /// already conflicted once.
     typealias Lane = EventFilter?
 
-    /// A lane is here while somebody is in it, with those who wait for it in their order.
+    /// The lanes in use, each with the tasks waiting for it in order.
     private let lanes = Mutex<[Lane: [CheckedContinuation<Void, Never>]]>([:])
 
     func enter(_ lane: Lane) async {

@@ -1,32 +1,32 @@
 internal import TapedeckLMDB
 internal import TapedeckModel
 
-/// What the files tell of changed rows since somebody last asked, in the transactions of a read.
+/// Collects the changed rows since the last notification, inside the transactions of a read.
 final class DiffFollower {
-    /// The changes of the ranges that are followed; nil where not all of them are known.
+    /// The changes of each followed range; nil if some are unknown.
     private(set) var changes: [[RowChange]]?
-    /// The keys that are frozen, of each projection.
+    /// The frozen keys of each projection.
     private(set) var frozen: [Digest16: [FrozenKey]] = [:]
     private let tables: [(projection: Digest16, table: Int)]
     private var places: [Digest16: DiffPlace] = [:]
     private var next: [Digest16: DiffPlace] = [:]
-    /// As of when it was looked which keys are frozen.
+    /// The checkpoint at which the frozen keys were last read.
     private var reached: [Digest16: ProjectionCheckpoint] = [:]
 
-    /// So many frozen keys of a projection are looked at.
+    /// The maximum number of frozen keys read per projection.
     static let frozenMax = 1_000
 
     init(_ ranges: [RowRange]) {
         tables = ranges.map { (ProjectionDriver.fingerprint(of: $0.projection), $0.table) }
     }
 
-    /// Begins a read, perhaps once more.
+    /// Starts a read, or restarts it.
     func begin() {
         changes = tables.map { _ in [] }
         next = [:]
     }
 
-    /// Takes what a file tells of the projections that it serves, as of what each has reached.
+    /// Collects the changes in a file for the projections that it serves, at their checkpoints.
     func take(
         _ file: ViewsFile, _ projections: [Digest16: ProjectionCheckpoint],
         _ views: borrowing ReadTransaction
@@ -36,7 +36,7 @@ final class DiffFollower {
         let before = projections.keys.compactMap { places[$0] }
         for (projection, checkpoint) in projections {
             next[projection] = now
-            // A commit that freezes a key changes no row, so the ring has nothing of it.
+            // A commit that freezes a key changes no row, so the ring has no entry for it.
             guard reached[projection] != checkpoint, let tables = file.tables[projection] else {
                 continue
             }
@@ -61,6 +61,6 @@ final class DiffFollower {
         }
     }
 
-    /// Says that what was taken has been told.
+    /// Marks the collected changes as delivered.
     func advance() { places = next }
 }

@@ -1,6 +1,6 @@
 internal import TapedeckLMDB
 
-/// The ring of diffs of a views file: what the last commits changed, for observers in any process.
+/// The diff ring of a views file: the changes of the last commits, for observers in any process.
 struct DiffRing {
     private let file: ViewsFile
 
@@ -27,12 +27,13 @@ struct DiffRing {
         try append(batch, views)
     }
 
-    /// How far somebody has come who has read all that is here.
+    /// Returns the position after the last batch.
     func place(_ views: borrowing some Readable & ~Copyable) throws -> DiffPlace {
         DiffPlace(file: file.number, opened: file.opened, batch: try last(views))
     }
 
-    /// The batches behind a place; nil where it is in another file, or some of them are no longer kept.
+    /// Returns the batches after a position; nil if it is in another file, or if some batches have
+    /// been dropped.
     func batches(
         after place: DiffPlace, _ views: borrowing some Readable & ~Copyable
     ) throws -> [DiffBatch]? {
@@ -40,12 +41,12 @@ struct DiffRing {
         return try batches(after: place.batch, views)?.map(\.batch)
     }
 
-    /// The number of the last batch; 0 where there is none yet.
+    /// Returns the number of the last batch; 0 if there is none yet.
     func last(_ views: borrowing some Readable & ~Copyable) throws -> UInt64 {
         try views.cursor(file.diffs).last().map { $0.key.loadUnaligned(as: UInt64.self) } ?? 0
     }
 
-    /// The batches behind one, with their numbers; nil where some of them are no longer kept.
+    /// Returns the batches after `after` with their numbers; nil if some have been dropped.
     func batches(
         after: UInt64, _ views: borrowing some Readable & ~Copyable
     ) throws -> [(number: UInt64, batch: DiffBatch)]? {
@@ -65,9 +66,10 @@ struct DiffRing {
     }
 }
 
-/// How far an observer has come: in which file, and behind which batch.
+/// The position of an observer: the file, and the last batch it has read.
 ///
-/// Another file may come to have the number of one that was: where the log was put back.
+/// The number alone does not identify a file: after the log has been restored, a new file may reuse
+/// it.
 struct DiffPlace: Equatable {
     fileprivate let file: UInt64
     fileprivate let opened: OpenViews.Place

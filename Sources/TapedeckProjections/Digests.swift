@@ -2,13 +2,13 @@ internal import Crypto
 package import TapedeckLMDB
 internal import TapedeckModel
 
-/// A projection's digest while its rows come in, table by table, in key order.
+/// Computes the digest of a projection while its rows are read, table by table, in key order.
 ///
 /// SHA-256 over the fingerprint and, for states, items and rows, the SHA-256 of every key and value
-/// with their lengths. No position and no interned number is in it, so it is equal on every machine
-/// that folded the same events. Nor is how many events a key has folded and which was the last: of
-/// sightings that say the same only those that came as news are recorded, and which these are depends
-/// on the order in which they came.
+/// with their lengths. It contains no positions and no interned numbers, so all machines that
+/// folded the same events agree. It also ignores how many events a key has folded and which came
+/// last: repeated observations are recorded only if they are new, and which ones are new depends on
+/// the order of arrival.
 package struct ViewsDigest {
     package enum Part: Int, CaseIterable {
         case states, items, rows
@@ -19,7 +19,7 @@ package struct ViewsDigest {
     private let fingerprint: Digest16
     private let law: FoldLaw
 
-    /// Rows are gathered to this many bytes before they are hashed: a call costs more than its bytes.
+    /// The number of bytes collected before hashing; a call has a fixed cost.
     private static let chunkCount = 1 << 15
 
     package init(_ driver: ProjectionDriver) {
@@ -43,7 +43,7 @@ package struct ViewsDigest {
         if pending[index].count >= ViewsDigest.chunkCount { flush(index) }
     }
 
-    /// Appends what counts of a key's row: whether it is frozen, and its state.
+    /// Appends the relevant parts of a state row: whether the key is frozen, and its state.
     @inline(__always)
     private static func append(
         _ row: UnsafeRawBufferPointer, _ law: FoldLaw, to bytes: inout [UInt8]
@@ -56,7 +56,8 @@ package struct ViewsDigest {
 
     mutating func add(_ part: Part, _ batch: RowBatch) throws {
         let index = part.rawValue
-        // Taken out for the while: an array inside an array is looked up at each append.
+        // Moved out during the loop: appending to an array inside an array costs a lookup each
+        // time.
         var bytes: [UInt8] = []
         swap(&bytes, &pending[index])
         func append(_ count: Int) {
@@ -89,7 +90,7 @@ package struct ViewsDigest {
         pending[index].removeAll(keepingCapacity: true)
     }
 
-    /// 64 hexadecimal digits.
+    /// Returns the digest as 64 hexadecimal digits.
     package mutating func finish() -> String {
         var whole = SHA256()
         var head: [UInt8] = []
@@ -113,7 +114,7 @@ extension ViewsFile.Tables {
         }
     }
 
-    /// The digest of what the tables hold, and how many keys and rows that is.
+    /// Returns the digest of the tables, with their numbers of keys and rows.
     package func digest(
         _ driver: ProjectionDriver, _ transaction: borrowing some Readable & ~Copyable
     ) throws -> (digest: String, keys: Int, rows: Int) {

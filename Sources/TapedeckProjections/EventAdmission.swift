@@ -1,26 +1,27 @@
 internal import TapedeckLog
 @_spi(Core) internal import TapedeckModel
 
-/// Whether a recorded event counts in a fold, and as what.
+/// Decides whether a recorded event counts in a fold, and with which stamp.
 ///
-/// One that was refused counts nowhere, one that happened behind the end that a fold is to have does not
-/// count there, and a fold may leave out some events, to see what would be without them. Every other event
-/// counts as of its effective stamp.
+/// Ignores refused events, events after the end of the requested history, and events that the
+/// caller leaves out to see the result without them. All other events count at their effective
+/// stamp.
 struct EventAdmission: Sendable {
     private let overrides: OverrideTable
-    /// The origins by the log's small numbers.
+    /// The origins, indexed by their numbers in the log.
     private let origins: [OriginID]
-    /// No later event counts.
+    /// The stamp of the last event that counts.
     private let latest: Stamp
-    /// The positions of events that are left out.
+    /// The positions of the events to leave out.
     private let leftOut: Set<UInt64>
-    // Asked at every event instead of the set, which nearly always is empty.
+    // Avoids a set lookup for each event; the set is nearly always empty.
     private let leavesOut: Bool
 
     /// - Parameters:
-    ///   - origins: those of `Routing`, or of `EventLog.dictionaries`.
-    ///   - limit: where the history ends; a position is the affair of whoever reads the log.
-    ///   - leftOut: positions of events that do not count.
+    /// - origins: The origins from `Routing` or `EventLog.dictionaries`.
+    /// - limit: The end of the history. Only a time is applied here; readers of the log apply a
+    ///   position.
+    /// - leftOut: The positions of the events to ignore.
     init(
         _ overrides: OverrideTable, origins: [OriginID], limit: Rebuild.Limit = .none,
         leftOut: Set<UInt64> = []
@@ -32,7 +33,7 @@ struct EventAdmission: Sendable {
         if case .time(let end) = limit { latest = end } else { latest = Stamp(rawValue: .max) }
     }
 
-    /// The event as it counts; nil where it does not.
+    /// Returns the event with its effective stamp; nil if it does not count.
     @inline(__always)
     func admit(_ record: RecordView) -> EventReference? {
         let row = overrides.row(record.position)
@@ -42,7 +43,7 @@ struct EventAdmission: Sendable {
         return reference(record, row?.stamp)
     }
 
-    /// The event where it was refused; nil for one that was not.
+    /// Returns the event if it was refused; otherwise nil.
     func refused(_ record: RecordView) -> EventReference? {
         guard let row = overrides.row(record.position), row.isRefused else { return nil }
         return reference(record, row.stamp)

@@ -1,15 +1,16 @@
 @_spi(Core) package import TapedeckModel
 
-/// A recorded event on its way into a fold: its record in place, and what all devices agree on.
+/// A recorded event to be folded: its record in place, and the values on which all devices agree.
 package struct EventReference {
     package var record: RecordView
-    /// The identity under which the event was first known.
+    /// The id under which the event was first recorded.
     package var id: EventID
     /// The effective stamp.
     package var stamp: Stamp
     package var order: FoldOrder
 
-    /// - Parameter effectiveStamp: the stamp of a receipt where that is less than the event's own.
+    /// - Parameter effectiveStamp: The stamp of the receipt if it is earlier than the event's own;
+    ///   otherwise nil.
     @inline(__always)
     package init(_ record: RecordView, origin: OriginID, effectiveStamp: Stamp?) {
         self.record = record
@@ -23,17 +24,18 @@ package struct EventReference {
         if record.flags.contains(.fact), let fact = record.fact {
             order = fact.order
         } else {
-            // By its own name: of two histories that parted, two events may share stamp and first identity.
+            // Orders by its current id: after a history has split, two events can share the stamp
+            // and the first id.
             order = FoldOrder(stamp: stamp, id: name)
         }
     }
 }
 
-/// A key's bytes in the tables of a views file.
+/// The bytes of a key in the tables of a views file.
 ///
-/// Stable hash (8 bytes, big-endian), length (1), then the tag, cut with a digest at its end when it is
-/// long. So tables are ordered by hash, and a rebuild that takes keys by ranges of their hash writes
-/// every table in order.
+/// The stable hash (8 bytes, big-endian), the length (1 byte), then the tag; a long tag is cut and
+/// ends with a digest. Tables are therefore ordered by hash, so a rebuild that processes keys by
+/// hash range writes every table in order.
 package struct ViewKey: Hashable {
     package static let tagCountMax = 220
 
@@ -64,13 +66,14 @@ package struct ViewKey: Hashable {
         self = text.withUTF8 { ViewKey(tag: UnsafeRawBufferPointer($0)) }
     }
 
-    /// How many bytes of a longer key are the key of a tag; nil where they are none.
+    /// Returns the length of the tag's key at the start of a longer key; nil if the bytes are not a
+    /// valid key.
     static func count(in bytes: [UInt8]) -> Int? {
         guard bytes.count > 8, bytes.count >= 9 + Int(bytes[8]) else { return nil }
         return 9 + Int(bytes[8])
     }
 
-    /// The tag whose key a longer key begins with; nil where only its beginning stands there.
+    /// Returns the tag whose key starts a longer key; nil if the tag was cut.
     static func tag(in bytes: [UInt8]) -> Tag? {
         guard let count = count(in: bytes), count < 9 + tagCountMax else { return nil }
         return Tag(unchecked: String(decoding: bytes[9..<count], as: UTF8.self))

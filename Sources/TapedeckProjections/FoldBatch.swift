@@ -2,43 +2,44 @@ internal import TapedeckLMDB
 internal import TapedeckLog
 @_spi(Core) internal import TapedeckModel
 
-/// Events behind a checkpoint, by the keys that they concern, copied out of the log.
+/// The events after a checkpoint, copied out of the log and grouped by key.
 ///
-/// So nobody holds a transaction of the log while keys are folded. It is filled by one thread and then only
-/// read, by several.
+/// The copies allow folding without an open log transaction. One thread fills the batch; then
+/// several read it.
 final class FoldBatch: @unchecked Sendable {
-    /// Events of one batch.
+    /// The maximum number of events in a batch.
     static let eventsMax: UInt64 = 16_384
-    /// A batch ends behind the records with which it has so many bytes.
+    /// The number of bytes at which a batch ends; the record that reaches it is included.
     static let bytesMax = 8 << 20
-    /// Changed stamps taken in by one batch.
+    /// The maximum number of changed stamps in a batch.
     static let overridesMax = 2_048
-    /// Records read between looking how many bytes there are.
+    /// The number of records read between checks of the byte count.
     private static let eventsPerLook: UInt64 = 64
 
-    /// How far the projections have come with it.
+    /// The checkpoint of the projections once the batch is folded.
     let reached: ProjectionCheckpoint
-    /// What the log holds up to there.
+    /// The state of the log at that checkpoint.
     let history: HistoryMark
     let admission: EventAdmission
-    /// The events in the order of the log.
+    /// The events in log order.
     private var events: [EventReference] = []
     private var entries: [Entry] = []
-    /// Where the entries of each key hash begin in `entries`, and where the last ones end.
+    /// The index in `entries` at which each key hash starts, then the end of `entries`.
     private var starts: [Int] = []
     private let copies = RecordCopies()
 
-    /// That an event concerns a key.
+    /// A reference from a key to one of its events.
     private struct Entry {
         let hash: UInt64
         let tag: UnsafeRawBufferPointer
-        /// Its place among the events; nil where the key starts anew.
+        /// The index in `events`; nil if the key must be folded again from the start.
         let event: Int?
     }
 
-    /// Takes up to `eventsMax` events behind `from`.
+    /// Reads up to `eventsMax` events after `from`.
     ///
-    /// - Parameter through: the last position of which `routing` knows the type and origin.
+    /// - Parameter through: The last position for which `routing` knows the event types and
+    ///   origins.
     init(
         _ log: EventLog, _ file: ViewsFile, from: ProjectionCheckpoint, through: UInt64,
         _ routing: Routing, _ admission: EventAdmission, _ records: borrowing ReadTransaction
@@ -47,7 +48,7 @@ final class FoldBatch: @unchecked Sendable {
             throw ReplacedLog(file: file)
         }
         self.admission = admission
-        // Events behind the checkpoint whose place or fate has changed since: their keys start anew.
+        // The stamp or refusal of these events has changed since the checkpoint: refold their keys.
         let (changed, lastChange) = try log.overrides(
             records, changedAfter: from.overrides, limit: FoldBatch.overridesMax)
         var position = from.position
@@ -87,7 +88,7 @@ final class FoldBatch: @unchecked Sendable {
         history = try log.historyMark(through: position, change: lastChange, records)
         reached = ProjectionCheckpoint(
             position: position, overrides: lastChange, checksum: checksum)
-        // Those of a key stay in the order of the log.
+        // Keeps the events of a key in log order.
         entries.sort {
             $0.hash != $1.hash ? $0.hash < $1.hash : ($0.event ?? -1) < ($1.event ?? -1)
         }
@@ -100,7 +101,7 @@ final class FoldBatch: @unchecked Sendable {
         starts.append(self.entries.count)
     }
 
-    /// The keys, about as many events in each part, in the order of the tables.
+    /// Divides the keys, in table order, into parts with about the same number of events.
     func parts(_ count: Int) -> [Range<Int>] {
         let groups = starts.count - 1
         var parts: [Range<Int>] = []
@@ -115,10 +116,11 @@ final class FoldBatch: @unchecked Sendable {
         return parts
     }
 
-    /// How many times an event concerns a key.
+    /// The number of pairs of an event and one of its keys.
     var entryCount: Int { entries.count }
 
-    /// Calls `body` with each key of a part, with its events in canonical order, and whether it starts anew.
+    /// Calls `body` with each key of a part, its events in canonical order, and whether to refold
+    /// it from the start.
     func forEachKey(
         in part: Range<Int>,
         _ body: (UnsafeRawBufferPointer, [EventReference], _ isDirty: Bool) throws -> Void
@@ -141,7 +143,7 @@ final class FoldBatch: @unchecked Sendable {
                 try take(all)
                 continue
             }
-            // Several keys of one hash go in the order in which the tables have them.
+            // Keys with the same hash follow the order of the tables.
             let keys = Dictionary(grouping: all) { Array($0.tag) }
             for name in keys.keys.sorted(by: ViewKeyOrder.precedes) {
                 try take((keys[name] ?? [])[...])
@@ -150,7 +152,7 @@ final class FoldBatch: @unchecked Sendable {
     }
 }
 
-/// Copies of records, which hold as long as it does.
+/// Copies of records, valid for the lifetime of this object.
 private final class RecordCopies {
     private static let blockCount = 1 << 18
     private var blocks: [UnsafeMutableRawBufferPointer] = []
@@ -174,7 +176,7 @@ private final class RecordCopies {
         end += count
         byteCount += count
         guard let copied = RecordView(UnsafeRawBufferPointer(copy)) else {
-            preconditionFailure("a record's copy is a record")
+            preconditionFailure("the copy of a record must be a valid record")
         }
         return copied
     }

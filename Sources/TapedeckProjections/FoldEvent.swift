@@ -1,21 +1,24 @@
 public import TapedeckModel
 
-/// An event as a fold sees it: read in place, valid during the fold.
+/// An event as passed to a fold: read in place and valid only during the fold.
 public struct FoldEvent: ~Copyable, ~Escapable {
-    /// The identity under which the event was first known.
+    /// The id under which the event was first recorded.
     public let id: EventID
-    /// When it happened, as far as all devices agree: its stamp, or its receipt's if that is less.
+    /// The time of the event as agreed by all devices: its stamp, or that of its receipt if
+    /// earlier.
     public let stamp: Stamp
-    /// Which of the projection's events it is: its place in `Projection.eventTypes`.
+    /// The index of the event's type in `Projection.eventTypes`.
     public let typeIndex: Int
-    /// The version of the payload's schema: the newest that the program knows, where the projection wants the
-    /// event as a type.
+    /// The schema version of the payload.
+    ///
+    /// If the projection declares the event as a Swift type, this is the newest version that the
+    /// program knows.
     public let schemaVersion: UInt16
-    /// What remote fact it is a sighting of; nil for activity.
+    /// The observed remote fact; nil for activity.
     public let fact: ObservedFact?
-    /// Its place among the events of its key; of activity by the identity that it has now.
+    /// The event's position in the order of its key; for activity it uses the current id.
     public let order: FoldOrder
-    /// The payload's bytes, in that schema.
+    /// The bytes of the payload, in `schemaVersion`.
     public let payload: RawSpan
 
     @_lifetime(copy payload)
@@ -32,9 +35,10 @@ public struct FoldEvent: ~Copyable, ~Escapable {
         self.payload = payload
     }
 
-    /// Reads the payload as a typed event; throws what `Event.init(payload:version:)` throws.
+    /// Decodes the payload as a typed event; throws the errors of `Event.init(payload:version:)`.
     ///
-    /// It copies the payload; a fold that runs millions of times reads with `WireFields` instead.
+    /// This copies the payload. A fold that runs millions of times should read with `WireFields`
+    /// instead.
     public func decode<E: Event>(_: E.Type) throws -> E {
         try E(payload: payload.withUnsafeBytes { Array($0) }, version: schemaVersion)
     }

@@ -1,27 +1,27 @@
 internal import Foundation
 
-/// Where a key's items live while it is folded: in memory during a rebuild, in LMDB otherwise.
+/// Stores the items of a key during a fold: in memory for rebuilds, otherwise on top of LMDB.
 package protocol ItemStore: AnyObject {
-    /// Whether the key has items; then an in-key checkpoint would not hold all of it.
+    /// Whether the key has items; if so, an in-key checkpoint would be incomplete.
     var isUsed: Bool { get }
     func get(_ name: [UInt8]) -> [UInt8]?
     func set(_ name: [UInt8], _ value: [UInt8])
     func remove(_ name: [UInt8])
-    /// Removes all.
+    /// Removes all items.
     func clear()
-    /// The first item whose name begins with `prefix`.
+    /// Returns the first item whose name begins with `prefix`.
     func first(_ prefix: [UInt8]) -> (name: [UInt8], value: [UInt8])?
-    /// The last item whose name begins with `prefix`.
+    /// Returns the last item whose name begins with `prefix`.
     func last(_ prefix: [UInt8]) -> (name: [UInt8], value: [UInt8])?
 }
 
 /// Items in memory, sorted by name.
 ///
-/// Names and values lie in one growing buffer; slots that point into it lie in chunks, so that putting
-/// an item between a hundred thousand others moves a few hundred slots and not all of them.
+/// One growing buffer holds names and values. The slots that point into it are kept in chunks, so
+/// inserting an item among a hundred thousand moves only a few hundred slots.
 package final class MemoryItems: ItemStore {
     private struct Slot {
-        /// The name's first eight bytes as a number: most comparisons end there.
+        /// The first eight bytes of the name as a number, which decide most comparisons.
         var prefix: UInt64
         var nameStart: Int
         var valueStart: Int
@@ -29,7 +29,7 @@ package final class MemoryItems: ItemStore {
         var nameCount: Int16
     }
 
-    /// A chunk is split in two when it has grown to so many slots.
+    /// The number of slots above which a chunk is split in two.
     private static let chunkCountMax = 512
 
     @exclusivity(unchecked) private var bytes: [UInt8] = []
@@ -40,7 +40,7 @@ package final class MemoryItems: ItemStore {
 
     package init() {}
 
-    /// The same items; what becomes of one is not seen by the other.
+    /// Copies the items; later changes do not affect the other store.
     init(copying other: MemoryItems) {
         (bytes, chunks) = (other.bytes, other.chunks)
         (count, isUsed) = (other.count, other.isUsed)
@@ -60,7 +60,7 @@ package final class MemoryItems: ItemStore {
         isUsed = false
     }
 
-    /// Calls `body` with each item in the order of names.
+    /// Calls `body` with each item, in name order.
     package func forEach(
         _ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) throws -> Void
     ) rethrows {
@@ -134,7 +134,7 @@ package final class MemoryItems: ItemStore {
     }
 
     package func last(_ prefix: [UInt8]) -> (name: [UInt8], value: [UInt8])? {
-        // The place of the first name above all that begin with the prefix.
+        // The position of the first name above all names with the prefix.
         var upper = prefix
         while let byte = upper.last, byte == .max { upper.removeLast() }
         var place = (chunk: chunks.count - 1, index: chunks.last?.count ?? 0)
@@ -162,12 +162,12 @@ package final class MemoryItems: ItemStore {
         Array(bytes[slot.valueStart..<slot.valueStart + Int(slot.valueCount)])
     }
 
-    /// The place of a name, or where it would go.
+    /// Returns the position of a name, or the position at which to insert it.
     private func find(_ name: [UInt8]) -> (chunk: Int, index: Int, found: Bool) {
         bytes.withUnsafeBytes { all in
             name.withUnsafeBytes { name in
                 let prefix = RowWalker.prefix(name)
-                // The last chunk whose first name is not above the name.
+                // Find the last chunk whose first name is not above the name.
                 var low = 0
                 var high = chunks.count
                 while high - low > 1 {

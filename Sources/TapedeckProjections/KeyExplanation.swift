@@ -2,89 +2,93 @@ internal import TapedeckLMDB
 internal import TapedeckLog
 @_spi(Core) public import TapedeckModel
 
-/// What part an event has in what a key is.
+/// The role of an event in the state of a key.
 public enum EventRole: String, Hashable, Sendable, Codable, CaseIterable {
-    /// Without it alone the key would be another.
+    /// Removing this event alone would change the key.
     case deciding
-    /// Without it alone the key would be the same, since another event says the same; without both it would
-    /// be another.
+    /// Removing this event alone would change nothing, because another event has the same effect;
+    /// removing both would change the key.
     case supporting
-    /// Without it the key would be the same, also without it and all others that are lost.
+    /// Removing this event would change nothing, even together with all other `lost` events.
     case lost
-    /// It counts nowhere: a server refused it, or another event says the same under its name.
+    /// The event is ignored: a server refused it, or another reissue of the same event counts
+    /// instead.
     case refused
 }
 
-/// Why a key of a projection is what it is: the rule, the state, and what part each event has in it.
+/// An explanation of a key of a projection: the rule, the state, and the role of each event.
 public struct KeyExplanation: Hashable, Sendable, Codable {
     /// An event of the key.
     public struct Event: Hashable, Sendable, Codable {
-        /// Its id.
+        /// The id of the event.
         public var event: String
-        /// Its position in this store's log.
+        /// The position in this store's log.
         public var position: UInt64
-        /// Its type.
+        /// The type of the event.
         public var type: String
-        /// As of when it counts, in Unix milliseconds.
+        /// The effective time of the event, in milliseconds since 1970.
         public var atMilliseconds: UInt64
-        /// What part it has.
+        /// The role of the event.
         public var role: EventRole
     }
 
-    /// The projection's name.
+    /// The name of the projection.
     public var projection: String
     /// The key, `kind/name`.
     public var key: String
-    /// By what rule events make a key what it is; nil where the projection's author has not said.
+    /// A sentence on how events determine the state of a key; nil if the projection has none.
     public var rule: String?
-    /// The fields of the state that hold something; nil where no event has made a state.
+    /// The fields of the state that have a value; nil if the key has no state.
     public var state: [StateField]?
-    /// How many items the key has.
+    /// The number of items of the key.
     public var items: Int
-    /// How many rows it yields.
+    /// The number of rows of the key.
     public var rows: Int
-    /// Why the key is frozen: its fold refused an event, and what comes behind that counts for nothing.
+    /// The reason why the key is frozen; nil if it is not.
+    ///
+    /// A key freezes when its fold rejects an event. Later events are then ignored.
     public var frozen: FrozenKey?
-    /// The events that were examined, and those that were refused, in canonical order.
+    /// The examined events and the refused events, in canonical order.
     public var events: [Event]
-    /// Events in front of these that made the key, too, and of which nothing was found out.
+    /// The number of earlier events that contributed to the key but were not examined.
     public var unexamined: Int
 
-    /// How many events are examined where nothing is said: the last ones.
+    /// The default number of examined events, counted from the last.
     public static let eventsDefault = 200
-    /// The most events that are examined: the cost grows with their square, and is some seconds then.
+    /// The maximum number of examined events; the cost is quadratic, some seconds at this number.
     public static let eventsMax = 2_000
-    /// The most events of a key of which `parts(of:)` finds out what part one of them has.
+    /// The maximum number of events of a key for which `parts(of:)` determines a role.
     public static let eventsForPartsMax = 20_000
 }
 
-/// A key that an event is folded into.
+/// A key that an event is folded into, and the role of the event there.
 public struct EventPart: Hashable, Sendable, Codable {
-    /// The projection's name.
+    /// The name of the projection.
     public var projection: String
     /// The key, `kind/name`.
     public var key: String
-    /// What part the event has in the key; nil where that was not found out, as the key has too many events
-    /// or too many come behind this one.
+    /// The role of the event in the key; nil if it was not determined, because the key has too many
+    /// events or too many follow this one.
     public var role: EventRole?
 }
 
 extension ProjectionRunner {
-    /// Says by what rule a key is what it is, and what part each of its events has in it.
+    /// Explains the state of a key: the rule, and the role of each of its events.
     ///
-    /// The key's events are found by the log's index and folded in memory, again and again without one of
-    /// them; no table of any projection is read. With the default number of events that is some milliseconds.
+    /// Looks up the events of the key in the log's index and folds them in memory repeatedly, each
+    /// time without one of them. Reads no projection tables. With the default number of events this
+    /// takes some milliseconds.
     ///
     /// - Parameters:
-    ///   - projection: its name.
-    ///   - key: a tag of the projection's kind.
-    ///   - point: as of when; nil for now.
-    ///   - leftOut: events without which the key is looked at, as if they had not happened.
-    ///   - count: how many events are examined, the last ones in canonical order.
+    /// - projection: The name of the projection.
+    /// - key: A tag of the projection's kind.
+    /// - point: The point in time; nil for now.
+    /// - leftOut: Events to leave out, as if they had not happened.
+    /// - count: The number of events to examine, counted from the last in canonical order.
     ///
-    /// Throws `ProjectionError`: `.notFound` for an unknown projection or event, `.usage` for a key of another
-    /// kind or a count that makes no sense, `.tooLarge` for a key with more than a million events; and what
-    /// the log throws.
+    /// Throws `ProjectionError`: `.notFound` for an unknown projection or event, `.usage` for a key
+    /// of another kind or an invalid count, `.tooLarge` for a key with more than a million events.
+    /// Also throws errors of the log.
     @available(*, noasync)
     public func explain(
         _ projection: String, key: Tag, asOf point: HistoryPoint? = nil,
@@ -94,13 +98,14 @@ extension ProjectionRunner {
         let wanted = try drivers(named: [projection])
         guard (1...KeyExplanation.eventsMax).contains(count) else {
             throw ProjectionError(
-                .usage, "\(count) events cannot be examined, only 1 to \(KeyExplanation.eventsMax)",
+                .usage,
+                "cannot examine \(count) events: the count must be 1 to \(KeyExplanation.eventsMax)",
                 projection: projection)
         }
         guard let driver = wanted.first, key.text.utf8.starts(with: driver.tagPrefix) else {
             let kind = wanted.first.map { String(decoding: $0.tagPrefix, as: UTF8.self) } ?? ""
             throw ProjectionError(
-                .usage, "\(key) is no key of \(projection), whose keys begin with \(kind)",
+                .usage, "\(key) is not a key of \(projection): its keys begin with \(kind)",
                 projection: projection)
         }
         return try ProjectionError.naming {
@@ -118,11 +123,11 @@ extension ProjectionRunner {
         }
     }
 
-    /// The keys that an event is folded into, and what part it has in each.
+    /// Returns the keys that an event is folded into, with its role in each.
     ///
-    /// Costs what `explain` of each of them does, but for keys with very many events, which are not folded.
-    /// Throws `ProjectionError` with `.notFound` for an event that is not recorded here, and what the log
-    /// throws.
+    /// Costs as much as calling `explain` for each key, except that keys with very many events are
+    /// not folded. Throws `ProjectionError` with `.notFound` if the event is not in this store, and
+    /// errors of the log.
     @available(*, noasync)
     public func parts(of event: EventID) throws -> [EventPart] {
         try checkOpen()
@@ -179,7 +184,7 @@ extension KeyFolder {
             unexamined: counterfactuals.examined.lowerBound)
     }
 
-    /// The keys of a projection that the event at a position is folded into.
+    /// Returns the keys of a projection that the event at a position is folded into.
     fileprivate func keys(
         of position: UInt64, _ driver: Int, _ records: borrowing ReadTransaction
     ) throws -> [Tag] {
@@ -229,7 +234,7 @@ extension KeyFolder {
 }
 
 extension FoldedKey {
-    /// What the state holds; nil where there is none.
+    /// Returns the fields of the state; nil if the key has no state.
     fileprivate func fields(_ driver: ProjectionDriver) throws -> [StateField]? {
         guard !stored.isEmpty else { return nil }
         return try stored.withUnsafeBytes { bytes in

@@ -2,21 +2,21 @@ internal import TapedeckLMDB
 internal import TapedeckLog
 @_spi(Core) internal import TapedeckModel
 
-/// Folds single keys, found by the log's index of tags, in memory: as of a point of history, without some
-/// events.
+/// Folds single keys in memory, as of a point in time and optionally without some events.
 ///
-/// What comes out is what a rebuild of the whole projection would make of the key.
+/// Finds the events in the log's tag index. The result equals that of a rebuild of the projection.
 struct KeyFolder {
-    /// The most events of a key that is folded alone: each takes some 200 bytes while it is.
+    /// The maximum number of events for folding a single key; each takes about 200 bytes during the
+    /// fold.
     static let eventsMax = 1 << 20
 
     let log: EventLog
     let routing: Routing
     let admission: EventAdmission
-    /// The last position that is looked at.
+    /// The last log position to read.
     let through: UInt64
 
-    /// - Parameter leftOut: events that do not count.
+    /// - Parameter leftOut: Events to ignore.
     init(
         _ log: EventLog, _ drivers: [ProjectionDriver], _ limit: Rebuild.Limit = .none,
         leftOut: [EventID] = []
@@ -26,7 +26,8 @@ struct KeyFolder {
         if case .position(let position) = limit { end = min(end, position.rawValue) }
         self.log = log
         through = end
-        // Asked behind the end: it knows every type and origin of the events up to there.
+        // Created after reading the head, so it knows the types and origins of all events up to
+        // there.
         let routing = try Routing(drivers, log)
         self.routing = routing
         let positions = try log.readNaming { records in
@@ -37,7 +38,8 @@ struct KeyFolder {
             leftOut: Set(positions))
     }
 
-    /// Throws `ProjectionError` with `.notFound` for an event that is not recorded, or was not yet.
+    /// Throws `ProjectionError` with `.notFound` if the event is unknown or was recorded after
+    /// `through`.
     func position(of event: EventID, _ records: borrowing ReadTransaction) throws -> UInt64 {
         let position = try KeyFolder.position(of: event, in: log, records)
         guard position <= through else { throw KeyFolder.isNoEvent(event) }
@@ -54,10 +56,10 @@ struct KeyFolder {
     private static func isNoEvent(_ event: EventID) -> ProjectionError {
         ProjectionError(
             .notFound, "there is no event \(event) in this store",
-            hint: "storectl log prints the events that there are")
+            hint: "storectl log prints the recorded events")
     }
 
-    /// Calls `body` with every event of a key that a projection wants, in the order of the log.
+    /// Calls `body` with every event of a key that the projection uses, in log order.
     func forEachRecord(
         of key: Tag, _ driver: Int, _ records: borrowing ReadTransaction,
         max: Int = KeyFolder.eventsMax, _ body: (RecordView) throws -> Void
@@ -67,7 +69,7 @@ struct KeyFolder {
         var last: UInt64 = 0
         try log.forEachRecord(tagged: key, through: through, records) { record in
             try routing.check(record)
-            // An event that names its key twice comes twice.
+            // An event that names its key twice is listed twice.
             guard types[Int(record.type)] >= 0, record.position != last else { return }
             last = record.position
             count += 1
@@ -76,9 +78,9 @@ struct KeyFolder {
         }
     }
 
-    /// The events of a key that count, in canonical order.
+    /// Returns the events of a key that count, in canonical order.
     ///
-    /// Throws `TooManyEvents` where there are more than `max`.
+    /// Throws `TooManyEvents` if the key has more than `max` events.
     func events(
         of key: Tag, _ driver: Int, _ records: borrowing ReadTransaction,
         max: Int = KeyFolder.eventsMax
@@ -91,14 +93,14 @@ struct KeyFolder {
         return events
     }
 
-    /// Folds a key of the `driver`-th of the drivers.
+    /// Folds a key of the driver at index `driver`.
     func fold(
         _ key: Tag, _ driver: Int, _ records: borrowing ReadTransaction
     ) throws -> FoldedKey {
         fold(key, driver, try events(of: key, driver, records))
     }
 
-    /// Folds events, which are all of a key, in canonical order.
+    /// Folds all events of a key, given in canonical order.
     func fold(_ key: Tag, _ driver: Int, _ events: [EventReference]) -> FoldedKey {
         let folded = FoldedKey()
         var output = KeyOutput()
@@ -109,21 +111,21 @@ struct KeyFolder {
         return folded
     }
 
-    /// The name that an event has now.
+    /// Returns the current id of an event.
     func name(of record: RecordView) -> EventID {
         EventID(origin: routing.origins[Int(record.origin)], sequence: record.sequence)
     }
 
-    /// A key has more events than were to be folded.
+    /// Thrown if a key has more events than allowed.
     struct TooManyEvents: Error {}
 }
 
-/// What a fold has made of one key.
+/// The result of folding one key.
 final class FoldedKey {
-    /// As in the table of states; empty where nothing was folded.
+    /// The state row as stored in the table of states; empty if nothing was folded.
     private(set) var stored: [UInt8] = []
     let items: MemoryItems
-    /// The rows of the state; see `rows(_:_:)` for those of items.
+    /// The rows of the state; `rows(_:_:)` adds those of the items.
     private(set) var stateRows: [Row] = []
     private(set) var poison: (id: EventID, position: UInt64, reason: String)?
 
@@ -135,8 +137,8 @@ final class FoldedKey {
         poison = output.poison
     }
 
-    /// All rows that the key yields, each key with its table in front, as in the table of rows; in no
-    /// order.
+    /// Returns all rows of the key, unsorted, with keys that start with the table number as in the
+    /// table of rows.
     func rows(_ key: Tag, _ driver: ProjectionDriver) throws -> [Row] {
         guard driver.itemsYieldRows, !stored.isEmpty else { return stateRows }
         var sink = RowSink()
@@ -147,7 +149,7 @@ final class FoldedKey {
         return stateRows + sink.rows
     }
 
-    /// The items in the order of their names.
+    /// The items in name order.
     private(set) lazy var itemRows: [Row] = {
         var rows: [Row] = []
         rows.reserveCapacity(items.count)
@@ -155,10 +157,10 @@ final class FoldedKey {
         return rows
     }()
 
-    /// Whether two folds of a key have made the same of it.
+    /// Returns whether two folds of a key have the same result.
     ///
-    /// Rows follow from the state and the items. How many events were folded, and which was the last, is no
-    /// part of what a key is.
+    /// Compares state and items, from which the rows follow. Ignores the number of folded events
+    /// and the last event, which are not part of the result.
     func isSame(as other: FoldedKey, law: FoldLaw) throws -> Bool {
         guard stored.isEmpty == other.stored.isEmpty else { return false }
         if stored.isEmpty { return true }
@@ -172,7 +174,7 @@ final class FoldedKey {
         } && itemBytes == other.itemBytes
     }
 
-    /// The items with their lengths, in the order of their names.
+    /// The items with their lengths, in name order.
     private lazy var itemBytes: [UInt8] = {
         var bytes: [UInt8] = []
         items.forEach { name, value in
@@ -186,7 +188,7 @@ final class FoldedKey {
 }
 
 extension RowSink {
-    /// The rows, each key with its table in front.
+    /// The rows, with keys that start with the table number.
     var rows: [Row] {
         entries.map { entry in
             let middle = entry.keyStart + entry.keyCount

@@ -2,24 +2,25 @@ internal import TapedeckLMDB
 internal import TapedeckLog
 @_spi(Core) internal import TapedeckModel
 
-/// Projections as of a point of history, of which only what is asked for is folded, in memory.
+/// Projections as of a point in time, folded in memory and only as far as requested.
 ///
-/// A state and items are the affair of their key, which is folded alone when it is first asked for. Rows may
-/// be of any key: all keys are folded where the projection has few events, and where those that matter share
-/// a tag, the keys of the events with that tag. What goes beyond that is given up (`isExceeded`); then the
-/// projections have to be built as a whole.
+/// A state and items need only their own key, which is folded on first use. Rows can come from any
+/// key. All keys are folded if the projection has few events. If all events of the requested rows
+/// share a tag, only the keys of those events are folded. Requests beyond the limits fail and set
+/// `isExceeded`; the caller must then build the projections completely.
 final class KeyFolds {
-    /// The most events of a projection, or with a tag, that are folded to answer for rows.
+    /// The maximum number of events, of a projection or with a tag, that are folded to answer a
+    /// query for rows.
     static let eventsForRowsMax = 1 << 15
-    /// The most events that are folded for one reader.
+    /// The maximum number of events that are folded for one reader.
     static let eventsMax = KeyFolder.eventsMax
 
-    /// Whether something was asked that is not answered by folding a few keys.
+    /// Whether a request exceeded the limits.
     private(set) var isExceeded = false
 
     private let folder: KeyFolder
     private var keys: [[Tag: FoldedKey]]
-    /// All rows of a projection, by their keys.
+    /// All rows of each projection, sorted by key.
     private var rows: [[Row]?]
     private var tagged: [TaggedRows: [Row]] = [:]
     private var foldedCount = 0
@@ -37,12 +38,12 @@ final class KeyFolds {
         rows = folder.routing.drivers.map { _ in nil }
     }
 
-    /// The place of a projection among those that can be asked for.
+    /// Returns the index of a projection; nil if it is not available here.
     func place(of fingerprint: Digest16) -> Int? {
         folder.routing.drivers.firstIndex { $0.fingerprint == fingerprint }
     }
 
-    /// A key of the `driver`-th projection.
+    /// Returns a key of the projection at index `driver`.
     func key(_ key: Tag, _ driver: Int) throws -> FoldedKey {
         if let known = keys[driver][key] { return known }
         return try givingUp {
@@ -56,9 +57,9 @@ final class KeyFolds {
         }
     }
 
-    /// The rows of a projection, each key with its table in front, in their order.
+    /// Returns the rows of a projection in order, with keys that start with the table number.
     ///
-    /// - Parameter tag: one that all events of the wanted rows have; nil for all rows.
+    /// - Parameter tag: A tag that all events of the requested rows have; nil for all rows.
     func rows(_ driver: Int, eventsTagged tag: Tag?) throws -> [Row] {
         if let known = rows[driver] { return known }
         guard let tag else {
@@ -89,7 +90,7 @@ final class KeyFolds {
         if foldedCount > KeyFolds.eventsMax { throw Exceeded() }
     }
 
-    /// Folds every key: all events of the projection's types are looked up, and each is read once.
+    /// Folds every key, reading each event of the projection's types once.
     private func allRows(_ driver: Int) throws -> [Row] {
         let projection = folder.routing.drivers[driver]
         return try folder.log.readNaming { records in

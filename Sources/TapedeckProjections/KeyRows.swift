@@ -1,24 +1,24 @@
 internal import TapedeckLMDB
 internal import TapedeckModel
 
-/// The rows that a key has in the tables of a projection: where a list may show something of it.
+/// The rows of a key in the tables of a projection, used to find the lists that show it.
 struct KeyRows {
     let projection: Digest16
     let key: ViewKey
-    /// In front of each key stands its table.
+    /// The rows, with keys that start with the table number.
     let rows: [Row]
 
-    /// So many items of a key are asked for their rows.
+    /// The maximum number of items whose rows are included.
     static let itemsMax = 1_000
 
-    /// The keys of the rows of a table.
+    /// Returns the keys of the rows in a table.
     func keys(in table: Int) -> [[UInt8]] {
         rows.filter { $0.key.first.map(Int.init) == table }.map { Array($0.key.dropFirst()) }
     }
 }
 
 extension Views {
-    /// The rows of a key; none where no event of it was folded, or where it cannot be read back.
+    /// Returns the rows of a key; empty if the key has no state or its state is unreadable.
     func rows(of key: Tag, _ driver: ProjectionDriver) throws -> KeyRows {
         let name = ViewKey(key)
         var sink = RowSink()

@@ -2,13 +2,14 @@ public import TapedeckModel
 
 /// One key of a projection while events are folded into it: its state and its items.
 ///
-/// **Items** are an ordered collection of byte strings that belongs to the key and need not fit in
-/// memory: the comments of a video, the messages of a room. A fold touches the few that it needs, so
-/// its cost does not grow with their number. Queries read them by prefix, in byte order.
+/// **Items** are an ordered collection of byte strings that belong to the key and need not fit in
+/// memory, such as the comments on a video or the messages in a room. A fold touches only the items
+/// it needs, so its cost does not grow with their number. Queries read items by prefix, in byte
+/// order.
 public struct KeyedState<State: ProjectionState>: ~Copyable {
     /// The key: a tag of the projection's kind.
     public let key: Tag
-    /// What the key remembers.
+    /// The state of the key.
     public var state: State
     package let items: any ItemStore
     package var wantsRefold = false
@@ -19,38 +20,38 @@ public struct KeyedState<State: ProjectionState>: ~Copyable {
         self.items = items
     }
 
-    /// The longest name of an item in bytes; a longer one is cut and ends in a hash.
+    /// The maximum length of an item name in bytes; a longer name is cut and ends with a hash.
     public static var itemNameLengthMax: Int { ItemName.lengthMax }
 
-    /// The item of this name, or nil.
+    /// Returns the item with this name, or nil.
     public func item(_ name: RowKey) -> [UInt8]? { items.get(ItemName.bytes(name)) }
 
-    /// Sets an item; an equal item is left alone.
+    /// Sets an item; setting an equal value changes nothing.
     public mutating func setItem(_ name: RowKey, _ value: [UInt8]) {
         items.set(ItemName.bytes(name), value)
     }
 
-    /// Removes an item; a missing one is no error.
+    /// Removes an item, if it exists.
     public mutating func removeItem(_ name: RowKey) { items.remove(ItemName.bytes(name)) }
 
-    /// The first item whose name begins with `prefix`.
+    /// Returns the first item whose name begins with `prefix`.
     public func firstItem(prefix: RowKey) -> (name: [UInt8], value: [UInt8])? {
         items.first(prefix.bytes)
     }
 
-    /// The last item whose name begins with `prefix`.
+    /// Returns the last item whose name begins with `prefix`.
     public func lastItem(prefix: RowKey) -> (name: [UInt8], value: [UInt8])? {
         items.last(prefix.bytes)
     }
 
-    /// Asks the runner to fold this key again in canonical order; only under `FoldLaw.any`.
+    /// Asks the runner to fold this key again in canonical order; only allowed under `FoldLaw.any`.
     ///
-    /// For the rare event whose place among those already folded decides the outcome. In canonical
-    /// order a fold must not ask.
+    /// Use it for the rare event whose outcome depends on its position among the events already
+    /// folded. A fold that runs in canonical order must not call it.
     public mutating func requestRefold() { wantsRefold = true }
 }
 
-/// The bytes of an item's name behind its key's own, which LMDB's longest key leaves room for.
+/// Limits item names so that the key and the name fit in an LMDB key.
 enum ItemName {
     static let lengthMax = 200
 

@@ -1,74 +1,78 @@
 internal import TapedeckModel
 
-/// A list that is arranged of the rows of another: in an order of its own, summed up, or as the time is.
+/// A list derived from the rows of another list: in a different order, aggregated, or dependent on
+/// the time.
 ///
-/// The rows are followed as any list's. When some of them have changed, or the time has come that the
-/// arrangement named, the list is arranged anew in memory, and what is another is told: the tables are not
-/// asked.
+/// The rows are followed as in any list. When rows change, or at the `nextChangeAt` of the last
+/// result, the list is arranged again in memory without reading the tables, and the differences are
+/// reported.
 public protocol LiveArrangement<Entry>: Sendable {
-    /// The list whose rows it is made of.
+    /// The list that provides the rows.
     associatedtype Rows: LiveQuery
-    /// What it is a list of.
+    /// The type of the entries.
     associatedtype Entry: Hashable & Sendable
-    /// What an entry is about.
+    /// The identity of an entry.
     associatedtype Subject: Hashable
 
-    /// The rows that it is made of at a time, of the same tables at every time.
+    /// Returns the list of rows to arrange at a given time; the tables must be the same at every
+    /// time.
     ///
-    /// Asked at first, and whenever the time has come that an arrangement named, also one that had gone by
-    /// then. These are read, and compared with those before.
+    /// Called at the start and at each `nextChangeAt`, including a time that has already passed.
+    /// The returned rows are read and compared with the previous ones.
     ///
-    /// - Parameter now: Unix milliseconds.
+    /// - Parameter now: The time in milliseconds since 1970.
     func rows(at now: Int64) -> Rows
-    /// Rows elsewhere that decide of which rows it is made. None by default.
+    /// The rows elsewhere that determine which rows are arranged; empty by default.
     var basis: [RowRange] { get }
-    /// The same where views decide it: asked when `rows(at:)` is, and whenever something in `basis` has changed.
+    /// Returns the list of rows to arrange if it depends on views; called with `rows(at:)` and
+    /// whenever rows in `basis` change.
     ///
-    /// Rows that were there before keep their entries. Where it throws `.signInRequired` the list is empty,
-    /// and `LiveState.failures` says why. By default `rows(at:)`.
+    /// Rows that were in the previous list keep their entries. If it throws `.signInRequired`, the
+    /// list is empty and `LiveState.failures` contains the reason. Returns `rows(at:)` by default.
     func rows(at now: Int64, from views: Views) throws -> Rows
     /// Arranges rows.
     ///
     /// - Parameters:
-    ///   - rows: in their order.
-    ///   - hasMore: whether there are more behind the limit of `rows(at:)`.
-    ///   - now: Unix milliseconds.
+    /// - rows: The rows in their order.
+    /// - hasMore: Whether there are more rows after the limit of `rows(at:)`.
+    /// - now: The time in milliseconds since 1970.
     func arranged(_ rows: [Rows.Entry], hasMore: Bool, at now: Int64) -> LiveArranged<Entry>
-    /// What an entry is about; no other entry of the list is about the same.
+    /// Returns the identity of an entry, which must be unique in the list.
     func subject(of entry: Entry) -> Subject
 }
 
 extension LiveArrangement {
-    /// None.
+    /// Empty.
     public var basis: [RowRange] { [] }
-    /// Those of the time.
+    /// Returns `rows(at:)`.
     public func rows(at now: Int64, from views: Views) throws -> Rows { rows(at: now) }
 }
 
-/// A list as an arrangement makes it.
+/// The result of an arrangement.
 public struct LiveArranged<Entry: Hashable & Sendable>: Sendable {
-    /// The list.
+    /// The entries of the list.
     public var entries: [Entry]
-    /// Whether there are entries behind its end.
+    /// Whether there are entries after the last.
     public var hasMore: Bool
-    /// When it may be another because of the time alone, in Unix milliseconds; nil for never.
+    /// The time at which the list may change without new events, in milliseconds since 1970; nil
+    /// for never.
     public var nextChangeAt: Int64?
 
-    /// Makes one.
+    /// Creates an arranged list.
     public init(_ entries: [Entry], hasMore: Bool = false, nextChangeAt: Int64? = nil) {
         (self.entries, self.hasMore, self.nextChangeAt) = (entries, hasMore, nextChangeAt)
     }
 }
 
-/// The rows of an arranged list that somebody follows, and the list as it was told last.
+/// The state of a followed arranged list: its rows, and the entries last reported.
 final class ArrangedRows<Arrangement: LiveArrangement>: LiveSource {
     private let arrangement: Arrangement
     private let rows: LiveRows<Arrangement.Rows>
     private var list = LiveArranged<Arrangement.Entry>([])
     private var changes: [LiveChange<Arrangement.Entry>] = []
-    /// The time of the last look, in Unix milliseconds; nil before the first.
+    /// The time of the last update, in milliseconds since 1970; nil before the first.
     private var seenAt: Int64?
-    /// Whether rows have changed since the list was arranged.
+    /// Whether rows have changed since the last arrangement.
     private var isStale = true
     private(set) var failures: [LiveFailure] = []
 
@@ -91,7 +95,7 @@ final class ArrangedRows<Arrangement: LiveArrangement>: LiveSource {
         let count = rows.ranges.count
         let ofRows = changes.map { Array($0.prefix(count)) }
         if seenAt.map({ now < $0 }) ?? true {
-            // Where a clock was put back, entries may be too old.
+            // The clock went backwards, so entries may be too old.
             isStale = true
             try turn(nil, at: now, views)
         } else if list.nextChangeAt.map({ $0 <= now }) ?? false
@@ -107,7 +111,7 @@ final class ArrangedRows<Arrangement: LiveArrangement>: LiveSource {
         guard isStale else { return }
         var arranged = arranged(at: now)
         if let time = arranged.nextChangeAt, time <= now {
-            // What has just come is one of yesterday's.
+            // Rows that just arrived belong to a time already past; read them for the present.
             try turn([], at: now, views)
             _ = rows.told()
             arranged = self.arranged(at: now)
@@ -123,7 +127,7 @@ final class ArrangedRows<Arrangement: LiveArrangement>: LiveSource {
             ? arrangement.arranged(rows.list, hasMore: rows.hasMore, at: now) : LiveArranged([])
     }
 
-    /// - Parameter changes: of the rows as they were; nil where not all of them are known.
+    /// - Parameter changes: The changes of the current rows; nil if some are unknown.
     private func turn(_ changes: [[RowChange]]?, at now: Int64, _ views: Views) throws {
         do {
             let query = try arrangement.rows(at: now, from: views)
@@ -136,7 +140,7 @@ final class ArrangedRows<Arrangement: LiveArrangement>: LiveSource {
     }
 
     private func isOfBasis(_ changes: ArraySlice<[RowChange]>?) -> Bool {
-        // Where changes are not known, anything may have changed.
+        // If the changes are unknown, anything may have changed.
         guard let changes else { return !arrangement.basis.isEmpty }
         return zip(arrangement.basis, changes).contains { range, changes in
             changes.contains { $0.keys.contains { range.key(ofChanged: $0) != nil } }
@@ -152,7 +156,7 @@ final class ArrangedRows<Arrangement: LiveArrangement>: LiveSource {
 }
 
 extension LiveChange {
-    /// What leads from one list to another; what keeps its place among the others is not moved.
+    /// Returns the changes between two lists; entries that keep their relative order are not moved.
     static func changes<Subject: Hashable>(
         from old: [Entry], to new: [Entry], by subject: (Entry) -> Subject
     ) -> [LiveChange] {
@@ -160,7 +164,7 @@ extension LiveChange {
         var changes: [LiveChange] = []
         let places = Dictionary(
             new.enumerated().map { (subject($1), $0) }, uniquingKeysWith: { first, _ in first })
-        // Where each that is in both stands in the new list, in the order of the old one.
+        // The new indexes of the entries in both lists, in the old order.
         var order: [Int] = []
         var before: [Int: Entry] = [:]
         for (index, entry) in old.enumerated().reversed() {
@@ -192,9 +196,9 @@ extension LiveChange {
         return changes
     }
 
-    /// The most of some different numbers that rise as they stand.
+    /// Returns the longest increasing subsequence of distinct numbers.
     private static func longestRise(_ numbers: [Int]) -> Set<Int> {
-        // Of each length the least number that ends a rise of it, by its index.
+        // For each length, the index of the lowest number that ends a subsequence of that length.
         var ends: [Int] = []
         var previous: [Int?] = []
         for (index, number) in numbers.enumerated() {

@@ -2,18 +2,18 @@ internal import TapedeckLMDB
 internal import TapedeckLog
 @_spi(Core) internal import TapedeckModel
 
-/// What folding keys of a batch gives.
+/// The result of folding the keys of a batch.
 struct LiveChanges: Sendable {
-    /// Of each driver; nil where nothing has changed.
+    /// The changes of each driver's projection; nil if nothing has changed.
     var projections: [ProjectionChanges?]
     var diffs = DiffBatch()
 
     init(_ routing: Routing) { projections = routing.drivers.map { _ in nil } }
 }
 
-/// Folds the keys of a batch, one after another, into what a views file holds of them.
+/// Folds the keys of a batch, one by one, into their stored state in a views file.
 ///
-/// It belongs to one thread and writes nothing; nor does anybody else in its transaction.
+/// Use it on one thread. It writes nothing, and nothing else writes in its transaction.
 final class LiveFolder {
     private let log: EventLog
     private let file: ViewsFile
@@ -21,12 +21,12 @@ final class LiveFolder {
     private let batch: FoldBatch
     private let views: TransactionAlias
     private let items: LiveItems
-    // What these are lent to never comes back to the folder: checks for overlapping access would only cost
-    // time, at every key.
+    // Functions that receive these never call back into the folder, so checks for overlapping
+    // access would only cost time for every key.
     @exclusivity(unchecked) private var output = KeyOutput()
     @exclusivity(unchecked) private(set) var changes: LiveChanges
 
-    /// - Parameter views: lives longer than the folder.
+    /// - Parameter views: A transaction that outlives the folder.
     init(
         _ log: EventLog, _ file: ViewsFile, _ routing: Routing, _ batch: FoldBatch,
         _ views: TransactionAlias
@@ -37,7 +37,7 @@ final class LiveFolder {
         changes = LiveChanges(routing)
     }
 
-    /// A key of a projection, and its events of the batch.
+    /// A key of a projection, with its events from the batch.
     private struct Key {
         let driver: ProjectionDriver
         let typeIndex: [Int16]
@@ -46,17 +46,17 @@ final class LiveFolder {
         let bytes: ViewKey
         let events: [EventReference]
 
-        /// The first event of the batch that the projection wants.
+        /// The first event of the batch that the projection uses.
         var firstEvent: EventReference? {
             events.first { typeIndex[Int($0.record.type)] >= 0 }
         }
     }
 
-    /// Folds a key of every projection that wants some of its events.
+    /// Folds a key for every projection that uses some of its events.
     ///
     /// - Parameters:
-    ///   - events: in canonical order.
-    ///   - isDirty: whether earlier events have another place now, or do not count any more.
+    /// - events: The events in canonical order.
+    /// - isDirty: Whether earlier events have moved or no longer count.
     func fold(
         _ tag: UnsafeRawBufferPointer, _ events: [EventReference], isDirty: Bool
     ) throws {
@@ -67,7 +67,8 @@ final class LiveFolder {
             let driver = routing.drivers[index]
             guard Routing.begins(tag, with: driver.tagPrefix) else { continue }
             guard let tables = file.tables[driver.fingerprint] else {
-                throw ProjectionError(.internalError, "the views file lacks \(driver.name)")
+                throw ProjectionError(
+                    .internalError, "the views file has no tables for \(driver.name)")
             }
             let key = Key(
                 driver: driver, typeIndex: routing.typeIndexes[index], tables: tables, tag: name,
@@ -107,7 +108,7 @@ final class LiveFolder {
             output.removeAll()
             try refold(key, isDirty: isDirty, changes)
             try items.check()
-            // Behind the refold, which begins its output anew when the fold refuses an event.
+            // Must follow the refold, which clears the output when the fold rejects an event.
             if let stored {
                 try key.driver.rows(key: key.tag, stored: stored, into: &output.rowsBefore)
             }
@@ -147,7 +148,7 @@ final class LiveFolder {
         }
     }
 
-    /// Writes the items that have changed; what they yield is added to the rows before and after.
+    /// Writes the changed items, and adds their rows to the rows before and after.
     private func writeItems(_ key: Key, _ changes: ProjectionChanges) throws {
         let driver = key.driver
         try items.forEachChange { name, before, after in
@@ -179,7 +180,8 @@ final class LiveFolder {
         }
     }
 
-    /// Whether all events have their place behind the one that froze the key: nothing comes of them.
+    /// Returns whether all events come after the one that froze the key, and therefore have no
+    /// effect.
     private func comeBehindPoison(_ key: Key) throws -> Bool {
         guard let first = key.firstEvent,
             let row = try views.get(key.tables.extra, ExtraKey.frozen(key.bytes)),
@@ -196,8 +198,8 @@ final class LiveFolder {
         }
     }
 
-    /// Folds the key again, from the last in-key checkpoint before the first event of the batch, or from
-    /// nothing.
+    /// Folds the key again from the last in-key checkpoint before the first event of the batch, or
+    /// from the start if there is none.
     private func refold(_ key: Key, isDirty: Bool, _ changes: ProjectionChanges) throws {
         let names = try checkpointNames(key)
         var base: (order: FoldOrder, row: UnsafeRawBufferPointer)?
@@ -237,7 +239,7 @@ final class LiveFolder {
 
     // MARK: - In-key checkpoints
 
-    /// Keeps the last ones of those that are there and those that have come, which are behind them.
+    /// Keeps the last of the existing and the new checkpoints; the new ones are later.
     private func write(
         _ fresh: [(order: FoldOrder, row: [UInt8])], behind held: [[UInt8]], _ key: Key,
         _ changes: ProjectionChanges

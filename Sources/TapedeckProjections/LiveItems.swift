@@ -1,31 +1,32 @@
 internal import TapedeckLMDB
 
-/// A key's items as a fold sees them: those that are stored, and over them what the fold has changed.
+/// The items of a key as seen by a fold: the stored items, overlaid with the changes of the fold.
 ///
-/// Nothing is written here: `forEachChange` tells what is to be, and a fold that fails half-way is undone by
-/// beginning again.
+/// Writes nothing: `forEachChange` lists the changes. A fold that fails halfway is undone by
+/// calling `begin` again.
 final class LiveItems: ItemStore {
     private let transaction: TransactionAlias
     private var table: Table?
-    /// The key's bytes, and behind them the name that is looked up.
+    /// The bytes of the key, followed by the name being looked up.
     private var place: [UInt8] = []
     private var keyCount = 0
     private let written = MemoryItems()
     private var removed: Set<[UInt8]> = []
-    /// What was looked up, in place: a fold asks for most of what it then changes.
+    /// The last lookups, with values in place: a fold reads most items before it changes them.
     private var known: [(name: [UInt8], value: UnsafeRawBufferPointer?)] = []
-    /// Of so many items it is remembered; it is searched from front to end.
+    /// The maximum number of remembered lookups, which are searched linearly.
     private static let knownMax = 8
-    /// Whether the key is folded from nothing: what is stored does not count.
+    /// Whether the key is folded from the start, ignoring stored items.
     private var isFromNothing = false
-    /// The protocol that a fold sees cannot throw; what LMDB said is thrown when the fold is over.
+    /// The first LMDB error; `ItemStore` functions cannot throw, so `check()` throws it after the
+    /// fold.
     private var failure: (any Error)?
 
     init(_ transaction: TransactionAlias) { self.transaction = transaction }
 
-    /// Begins with a key; nothing of another one is remembered.
+    /// Starts with a new key and forgets the previous one.
     ///
-    /// - Parameter isNew: whether the key has no items yet; then none are looked for.
+    /// - Parameter isNew: Whether the key has no stored items, which skips all lookups.
     func begin(_ table: Table, _ key: ViewKey, isNew: Bool) {
         self.table = isNew ? nil : table
         place.removeAll(keepingCapacity: true)
@@ -35,16 +36,16 @@ final class LiveItems: ItemStore {
         begin(fromNothing: false)
     }
 
-    /// Forgets what was changed.
+    /// Discards the changes.
     ///
-    /// - Parameter isFromNothing: whether what is stored does not count from now on.
+    /// - Parameter isFromNothing: Whether to ignore stored items from now on.
     func begin(fromNothing isFromNothing: Bool) {
         written.removeAll()
         if !removed.isEmpty { removed.removeAll() }
         self.isFromNothing = isFromNothing
     }
 
-    /// Throws what LMDB said to a fold.
+    /// Throws the first LMDB error of the fold, if any.
     func check() throws {
         guard let failure else { return }
         self.failure = nil
@@ -60,7 +61,8 @@ final class LiveItems: ItemStore {
         }
     }
 
-    /// Calls `body` with the table and the place of an item in it, if the key has any there.
+    /// Calls `body` with the table and the key of an item in it; returns nil if the key has no
+    /// stored items.
     @inline(__always)
     private func lookUp<R>(
         _ name: some Collection<UInt8>, _ body: (Table, [UInt8]) throws -> R?
@@ -81,7 +83,7 @@ final class LiveItems: ItemStore {
         return value
     }
 
-    // MARK: - What a fold sees
+    // MARK: - ItemStore
 
     var isUsed: Bool {
         written.isUsed || !isFromNothing && attempt(nil, { try firstStored([]) }) != nil
@@ -123,7 +125,7 @@ final class LiveItems: ItemStore {
         return held.name.lexicographicallyPrecedes(stored.name) ? stored : held
     }
 
-    /// The first of what is stored and was not removed.
+    /// Returns the first stored item that has not been removed.
     private func firstStored(_ prefix: [UInt8]) throws -> (name: [UInt8], value: [UInt8])? {
         try lookUp(prefix) { table, start in
             let cursor = try transaction.cursor(table)
@@ -137,7 +139,7 @@ final class LiveItems: ItemStore {
         }
     }
 
-    /// The last of what is stored and was not removed.
+    /// Returns the last stored item that has not been removed.
     private func lastStored(_ prefix: [UInt8]) throws -> (name: [UInt8], value: [UInt8])? {
         try lookUp(prefix) { table, start in
             let cursor = try transaction.cursor(table)
@@ -156,9 +158,9 @@ final class LiveItems: ItemStore {
         }
     }
 
-    // MARK: - What has changed
+    // MARK: - Changes
 
-    /// Calls `body` with each item that is not as it is stored, as it was and as it is.
+    /// Calls `body` with each changed item, its old value and its new value.
     func forEachChange(
         _ body: (
             _ name: UnsafeRawBufferPointer, _ before: UnsafeRawBufferPointer?,
@@ -178,7 +180,7 @@ final class LiveItems: ItemStore {
         }
     }
 
-    /// Removes what is stored and was not made again from nothing.
+    /// Marks the stored items that the fold has not set again as removed.
     private func removeStored() throws {
         _ = try lookUp([]) { table, start -> Void? in
             let cursor = try transaction.cursor(table)
@@ -193,9 +195,9 @@ final class LiveItems: ItemStore {
     }
 }
 
-/// Bounds of ranges of keys.
+/// Computes bounds of key ranges.
 enum KeyRange {
-    /// The least key above all that begin with `prefix`; nil where there is none.
+    /// Returns the lowest key above all keys with the prefix; nil if there is none.
     static func upper(of prefix: [UInt8]) -> [UInt8]? {
         var upper = prefix
         while let byte = upper.last {

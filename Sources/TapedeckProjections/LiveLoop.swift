@@ -3,32 +3,32 @@ internal import Synchronization
 internal import TapedeckLog
 internal import TapedeckModel
 
-/// What a loop looks at: a list that knows what it was, and takes in what happens.
+/// The source of a loop: a list that knows its last state and applies changes.
 protocol LiveSource<Entry>: AnyObject {
-    /// What it is a list of.
+    /// The type of the entries.
     associatedtype Entry: Hashable & Sendable
 
-    /// Of which rows it has to be told; the same tables at every time.
+    /// The rows to follow; the tables must be the same at every time.
     var ranges: [RowRange] { get }
-    /// What has to be up to date for it.
+    /// The projections that must be up to date.
     var projections: [any Projection] { get }
-    /// The systems of the remotes whose sightings it shows.
+    /// The systems of the remotes whose observations it shows.
     var systems: [String] { get }
-    /// Whether there are entries behind its end.
+    /// Whether there are entries after the last.
     var hasMore: Bool { get }
-    /// What keeps it from being what it should be.
+    /// The problems that affect the list.
     var failures: [LiveFailure] { get }
-    /// When it is another because of the time alone, in Unix milliseconds.
+    /// The time at which the list changes without new events, in milliseconds since 1970.
     var nextChangeAt: Int64? { get }
 
-    /// Takes in what commits have changed, and that it is a later time; where it throws, taking the same once
-    /// more does the rest.
+    /// Applies the changes of commits and the passage of time; if it throws, repeating the call
+    /// with the same changes completes the update.
     ///
-    /// - Parameter changes: those of each of the ranges' tables; nil where not all of them are known.
+    /// - Parameter changes: The changes in the tables of each range; nil if some are unknown.
     func take(_ changes: [[RowChange]]?, at now: Int64, _ views: Views) throws
-    /// What has changed since it was told last.
+    /// Returns the changes since the last call.
     func told() -> [LiveChange<Entry>]
-    /// Whether it shows something of a key.
+    /// Returns whether the list shows any row of a key.
     func shows(_ rows: KeyRows) -> Bool
 }
 
@@ -36,17 +36,17 @@ extension LiveSource {
     var failures: [LiveFailure] { [] }
 }
 
-/// What a look tells.
+/// The result of an update.
 enum LiveLook<Entry: Hashable & Sendable>: Sendable {
-    /// Tables are made first.
+    /// Tables are being built first.
     case loading(LiveUpdate<Entry>)
-    /// Nil for nothing new.
+    /// The update is complete; nil if nothing changed.
     case done(LiveUpdate<Entry>?)
 }
 
-/// How far somebody has come who follows a list; one looks at a time.
+/// A follower of a list and its state; only one update may run at a time.
 package final class LiveLoop<Entry: Hashable & Sendable>: @unchecked Sendable {
-    /// How long one waits before the next look.
+    /// The time to wait between updates.
     package static var interval: Duration { ProjectionRunner.pollInterval }
 
     private let runner: ProjectionRunner
@@ -56,10 +56,10 @@ package final class LiveLoop<Entry: Hashable & Sendable>: @unchecked Sendable {
     private let names: [String]
     private let queue = DispatchQueue(label: "tapedeck.projections.live", qos: .userInitiated)
     private var isFirst = true
-    /// What was told last.
+    /// The state last reported.
     private var state = LiveState()
     private var retry = LiveRetry()
-    /// What is wrong anywhere, and what of it concerns the list.
+    /// All current problems, and the subset that concerns the list.
     private var troubles: (all: [LiveTrouble], shown: [LiveTrouble]) = ([], [])
 
     init(
@@ -75,14 +75,14 @@ package final class LiveLoop<Entry: Hashable & Sendable>: @unchecked Sendable {
         names = list.projections.map(\.name) + (self.remotes.map { [$0.projection.name] } ?? [])
     }
 
-    /// Has not looked yet.
+    /// Creates a loop that has not yet read its list.
     package convenience init<Query: LiveQuery>(
         _ runner: ProjectionRunner, _ query: Query, _ remotes: (any LiveRemotes)? = nil
     ) where Query.Entry == Entry {
         self.init(runner, LiveRows(query), remotes)
     }
 
-    /// Has not looked yet.
+    /// Creates a loop that has not yet read its list.
     package convenience init<Arrangement: LiveArrangement>(
         _ runner: ProjectionRunner, _ arrangement: Arrangement,
         _ remotes: (any LiveRemotes)? = nil
@@ -90,16 +90,16 @@ package final class LiveLoop<Entry: Hashable & Sendable>: @unchecked Sendable {
         self.init(runner, ArrangedRows(arrangement), remotes)
     }
 
-    /// Has not looked yet.
+    /// Creates a loop that has not yet read its list.
     package convenience init<Ranking: LiveRanking>(
         _ runner: ProjectionRunner, _ ranking: Ranking, _ remotes: (any LiveRemotes)? = nil
     ) where Ranking.Entry == Entry {
         self.init(runner, RankedRows(ranking), remotes)
     }
 
-    /// Looks, on a thread of its own.
+    /// Starts an update on a separate thread.
     func begin() -> AsyncThrowingStream<LiveLook<Entry>, any Error> {
-        // Of how far tables are, the last word counts.
+        // Only the latest progress of a build matters.
         AsyncThrowingStream(bufferingPolicy: .bufferingNewest(1)) { looking in
             let isCancelled = Atomic(false)
             looking.onTermination = { _ in isCancelled.store(true, ordering: .relaxed) }
@@ -119,11 +119,11 @@ package final class LiveLoop<Entry: Hashable & Sendable>: @unchecked Sendable {
         }
     }
 
-    /// What has changed since the last look; nil for nothing.
+    /// Returns the changes since the last update; nil if there are none.
     ///
     /// - Parameters:
-    ///   - isCancelled: whether tables that are made need not be finished; asked often.
-    ///   - loading: told how far these are, on several threads.
+    /// - isCancelled: Whether to stop building tables; called often.
+    /// - loading: Called with the progress of a build, from several threads.
     @available(*, noasync)
     package func look(
         isCancelled: @escaping @Sendable () -> Bool = { false },
@@ -173,9 +173,9 @@ package final class LiveLoop<Entry: Hashable & Sendable>: @unchecked Sendable {
             changes: changes, hasMore: list.hasMore, nextChangeAt: list.nextChangeAt, state: state)
     }
 
-    /// What the list cannot show as it should.
+    /// Returns the problems that affect the list.
     ///
-    /// - Parameter isOther: whether it is another list than when this was asked last.
+    /// - Parameter isOther: Whether the list has changed since the last call.
     private func failures(
         at now: Int64, _ views: Views, isOther: Bool
     ) throws -> [LiveFailure] {
@@ -202,7 +202,7 @@ package final class LiveLoop<Entry: Hashable & Sendable>: @unchecked Sendable {
     }
 }
 
-/// Something that is wrong with a key, or with all that a remote tells.
+/// A problem with a key, or with everything from a remote.
 private enum LiveTrouble: Hashable {
     case frozen(FrozenKey)
     case waiting(RemoteWait)
@@ -214,7 +214,7 @@ private enum LiveTrouble: Hashable {
         }
     }
 
-    /// Where the key is; nil for anywhere.
+    /// The projection that contains the key; nil if it can be in any.
     var projection: String? {
         if case .frozen(let frozen) = self { frozen.projection } else { nil }
     }
@@ -227,7 +227,7 @@ private enum LiveTrouble: Hashable {
     }
 }
 
-/// When a list that could not be read is looked at again: the more often that failed, the later.
+/// Schedules retries of a list that could not be read, with increasing pauses.
 private struct LiveRetry {
     private static let firstPause: Int64 = 1_000
     private static let pauseMax: Int64 = 60_000
@@ -235,10 +235,10 @@ private struct LiveRetry {
     private var pause = firstPause
     private var span: Range<Int64>?
 
-    /// Also where a clock was put back.
+    /// Returns whether a retry is due; also true if the clock went backwards.
     func isDue(at now: Int64) -> Bool { span.map { !$0.contains(now) } ?? true }
 
-    /// - Returns: when it is tried again, in Unix milliseconds.
+    /// - Returns: The time of the next retry, in milliseconds since 1970.
     mutating func fail(at now: Int64) -> Int64 {
         let until = now + pause
         span = now..<until
@@ -247,12 +247,12 @@ private struct LiveRetry {
     }
 }
 
-/// How far tables are that are made, as it was told last: threads tell it often, and out of order.
+/// The build progress last reported; several threads report it often and out of order.
 private final class LiveProgress: Sendable {
     private struct Told {
         var phase = ""
         var hundredths: UInt64 = 0
-        /// Nil where nobody has looked yet.
+        /// Whether the log is large enough to report progress; nil if not yet checked.
         var isLong: Bool?
     }
 
@@ -278,7 +278,7 @@ private final class LiveProgress: Sendable {
     }
 
     private func isLong() -> Bool {
-        // Where the log cannot be read, that is told by whoever makes the tables.
+        // If the log cannot be read, building the tables will report it.
         ((try? log.currentHead().rawValue) ?? 0) >= LiveState.loadingEventsMin
     }
 }

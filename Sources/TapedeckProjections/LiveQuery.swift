@@ -1,9 +1,9 @@
 public import TapedeckModel
 
-/// A list that can be followed: the first rows of some ranges, each made into an entry.
+/// A list that can be followed: the first rows of some ranges, each turned into an entry.
 ///
-/// The list is read once. From then on commits tell which rows they changed, and only their entries are made
-/// anew; see `ProjectionRunner.live`.
+/// The list is read once. After that, each commit reports the rows it changed, and only their
+/// entries are rebuilt; see `ProjectionRunner.live`.
 ///
 /// ```swift
 /// struct Shelf: LiveQuery {
@@ -18,104 +18,110 @@ public import TapedeckModel
 /// }
 /// ```
 public protocol LiveQuery<Entry>: Sendable {
-    /// What a row is made into.
+    /// The type of the entries.
     associatedtype Entry: Hashable & Sendable
 
-    /// The rows of the list; at most 32 ranges.
+    /// The ranges of rows in the list, at most 32.
     var lists: [RowRange] { get }
-    /// In what order the ranges' rows stand. One range behind another by default.
+    /// The order of rows from different ranges; one range after another by default.
     var order: LiveOrder { get }
-    /// Rows elsewhere that entries are made of, too. Empty by default.
+    /// Additional rows elsewhere that entries are built from; empty by default.
     var details: [RowRange] { get }
-    /// Projections that `entry` reads beside those of `lists` and `details`. None by default.
+    /// The projections that `entry` reads besides those of `lists` and `details`; empty by default.
     var others: [any Projection] { get }
-    /// How many rows at the most, from the front.
+    /// The maximum number of rows, counted from the first.
     var limit: Int { get }
-    /// The systems of the remotes whose sightings it shows; none by default.
+    /// The systems of the remotes whose observations the list shows; empty by default.
     ///
-    /// While such a remote is waited for, `LiveState.failures` says why.
+    /// While the store waits for such a remote, `LiveState.failures` contains the reason.
     var systems: [String] { get }
 
-    /// What a row of the `list`-th of the `lists` is about. No other row of the lists is about the same.
+    /// Returns the identity of a row in the range at index `list` of `lists`; it must be unique
+    /// across the lists.
     func subject(ofListed key: [UInt8], in list: Int) -> [UInt8]
-    /// What a row of the `index`-th of the `details` is about; nil where it may be about every entry.
+    /// Returns the identity that a row in the range at index `index` of `details` affects; nil if
+    /// it may affect every entry.
     func subject(ofDetail key: [UInt8], in index: Int) -> [UInt8]?
-    /// Makes the entry of a row.
+    /// Builds the entry of a row.
     ///
     /// - Parameters:
-    ///   - list: which of the `lists` it is of.
-    ///   - now: Unix milliseconds.
-    ///   - views: as of the commit that is told of.
+    /// - list: The index in `lists` of the range of the row.
+    /// - now: The time in milliseconds since 1970.
+    /// - views: The views at the commit being reported.
     func entry(
         _ row: Row, in list: Int, at now: Int64, from views: Views
     ) throws -> LiveEntry<Entry>
 }
 
-/// In what order the rows of several ranges stand.
+/// The order of rows from several ranges.
 public enum LiveOrder: Hashable, Sendable {
-    /// Those of the first range in front, then those of the next.
+    /// All rows of the first range, then of the next.
     case oneBehindAnother
-    /// By their keys without so many bytes in front, which are the same in all keys of a range.
+    /// By key, ignoring the given number of leading bytes, which are the same for all keys of a
+    /// range.
     case merged(behind: Int)
 }
 
 extension LiveQuery {
-    /// One range behind another.
+    /// One range after another.
     public var order: LiveOrder { .oneBehindAnother }
-    /// None.
+    /// Empty.
     public var details: [RowRange] { [] }
-    /// None.
+    /// Empty.
     public var others: [any Projection] { [] }
-    /// None.
+    /// Empty.
     public var systems: [String] { [] }
-    /// Every entry.
+    /// Returns nil: the row may affect every entry.
     public func subject(ofDetail key: [UInt8], in index: Int) -> [UInt8]? { nil }
 
-    /// Everything that has to be up to date for an entry.
+    /// The projections that must be up to date to build an entry.
     public var projections: [any Projection] {
         (lists + details).map(\.projection) + others
     }
 }
 
-/// An entry, how long it is right if nothing happens, and what else it is made of.
+/// An entry, its next change, and the keys it is built from.
 public struct LiveEntry<Entry: Hashable & Sendable>: Sendable {
     /// The entry.
     public var entry: Entry
-    /// When it is another because of the time alone, in Unix milliseconds; nil for never.
+    /// The time at which the entry changes without new events, in milliseconds since 1970; nil for
+    /// never.
     public var nextChangeAt: Int64?
-    /// The keys that it is made of, as far as details name keys (`RowRange.init(keysOf:itemsWith:)`).
+    /// The keys that the entry is built from, if they are in ranges made with
+    /// `RowRange.init(keysOf:itemsWith:)`.
     public var keys: [Tag]
 
-    /// Makes one.
+    /// Creates an entry.
     public init(_ entry: Entry, nextChangeAt: Int64? = nil, keys: [Tag] = []) {
         (self.entry, self.nextChangeAt, self.keys) = (entry, nextChangeAt, keys)
     }
 }
 
-/// A change of a list; indexes are those at its turn, behind the changes before it.
+/// A change of a list; indexes refer to the list after all previous changes have been applied.
 public enum LiveChange<Entry: Hashable & Sendable>: Hashable, Sendable {
-    /// An entry that is no longer there.
+    /// An entry was removed.
     case removed(at: Int)
-    /// An entry that was not there.
+    /// An entry was inserted.
     case inserted(Entry, at: Int)
-    /// An entry that stands elsewhere, perhaps changed: taken out at `from`, and then put in at `to`.
+    /// An entry moved and possibly changed: remove it at `from`, then insert it at `to`.
     case moved(from: Int, to: Int, Entry)
-    /// An entry that is another at its place.
+    /// An entry changed in place.
     case updated(Entry, at: Int)
 }
 
-/// What happened to a list since it was last told of.
+/// The changes of a list since the last update.
 public struct LiveUpdate<Entry: Hashable & Sendable>: Hashable, Sendable {
-    /// The changes in order; the first update of all inserts what is there.
+    /// The changes in order; the first update inserts all entries.
     public var changes: [LiveChange<Entry>]
-    /// Whether there are rows behind the `limit`.
+    /// Whether there are rows after the `limit`.
     public var hasMore: Bool
-    /// When an entry is another because of the time alone, in Unix milliseconds; it is told of then.
+    /// The time at which an entry changes without new events, in milliseconds since 1970; an update
+    /// follows then.
     public var nextChangeAt: Int64?
-    /// What is to be known of the list beside its entries, as of now.
+    /// The state of the list apart from its entries, at the time of the update.
     public var state = LiveState()
 
-    /// Makes the changes of `list`, in order.
+    /// Applies the changes to `list`, in order.
     public func apply(to list: inout [Entry]) {
         for change in changes {
             switch change {

@@ -1,40 +1,42 @@
 package import TapedeckModel
 
-/// A list in an order that follows from what its entries are, such as how well they match.
+/// A list ordered by a property of its entries, such as the quality of a match.
 ///
-/// Its entries are made of states and items. Those of what a commit has changed are looked up, and nothing else
-/// is; only what comes up from behind the last is read.
+/// Entries are built from states and items. Only entries affected by a commit are looked up again.
+/// Further rows are read only when entries move up from beyond the limit.
 package protocol LiveRanking<Entry>: Sendable {
-    /// What it is a list of.
+    /// The type of the entries.
     associatedtype Entry: Hashable & Sendable
-    /// Where an entry stands.
+    /// The position of an entry in the order.
     associatedtype Place: Comparable
 
-    /// Whose states and items it is made of; see `Projection.statesAreFollowed` and `followedItems`.
+    /// The projections whose states and items it uses; see `Projection.statesAreFollowed` and
+    /// `followedItems`.
     var projections: [any Projection] { get }
-    /// The systems of the remotes whose sightings it shows.
+    /// The systems of the remotes whose observations it shows.
     var systems: [String] { get }
-    /// How many entries at the most, from the front.
+    /// The maximum number of entries, counted from the first.
     var limit: Int { get }
 
-    /// Of what the entries may be others where some parts have changed; nil where the list is to be read anew.
+    /// Returns the parts whose entries may change when some parts have changed; nil if the whole
+    /// list must be read again.
     func parts(touchedBy changed: Set<LivePart>, _ views: Views) throws -> Set<LivePart>?
-    /// The entries of a part.
+    /// Returns the entries of a part.
     func entries(of part: LivePart, _ views: Views) throws -> [LiveRanked<Place, Entry>]
-    /// The entries behind a place, in their order.
+    /// Returns the entries after a position, in order.
     func entries(
         after place: Place?, limit: Int, _ views: Views
     ) throws -> [LiveRanked<Place, Entry>]
-    /// What an entry is about; no other one is about the same.
+    /// Returns the identity of an entry, which must be unique in the list.
     func subject(of entry: Entry) -> [String?]
 }
 
-/// A part of what a ranked list is made of: the state of a key, or one of its items.
+/// A part that a ranked list is built from: the state of a key, or one of its items.
 package struct LivePart: Hashable, Sendable {
-    /// Which of the `projections`.
+    /// The index of the projection in `projections`.
     package var index: Int
     package var key: Tag
-    /// Nil where it is the state.
+    /// The name of the item; nil for the state.
     package var item: [UInt8]?
 
     package init(_ index: Int, _ key: Tag, item: [UInt8]? = nil) {
@@ -42,7 +44,7 @@ package struct LivePart: Hashable, Sendable {
     }
 }
 
-/// An entry of a ranked list: where it stands, and what it is made of.
+/// An entry of a ranked list, with its position and the part it is built from.
 package struct LiveRanked<Place: Comparable, Entry> {
     package let place: Place
     package let part: LivePart
@@ -53,13 +55,13 @@ package struct LiveRanked<Place: Comparable, Entry> {
     }
 }
 
-/// The entries of a ranked list that somebody follows, as they were told last.
+/// The entries of a followed ranked list, as last reported.
 final class RankedRows<Ranking: LiveRanking>: LiveSource {
     typealias Entry = Ranking.Entry
     private typealias Ranked = LiveRanked<Ranking.Place, Entry>
 
     private let ranking: Ranking
-    /// Of each projection its states, then its items.
+    /// For each projection, the range of its states and the range of its items.
     let ranges: [RowRange]
     private var list: [Ranked] = []
     private(set) var hasMore = false
@@ -83,7 +85,7 @@ final class RankedRows<Ranking: LiveRanking>: LiveSource {
         guard !touched.isEmpty else { return }
         var kept = list.filter { !touched.contains($0.part) }
         for ranked in try touched.flatMap({ try ranking.entries(of: $0, views) }) {
-            // What stands behind the last is read when it comes up.
+            // Entries after the last are read when they move up.
             guard !hasMore || list.last.map({ ranked.place < $0.place }) ?? false else { continue }
             kept.insert(ranked, at: kept.firstIndex { ranked.place < $0.place } ?? kept.count)
         }
@@ -103,7 +105,7 @@ final class RankedRows<Ranking: LiveRanking>: LiveSource {
         }
     }
 
-    /// What has changed; nil where the changes do not say it of some key.
+    /// Returns the changed parts; nil if a changed key cannot be identified.
     private func parts(_ changes: [[RowChange]]) -> Set<LivePart>? {
         var found: Set<LivePart> = []
         for (index, changes) in changes.enumerated() {
@@ -118,7 +120,7 @@ final class RankedRows<Ranking: LiveRanking>: LiveSource {
         return found
     }
 
-    /// Goes on behind some entries up to the limit.
+    /// Reads the entries after `front`, up to the limit.
     private func read(
         behind front: [Ranked], _ views: Views
     ) throws -> (list: [Ranked], hasMore: Bool) {

@@ -1,19 +1,19 @@
 internal import TapedeckModel
 
-/// The rows of a list that somebody follows, as they were told last.
+/// The rows of a followed list, as last reported.
 ///
-/// What a commit changes is found by halving, so an update costs the rows that it is about, however many
-/// there are. Each change is noted as it is made: where a read fails in between, what was noted waits, and
-/// taking the same changes once more does the rest.
+/// Finds changed rows by binary search, so an update costs only the rows it affects, whatever the
+/// size of the list. Each change is noted as it is made: if a read fails in between, the notes are
+/// kept, and repeating the call with the same changes completes the update.
 final class LiveRows<Query: LiveQuery>: LiveSource {
     typealias Entry = Query.Entry
 
     private final class Placed {
-        /// Where it stands: of its row's key, and of which list that is.
+        /// The position in the list: the key of the row, combined with the index of its range.
         let place: [UInt8]
         let subject: [UInt8]
         var made: LiveEntry<Query.Entry>
-        /// The keys that it was made of when it was noted last.
+        /// The keys that the entry was last built from.
         var keys: [[UInt8]] = []
 
         init(_ place: [UInt8], _ subject: [UInt8], _ made: LiveEntry<Query.Entry>) {
@@ -22,15 +22,15 @@ final class LiveRows<Query: LiveQuery>: LiveSource {
     }
 
     private var query: Query
-    /// In the order of their places.
+    /// The entries in the order of their positions.
     private var entries: [Placed] = []
     private var bySubject: [[UInt8]: Placed] = [:]
-    /// Those that change with the time.
+    /// The entries that change with time.
     private var timed: [[UInt8]: Placed] = [:]
-    /// The subjects of those that are made of a key.
+    /// The identities of the entries built from a key.
     private var byKey: [[UInt8]: Set<[UInt8]>] = [:]
     private(set) var hasMore = false
-    /// What was made and not told yet.
+    /// The changes that have not been reported yet.
     private var changes: [LiveChange<Query.Entry>] = []
 
     init(_ query: Query) { self.query = query }
@@ -40,12 +40,12 @@ final class LiveRows<Query: LiveQuery>: LiveSource {
     var projections: [any Projection] { query.projections }
     var systems: [String] { query.systems }
 
-    /// The list, as it is told.
+    /// The current entries.
     var list: [Query.Entry] { entries.map(\.made.entry) }
 
     var nextChangeAt: Int64? { timed.values.compactMap(\.made.nextChangeAt).min() }
 
-    /// What was made since it was told last.
+    /// Returns the changes since the last call.
     func told() -> [LiveChange<Query.Entry>] {
         defer { changes = [] }
         return changes
@@ -76,7 +76,7 @@ final class LiveRows<Query: LiveQuery>: LiveSource {
         }
         return isOf(range, rows)
             || keys(of: rows, in: range).contains { key in
-                // Where a row may be about every entry, it is.
+                // A row that may affect every entry affects the list unless it is empty.
                 query.subject(ofDetail: key, in: index).map { bySubject[$0] != nil }
                     ?? !entries.isEmpty
             }
@@ -86,20 +86,20 @@ final class LiveRows<Query: LiveQuery>: LiveSource {
         ProjectionDriver.fingerprint(of: projection) == rows.projection
     }
 
-    /// Whether all of a range is of a key.
+    /// Returns whether the whole range belongs to a key.
     private func isOf(_ range: RowRange, _ rows: KeyRows) -> Bool {
         isOf(range.projection, rows) && range.isOf(rows.key)
     }
 
-    /// The keys of those rows that are in a range.
+    /// Returns the keys of the rows that are in a range.
     private func keys(of rows: KeyRows, in range: RowRange) -> [[UInt8]] {
         guard isOf(range.projection, rows) else { return [] }
         return rows.keys(in: range.table).compactMap(range.key(ofChanged:))
     }
 
-    /// Follows other ranges of the same tables from now on; what is in both keeps its entries.
+    /// Switches to other ranges of the same tables; rows in both keep their entries.
     ///
-    /// - Parameter changes: those of the ranges as they were; nil where not all of them are known.
+    /// - Parameter changes: The changes of the previous ranges; nil if some are unknown.
     func turn(
         to query: Query, _ changes: [[RowChange]]?, at now: Int64, _ views: Views
     ) throws {
@@ -108,9 +108,10 @@ final class LiveRows<Query: LiveQuery>: LiveSource {
         try reread(keeping: changes != nil, at: now, views)
     }
 
-    /// Reads the list anew: at first, where changes are no longer known, and where it is another.
+    /// Reads the whole list: initially, after a switch to other ranges, or if some changes are
+    /// unknown.
     ///
-    /// - Parameter keeping: whether entries are right that were there before.
+    /// - Parameter keeping: Whether existing entries are still correct.
     private func reread(keeping: Bool = false, at now: Int64, _ views: Views) throws {
         var rows = try self.rows(after: nil, limit: query.limit + 1, views)
         hasMore = rows.count > query.limit
@@ -125,17 +126,17 @@ final class LiveRows<Query: LiveQuery>: LiveSource {
             }
         }
         let held = hasMore
-        // Whatever was read belongs to the list, also what stands behind the last that was known.
+        // All rows just read belong to the list, including rows after its last known one.
         hasMore = false
         defer { hasMore = hasMore || held }
         try take(touched, stale: [], at: now, views)
     }
 
-    /// Takes in what commits have changed.
+    /// Applies the changes of commits.
     ///
     /// - Parameters:
-    ///   - lists: the changes of the lists' tables.
-    ///   - details: those of the tables of the details.
+    /// - lists: The changes in the tables of `lists`.
+    /// - details: The changes in the tables of `details`.
     private func take(
         lists: ArraySlice<[RowChange]>, details: ArraySlice<[RowChange]>, at now: Int64,
         _ views: Views
@@ -175,8 +176,8 @@ final class LiveRows<Query: LiveQuery>: LiveSource {
     // MARK: - Changes
 
     /// - Parameters:
-    ///   - touched: places with the values that stand there now, nil where nothing does.
-    ///   - stale: entries whose details changed, or whose time has come.
+    /// - touched: The positions that changed, with their current values; nil if the row is gone.
+    /// - stale: The entries whose details have changed or whose time has come.
     private func take(
         _ touched: [[UInt8]: [UInt8]?], stale: [Placed], at now: Int64, _ views: Views
     ) throws {
@@ -217,7 +218,7 @@ final class LiveRows<Query: LiveQuery>: LiveSource {
             changes.append(.removed(at: entries.count))
             hasMore = true
         }
-        // What was touched has been made anew already.
+        // Touched entries have already been rebuilt.
         for entry in stale where bySubject[entry.subject] === entry && touched[entry.place] == nil {
             guard let index = index(of: entry.place),
                 let row = try row(at: entry.place, views)
@@ -226,9 +227,9 @@ final class LiveRows<Query: LiveQuery>: LiveSource {
         }
     }
 
-    /// Reads what comes up from behind the last row.
+    /// Reads the rows that move up from beyond the limit.
     ///
-    /// - Parameter hasLost: whether rows went, perhaps the last of those behind.
+    /// - Parameter hasLost: Whether rows were removed, possibly the last one beyond the limit.
     private func fill(hasLost: Bool, at now: Int64, _ views: Views) throws {
         guard hasMore, hasLost || entries.count < query.limit else { return }
         let wanted = query.limit - entries.count
@@ -254,7 +255,7 @@ final class LiveRows<Query: LiveQuery>: LiveSource {
         if isAnother { changes.append(.updated(made.entry, at: index)) }
     }
 
-    /// The entry of a row, whose key is its place.
+    /// Builds the entry of a row, whose key is its position.
     private func made(
         _ row: Row, at now: Int64, _ views: Views
     ) throws -> LiveEntry<Query.Entry> {
@@ -293,7 +294,7 @@ final class LiveRows<Query: LiveQuery>: LiveSource {
 
     // MARK: - Places
 
-    /// Where a row of a list stands among all.
+    /// Returns the position of a row of a list among all rows.
     private func place(_ key: [UInt8], in list: Int) -> [UInt8] {
         switch query.order {
         case .oneBehindAnother: [UInt8(list)] + key
@@ -301,7 +302,7 @@ final class LiveRows<Query: LiveQuery>: LiveSource {
         }
     }
 
-    /// The key that stands at a place, and whose it is.
+    /// Returns the key at a position, and the index of its list.
     private func key(at place: [UInt8]) -> ([UInt8], list: Int) {
         switch query.order {
         case .oneBehindAnother: return (Array(place.dropFirst()), Int(place.first ?? 0))
@@ -311,13 +312,13 @@ final class LiveRows<Query: LiveQuery>: LiveSource {
         }
     }
 
-    /// The key in a list that stands where a place of merged lists does.
+    /// Returns the key in `list` that corresponds to a position in merged lists.
     private func key(behind place: [UInt8], in list: Int) -> [UInt8] {
         guard case .merged(let count) = query.order else { return [] }
         return Array((query.lists[list].lower?.bytes ?? []).prefix(count)) + place.dropLast()
     }
 
-    /// The first index at which nothing stands before a place.
+    /// Returns the index of the first entry that is not before a position.
     private func index(for place: [UInt8]) -> Int {
         var (low, high) = (0, entries.count)
         while low < high {
@@ -338,7 +339,7 @@ final class LiveRows<Query: LiveQuery>: LiveSource {
 
     // MARK: - Rows
 
-    /// The rows behind a place; their keys are places.
+    /// Returns the rows after a position; their keys are positions.
     private func rows(after place: [UInt8]?, limit: Int, _ views: Views) throws -> [Row] {
         var found: [Row] = []
         switch query.order {
@@ -351,7 +352,7 @@ final class LiveRows<Query: LiveQuery>: LiveSource {
         case .merged:
             for list in query.lists.indices {
                 let key = place.map { self.key(behind: $0, in: list) }
-                // Of equal keys those of later lists stand behind.
+                // If keys are equal, the rows of later lists follow.
                 if let place, let key, list > Int(place.last ?? 0),
                     let equal = try query.lists[list].row(at: key, views)
                 {
@@ -383,7 +384,7 @@ extension RowChange {
     /// The keys at which something has changed.
     var keys: [[UInt8]] { removedKeys + (row.map { [$0.key] } ?? []) }
 
-    /// The key that no longer stands where it stood.
+    /// The key at which there is no longer a row.
     fileprivate var removedKeys: [[UInt8]] {
         switch self {
         case .removed(let key): [key]
@@ -392,7 +393,7 @@ extension RowChange {
         }
     }
 
-    /// The row as it is now.
+    /// The current row.
     fileprivate var row: Row? {
         switch self {
         case .inserted(let row), .updated(let row), .moved(_, let row): row

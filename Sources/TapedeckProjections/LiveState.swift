@@ -1,54 +1,57 @@
 public import TapedeckModel
 
-/// What is to be known of a list beside its entries.
+/// The state of a list apart from its entries.
 ///
-/// A list keeps the entries that it has, whatever is said here.
+/// A list keeps its entries, whatever its state.
 public struct LiveState: Hashable, Sendable {
-    /// How far its tables are, while they are missing or very far behind and are made; nil where they are there.
+    /// The progress of building missing or outdated tables; nil if they are ready.
     ///
-    /// It is told before the wait, and whenever a hundredth more of a phase is done. In logs of less than
-    /// `loadingEventsMin` events nothing is told: the list is there at once.
+    /// Reported before the wait and after each percent of a phase. Never reported for logs with
+    /// fewer than `loadingEventsMin` events, because their tables are built almost at once.
     public var loading: RebuildProgress?
-    /// What it cannot show as it should, and why.
+    /// The problems that affect the list.
     public var failures: [LiveFailure]
 
-    /// When the first of the failures is tried again, in Unix milliseconds; nil where none is by itself.
+    /// The time of the next retry, in milliseconds since 1970; nil if nothing is retried
+    /// automatically.
     public var retryAt: Int64? { failures.compactMap(\.retryAt).min() }
 
-    /// So many events a log has at least for it to be told that tables are made: fewer take no longer than
-    /// a tenth of a second.
+    /// The minimum number of events in the log for progress to be reported; the tables of smaller
+    /// logs are built within 0.1 s.
     public static let loadingEventsMin: UInt64 = 10_000
-    /// The most failures that are told.
+    /// The maximum number of reported failures.
     public static let failuresMax = 100
 
-    /// Makes one; everything is well where nothing is said.
+    /// Creates a state; by default nothing is loading or failing.
     public init(loading: RebuildProgress? = nil, failures: [LiveFailure] = []) {
         (self.loading, self.failures) = (loading, failures)
     }
 }
 
-/// Something that a list cannot show as it should.
+/// A problem that affects a list.
 public struct LiveFailure: Hashable, Sendable {
-    /// What went wrong, for programs: `.frozen` of a key of the list whose fold refused an event; what kept
-    /// the list from being read, such as `.damaged` or `.diskFull`; why a remote is waited for, such as
-    /// `.offline`.
+    /// The error code.
+    ///
+    /// It is `.frozen` if a fold rejected an event of a key in the list. If the list could not be
+    /// read, it is the code of the error, such as `.damaged` or `.diskFull`. If the store waits for
+    /// a remote, it is the reason, such as `.offline`.
     public var code: ErrorCode
-    /// What went wrong and where.
+    /// The cause and the affected object.
     public var message: String
-    /// What to do about it.
+    /// The suggested remedy.
     public var hint: String?
-    /// The projection concerned; nil of a remote.
+    /// The affected projection; nil for a remote.
     public var projection: String?
-    /// The key concerned, such as `video/youtube:abc`; nil where all of the list is.
+    /// The affected key, such as `video/youtube:abc`; nil if the whole list is affected.
     public var key: String?
-    /// The event that the fold of a frozen key refused.
+    /// The event that the fold of a frozen key rejected.
     public var event: String?
-    /// The remote that is waited for.
+    /// The remote that the store waits for.
     public var remote: String?
-    /// When it is tried again, in Unix milliseconds; nil where that takes something else.
+    /// The time of the next retry, in milliseconds since 1970; nil if there is no automatic retry.
     public var retryAt: Int64?
 
-    /// Makes one.
+    /// Creates a failure.
     public init(
         _ code: ErrorCode, _ message: String, hint: String? = nil, projection: String? = nil,
         key: String? = nil, event: String? = nil, remote: String? = nil, retryAt: Int64? = nil
@@ -60,14 +63,14 @@ public struct LiveFailure: Hashable, Sendable {
 }
 
 extension LiveFailure {
-    /// What a read throws that may be over when it is tried again; all else ends a loop.
+    /// The codes of read errors that a retry may resolve; all other errors end a loop.
     private static let passing: Set<ErrorCode> = [
         .damaged, .diskFull, .inputOutput, .accessDenied, .readOnly, .busy,
     ]
 
     static func mayPass(_ error: any CodedError) -> Bool { passing.contains(error.code) }
 
-    /// Why a list cannot be read.
+    /// Creates the failure of a list that cannot be read.
     init(_ error: any CodedError, retryAt: Int64?) {
         self.init(
             error.code, error.message, hint: error.hint,
@@ -78,7 +81,7 @@ extension LiveFailure {
         self.init(
             .frozen,
             "\(frozen.key) is frozen in \(frozen.projection) at event \(frozen.event): \(frozen.reason)",
-            hint: "it shows what came before; upgrade the program, or correct the projection",
+            hint: "it keeps its last valid state; upgrade the program or fix the projection",
             projection: frozen.projection, key: frozen.key, event: frozen.event)
     }
 
@@ -90,24 +93,24 @@ extension LiveFailure {
     }
 }
 
-/// Tells lists of the remotes whose sightings they show.
+/// Provides lists with the state of the remotes whose observations they show.
 package protocol LiveRemotes: Sendable {
-    /// The projection that says which there are.
+    /// The projection that lists the remotes.
     var projection: any Projection { get }
 
-    /// What waits at the remotes of some systems.
+    /// Returns the pending waits for the remotes of some systems.
     func waits(at systems: [String], _ views: Views) throws -> [RemoteWait]
 }
 
-/// Why a remote is waited for.
+/// The reason for waiting for a remote.
 package struct RemoteWait: Hashable, Sendable {
-    /// The remote's name.
+    /// The name of the remote.
     package var remote: String
-    /// What waits there; nil for everything.
+    /// The key that waits; nil for everything from the remote.
     package var key: Tag?
     package var reason: ErrorCode
     package var message: String
-    /// When it is tried again, in Unix milliseconds; 0 where that takes something else.
+    /// The time of the next retry, in milliseconds since 1970; 0 if there is no automatic retry.
     package var until: UInt64
 
     package init(

@@ -3,12 +3,12 @@ internal import TapedeckLMDB
 
 /// The views files that this process has open.
 ///
-/// LMDB breaks when one file is opened twice in a process: closing one drops the locks of both. So
-/// runners that serve projections from one file share its environment, and the last one closes it.
+/// LMDB breaks if a process opens a file twice: closing one environment drops the locks of both.
+/// Runners that use the same file therefore share its environment, and the last one closes it.
 final class OpenViews: @unchecked Sendable {
     static let shared = OpenViews()
 
-    /// Which file: another one may come to stand at the same path.
+    /// Identifies a file, because another file may appear at the same path.
     struct Place: Hashable, Sendable {
         let device: UInt64
         let inode: UInt64
@@ -24,7 +24,7 @@ final class OpenViews: @unchecked Sendable {
     private var entries: [Place: Entry] = [:]
     private let condition = NSCondition()
 
-    /// The environment of a file, opened by `make` unless it is open already.
+    /// Returns the environment of a file, which `make` opens unless it is already open.
     func open(
         _ path: String, _ make: () throws -> Environment
     ) throws -> (environment: Environment, place: Place) {
@@ -40,13 +40,13 @@ final class OpenViews: @unchecked Sendable {
         let environment = try make()
         guard let place = OpenViews.place(path) else {
             environment.close()
-            throw LMDBError(.notFound, path: path, detail: "it was removed while it was opened")
+            throw LMDBError(.notFound, path: path, detail: "it was removed while being opened")
         }
         entries[place] = Entry(environment: environment, users: 1)
         return (environment, place)
     }
 
-    /// Closes a file when its last user closes it; waits for the transactions in it to end.
+    /// Releases a file; the last user closes it after the transactions in it have ended.
     func close(_ place: Place) {
         condition.lock()
         entries[place]?.users -= 1
@@ -63,16 +63,17 @@ final class OpenViews: @unchecked Sendable {
         condition.unlock()
     }
 
-    /// Whether this or another process has a file open.
+    /// Returns whether this or another process has a file open.
     func isOpen(_ path: String) -> Bool {
         condition.lock()
         defer { condition.unlock() }
         if let place = OpenViews.place(path), entries[place] != nil { return true }
-        // Only where this process has not: closing any descriptor of the lock file would drop its locks.
+        // Only if this process does not have it open: closing a descriptor of the lock file drops
+        // its locks.
         let file = Foundation.open(path + "-lock", O_RDWR | O_CLOEXEC)
         guard file >= 0 else { return false }
         defer { _ = Foundation.close(file) }
-        // LMDB holds a shared lock on the first byte for as long as a process has the file open.
+        // While a process has the file open, LMDB holds a shared lock on the first byte.
         var held = flock()
         held.l_type = Int16(F_WRLCK)
         held.l_whence = Int16(SEEK_SET)

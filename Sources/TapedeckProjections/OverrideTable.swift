@@ -2,13 +2,14 @@ internal import TapedeckLMDB
 internal import TapedeckLog
 internal import TapedeckModel
 
-/// The events whose place or fate a receipt has changed; few, so they are held in memory.
+/// The events whose stamp or acceptance has changed since they were recorded; few enough to hold in
+/// memory.
 struct OverrideTable: Sendable {
-    /// The number of the last change.
+    /// The number of the last change that was read.
     private(set) var last: UInt64 = 0
     private var rows: [UInt64: (stamp: Stamp, isRefused: Bool)] = [:]
 
-    /// Knows of no change yet.
+    /// Creates an empty table.
     init() {}
 
     init(_ log: EventLog) throws {
@@ -17,7 +18,7 @@ struct OverrideTable: Sendable {
         self = table
     }
 
-    /// Takes in what has changed up to the transaction, so that the two say the same.
+    /// Reads the changes up to the transaction, so that the table matches it.
     mutating func update(
         _ log: EventLog, _ transaction: borrowing some Readable & ~Copyable
     ) throws {
@@ -26,7 +27,7 @@ struct OverrideTable: Sendable {
         self.last = last
     }
 
-    /// What all devices agree on of the event at a position; nil where that is its own stamp.
+    /// Returns the agreed stamp of an event and whether it was refused; nil if neither has changed.
     @inline(__always)
     func row(_ position: UInt64) -> (stamp: Stamp, isRefused: Bool)? {
         rows.isEmpty ? nil : rows[position]

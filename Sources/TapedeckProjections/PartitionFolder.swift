@@ -3,7 +3,7 @@ internal import TapedeckLMDB
 internal import TapedeckLog
 @_spi(Core) internal import TapedeckModel
 
-/// What folding one partition, or a part of it, gives, as bytes to be written in order.
+/// The result of folding all or part of a partition, as bytes to be written in order.
 struct PartitionOutput: @unchecked Sendable {
     struct Part {
         let states = RowBatch()
@@ -30,26 +30,27 @@ struct PartitionOutput: @unchecked Sendable {
     var byteCount: Int { parts.reduce(0) { $0 + $1.byteCount } }
 }
 
-/// Folds the keys of one partition after another; each worker has its own.
+/// Folds the keys of one partition after another; each worker has its own folder.
 final class PartitionFolder {
     private let log: EventLog
     private let routing: Routing
     private let admission: EventAdmission
     private let items = MemoryItems()
-    // A folder belongs to one thread, and what these are lent to never comes back to the folder: checks
-    // for overlapping access would only cost time, at every key.
+    // A folder belongs to one thread, and functions that receive these never call back into it, so
+    // checks for overlapping access would only cost time for every key.
     @exclusivity(unchecked) private var order: EntryOrder
     @exclusivity(unchecked) private var events: [EventReference] = []
     @exclusivity(unchecked) private var folded = KeyOutput()
-    /// Where what is folded goes.
+    /// The receiver of the results.
     private let handover: OrderedHandover<PartitionOutput>
 
-    /// Bytes of one projection after which a part of a partition is handed over: a key may have many items.
+    /// The number of bytes of one projection at which a part is handed over, because a key can have
+    /// many items.
     private let partBytesMax: Int
 
-    /// With more events than so many their room is given back behind a key.
+    /// The number of events above which the buffer is released after a key.
     private static let eventsKeptMax = 1 << 14
-    /// So many entries ahead records are fetched from memory.
+    /// The number of entries to prefetch from memory.
     private static let prefetchedCount = 12
 
     init(
@@ -65,13 +66,14 @@ final class PartitionFolder {
         self.handover = handover
     }
 
-    /// Folds a partition and hands over what comes out.
+    /// Folds a partition and hands over the result.
     func fold(_ number: Int, _ all: [PartitionEntries]) throws {
         let entries = order.sorted(try all.flatMap { try $0.take(number) })
         var output = PartitionOutput(number, drivers: routing.drivers.count)
         var start = 0
         while start < entries.count {
-            // A transaction for a bounded number of look-ups, so that it pins no old pages for long.
+            // Each transaction has a limited number of lookups, so it does not pin old pages for
+            // long.
             let from = start
             start = try log.read { transaction in
                 let records = RecordSource(
@@ -103,7 +105,7 @@ final class PartitionFolder {
         handover.put(output.number, output, byteCount: byteCount, isLast: isLast)
     }
 
-    /// Folds the keys of one hash: nearly always one key.
+    /// Folds the keys with one hash, nearly always a single key.
     private func foldGroup(
         _ range: Range<Int>, of entries: UnsafeBufferPointer<PartitionEntries.Entry>,
         _ records: RecordSource, into output: inout PartitionOutput
@@ -135,7 +137,7 @@ final class PartitionFolder {
         }
         guard let key else { return }
         guard !rest.isEmpty else { return try foldKey(key, into: &output) }
-        // Several keys of one hash go in the order of their bytes, as they stand in the tables.
+        // Process keys with the same hash in the order of their bytes, as in the tables.
         var groups: [[UInt8]: [RecordView]] = [:]
         for (record, tag) in rest { groups[Array(tag), default: []].append(record) }
         let first = events
@@ -174,14 +176,14 @@ final class PartitionFolder {
         }
     }
 
-    /// Hands over what there is of a partition where one projection has much of it.
+    /// Hands over the current output if a projection has exceeded its budget.
     private func keepBudget(_ index: Int, _ output: inout PartitionOutput) {
         guard output.parts[index].byteCount > partBytesMax else { return }
         put(output, isLast: false)
         output = PartitionOutput(output.number, drivers: routing.drivers.count)
     }
 
-    /// Writes what was folded of a key by a projection.
+    /// Writes the result of folding a key for one projection.
     private func write(
         _ index: Int, _ key: Tag, _ viewKey: ViewKey, into output: inout PartitionOutput
     ) throws {
@@ -207,7 +209,7 @@ final class PartitionFolder {
         keepBudget(index, &output)
     }
 
-    /// Puts the rows of what was folded behind others.
+    /// Moves the rows of the folded key to the end of `rows`.
     private func moveRows(to rows: RowBatch) {
         folded.rows.bytes.withUnsafeBytes { all in
             for entry in folded.rows.entries {
@@ -246,7 +248,7 @@ final class PartitionFolder {
     }
 }
 
-/// Finds records again, inside one read transaction.
+/// Reads records again inside one read transaction.
 struct RecordSource {
     let map: LeafMap?
     let log: EventLog
@@ -257,28 +259,28 @@ struct RecordSource {
         if place.position == nil { map?.prefetch(place.inMap) }
     }
 
-    /// The record at a place.
+    /// Returns the record at a place.
     ///
-    /// Its checksum was checked when the place was noted.
+    /// The checksum was verified when the place was noted.
     @inline(__always)
     func record(at place: EventPlace) throws -> RecordView {
         guard let position = place.position else {
             guard let (key, value) = map?.entry(at: place.inMap) else {
                 throw LogError(
-                    .damaged, "an event has vanished from the log while it was replayed")
+                    .damaged, "an event disappeared from the log during the replay")
             }
             return try log.record(value, at: key, checked: false)
         }
         guard let found = try transaction.get(log.recordTable, integer: position) else {
             throw LogError(
-                .damaged, "the event at position \(position) has vanished",
+                .damaged, "the event at position \(position) disappeared during the replay",
                 position: LogPosition(rawValue: position))
         }
         return try log.record(found, at: position, checked: false)
     }
 }
 
-/// The order of keys of equal hash in the tables.
+/// The order of keys with the same hash in the tables.
 enum ViewKeyOrder {
     static func precedes(_ left: [UInt8], _ right: [UInt8]) -> Bool {
         let left = left.withUnsafeBytes { ViewKey(tag: $0).bytes }

@@ -1,12 +1,12 @@
 public import TapedeckModel
 
-/// A pure fold of events into rows: what is read, made of what happened.
+/// A pure fold of events into rows, the tables that queries read.
 ///
-/// A projection routes each event to the tags of one kind; each such tag is a **key** with a state of
-/// its own. The runner gives a key its events, the projection folds them into the state, and the state
-/// yields rows. Folds know no clock, no randomness and no I/O, so the same events give the same bytes
-/// on every machine. Two values of one type that have the same name, version and parameters are one
-/// projection: all else that it says of itself must be equal, too.
+/// A projection routes each event to its tags of one kind. Each such tag is a **key** with its own
+/// state. The runner passes the events of a key to the projection, which folds them into the state;
+/// the state yields rows. Folds use no clock, randomness or I/O, so equal events produce equal
+/// bytes on every machine. Two values of the same type with the same name, version and parameters
+/// are the same projection, so all their other properties must be equal too.
 ///
 /// ```swift
 /// struct PagesPerPrinter: Projection {
@@ -26,133 +26,154 @@ public import TapedeckModel
 /// }
 /// ```
 public protocol Projection: Sendable {
-    /// What a key remembers.
+    /// The state of a key.
     associatedtype State: ProjectionState
 
     /// The name in `storectl replay NAME` and in digests.
     var name: String { get }
-    /// Raised whenever equal events would give other rows.
+    /// The version; raise it whenever equal events would produce different rows.
     var version: Int { get }
-    /// What the fold depends on besides its version, as one canonical text; empty for nothing.
+    /// The values that the fold depends on, besides its version, as one canonical text; empty if
+    /// none.
     var parameters: String { get }
-    /// The kind of the tags that are this projection's keys.
+    /// The kind of the tags that serve as keys.
     var tagKind: String { get }
-    /// The events that it wants, as types of the program; `FoldEvent.typeIndex` counts in this list.
+    /// The Swift types of the events to fold; `FoldEvent.typeIndex` is an index into this list.
     ///
-    /// The fold meets each payload in its type's newest schema: older ones have gone through
-    /// `Event.upcasters`, newer ones are kept and skipped until a program that knows them folds them.
+    /// The fold receives each payload in the newest schema of its type. Older payloads have passed
+    /// through `Event.upcasters`. Newer ones are kept but skipped until a program that knows their
+    /// schema folds them.
     var events: [any Event.Type] { get }
-    /// The names of the events that it wants, in the order of `FoldEvent.typeIndex`: those of `events`, unless
-    /// the fold also wants some that the program has no types of. Of these it meets payloads as they stand.
-    var eventTypes: [EventType] { get }
-    /// What the fold needs of the order of a key's events.
-    var law: FoldLaw { get }
-    /// The newest payload schema that the fold reads of those that it wants by name only; events of a newer one
-    /// are kept and skipped until a program that knows it folds them.
-    var schemaVersionMax: UInt16 { get }
-    /// By what rule events make a key what it is, in a sentence for people; nil where nobody has said.
+    /// The names of the events to fold, in the order of `FoldEvent.typeIndex`; those of `events` by
+    /// default.
     ///
-    /// `storectl explain` prints it above the events that decided.
+    /// List names here to fold events that the program has no types for. Their payloads are passed
+    /// as recorded.
+    var eventTypes: [EventType] { get }
+    /// The requirements of the fold on the order of a key's events.
+    var law: FoldLaw { get }
+    /// The newest schema version that the fold can read, for events listed by name only.
+    ///
+    /// Events with a newer version are kept but skipped until a program that knows it folds them.
+    var schemaVersionMax: UInt16 { get }
+    /// A sentence on how events determine the state of a key; nil if none.
+    ///
+    /// `storectl explain` prints it above the deciding events.
     var ruleText: String? { get }
-    /// The names of its row tables; `RowSink.add(table:)` counts in this list.
+    /// The names of the row tables; `RowSink.add(table:)` takes an index into this list.
     var tables: [String] { get }
 
-    /// Folds one event into its key's state.
+    /// Folds one event into the state of its key.
     ///
-    /// It may throw: the key is then frozen at what it was, visibly, and nothing else is.
+    /// If it throws, the key is frozen in its previous state and reported as such; other keys are
+    /// not affected.
     func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws
 
-    /// Lists the rows that a state yields, for look-up in other orders than by key.
+    /// Lists the rows of a state, for lookups in an order other than by key.
     ///
-    /// A row's key must be unique in its table over all keys: end it with the key's own name. Of rows
-    /// that one key yields with the same key the last counts. Called once a key and batch; it must
-    /// depend on the state and the key only.
+    /// The key of a row must be unique in its table across all keys, so end it with the key's own
+    /// name. If a key yields several rows with the same row key, the last one counts. Called once
+    /// per key and batch; the result must depend only on the state and the key.
     func rows(of state: State, key: Tag, into rows: inout RowSink)
 
-    /// Whether items yield rows, too.
+    /// Whether items yield rows too.
     var itemsYieldRows: Bool { get }
 
-    /// Lists the rows that one of the key's items yields, so that a key with very many rows costs what
-    /// a batch touches and not all of them.
+    /// Lists the rows of one item, so that a key with very many rows costs only as much as a batch
+    /// touches.
     ///
-    /// Asked where `itemsYieldRows` says so. Such a row is its item's alone: neither the state nor
-    /// another item may yield a row of the same key. It throws where the item's bytes make no sense.
+    /// Called only if `itemsYieldRows` is true. The rows belong to this item alone: neither the
+    /// state nor another item may yield a row with the same key. Throws if the bytes of the item
+    /// are invalid.
     func rows(ofItem item: Row, key: Tag, into rows: inout RowSink) throws
 
-    /// What the names of the items begin with that can be followed (`RowRange.init(of:itemsOf:prefix:)`):
-    /// commits tell what they change of these.
+    /// The name prefixes of the items that can be followed with
+    /// `RowRange.init(of:itemsOf:prefix:)`.
+    ///
+    /// Commits report the changes of these items.
     var followedItems: [[UInt8]] { get }
 
-    /// Whether states can be followed (`RowRange.init(of:stateOf:)`, `RowRange.init(keysOf:)`): commits tell
-    /// of which keys they change them.
+    /// Whether states can be followed with `RowRange.init(of:stateOf:)` and
+    /// `RowRange.init(keysOf:)`.
+    ///
+    /// If true, commits report the keys whose states they change.
     var statesAreFollowed: Bool { get }
 
-    /// Whether compaction may take away events that it folds, of which it would not miss one: what is kept of a
-    /// key under the canonical law then does not tell of how many events it was folded.
+    /// Whether compaction may remove events that the projection folds and that do not affect the
+    /// result.
+    ///
+    /// If true, the state row of a key under the canonical law does not store the number of folded
+    /// events.
     var foldsCompacted: Bool { get }
 
-    /// Whether the rows can be followed (`ProjectionRunner.observe`, `LiveQuery`): commits tell what they
-    /// change of these. An index that nobody follows would only overtake those who follow lists.
+    /// Whether rows can be followed with `ProjectionRunner.observe` and `LiveQuery`.
+    ///
+    /// If true, commits report the rows they change. For an index that nothing follows, these
+    /// reports would only push other reports out of the ring, and observers would receive resets
+    /// sooner.
     var rowsAreFollowed: Bool { get }
 
-    /// Whether a store keeps it only once somebody has asked for it by its name, in a read or a rebuild: for
-    /// an index that many programs never look at.
+    /// Whether the store maintains the projection only after a read or rebuild has named it.
     ///
-    /// From then on it is kept as all others are. Where no projections are named, one that the store does not
-    /// keep is left out.
+    /// Use this for an index that many programs never read. After the first use it is maintained
+    /// like all others. Calls that name no projections skip it until then.
     var isOnDemand: Bool { get }
 }
 
 extension Projection {
-    /// None.
+    /// Empty.
     public var parameters: String { "" }
-    /// None: it wants all by name.
+    /// Empty: all events are listed by name.
     public var events: [any Event.Type] { [] }
-    /// Those of `events`.
+    /// The names of `events`.
     public var eventTypes: [EventType] { events.map { $0.eventType } }
-    /// The runner keeps canonical order.
+    /// Canonical order.
     public var law: FoldLaw { .canonical }
-    /// 1, until a payload's schema changes.
+    /// 1, until the schema of a payload changes.
     public var schemaVersionMax: UInt16 { 1 }
-    /// Nobody has said.
+    /// Nil.
     public var ruleText: String? { nil }
-    /// None: the state is found by its key only.
+    /// Empty: states can only be looked up by key.
     public var tables: [String] { [] }
-    /// None.
+    /// Adds no rows.
     public func rows(of state: State, key: Tag, into rows: inout RowSink) {}
-    /// No.
+    /// False.
     public var itemsYieldRows: Bool { false }
-    /// None.
+    /// Adds no rows.
     public func rows(ofItem item: Row, key: Tag, into rows: inout RowSink) throws {}
-    /// None.
+    /// Empty.
     public var followedItems: [[UInt8]] { [] }
-    /// No.
+    /// False.
     public var statesAreFollowed: Bool { false }
-    /// No.
+    /// False.
     public var foldsCompacted: Bool { false }
-    /// Yes.
+    /// True.
     public var rowsAreFollowed: Bool { true }
-    /// No: it is kept from the first read on.
+    /// False: it is maintained from the first read on.
     public var isOnDemand: Bool { false }
 }
 
-/// What a fold needs of the order in which it meets a key's events.
+/// The requirements of a fold on the order of a key's events.
 public enum FoldLaw: Sendable {
-    /// Canonical order (`FoldOrder`), always: an event that arrives late makes the runner fold the key
-    /// again. The default, and right for every ordinary fold.
+    /// Always canonical order (`FoldOrder`): if an event arrives late, the runner folds the key
+    /// again.
+    ///
+    /// This is the default and right for every ordinary fold.
     case canonical
-    /// Any order gives the same state, or the fold calls `KeyedState.requestRefold()` where it cannot
-    /// tell; then the key is folded again in canonical order. For keys with very many events. The
-    /// order suite holds a projection to it. A fact that several origins have seen alike comes once for
-    /// each of them, while under `.canonical` it comes once.
+    /// Any order: the state does not depend on it, or the fold asks for canonical order.
+    ///
+    /// If the result may depend on the order, the fold calls `KeyedState.requestRefold()`, and the
+    /// key is folded again in canonical order. Use this for keys with very many events; the order
+    /// test suite checks it. A fact observed by several origins is folded once per origin; under
+    /// `.canonical` it is folded once.
     case any
 }
 
-/// A state that a key remembers between events, as bytes that are equal for equal states.
+/// The state of a key between events; equal states must have equal bytes.
 public protocol ProjectionState: Sendable {
     /// The state before the first event.
     init()
-    /// Reads what `encode` wrote.
+    /// Reads the output of `encode`.
     init(decoding bytes: inout StateReader) throws
     /// Writes the state; equal states must write equal bytes.
     func encode(into bytes: inout StateWriter)
@@ -160,7 +181,7 @@ public protocol ProjectionState: Sendable {
 
 /// Collects the rows of one key.
 public struct RowSink: ~Copyable {
-    /// Bytes of all rows, one behind the other; see `entries`.
+    /// The bytes of all rows, one after another; see `entries`.
     @usableFromInline package var bytes: [UInt8] = []
     @usableFromInline
     package struct Entry {
@@ -182,7 +203,7 @@ public struct RowSink: ~Copyable {
     package init() {}
 
     package mutating func removeAll() {
-        // What one large key has taken is given back.
+        // Release the memory of an unusually large key.
         let isKept = bytes.capacity <= RowSink.bytesKeptMax
         bytes.removeAll(keepingCapacity: isKept)
         entries.removeAll(keepingCapacity: isKept)
@@ -190,12 +211,12 @@ public struct RowSink: ~Copyable {
 
     private static let bytesKeptMax = 1 << 20
 
-    /// Adds a row to the `table`-th of the projection's tables.
+    /// Adds a row to the table at index `table`.
     ///
     /// - Parameters:
-    ///   - key: sorts the table by bytes; see `RowKey`. Longer than 500 bytes it is cut and ends in
-    ///     a hash.
-    ///   - value: what a list query returns without a second look-up.
+    /// - key: The sort key in the table, compared by bytes; see `RowKey`. A key longer than 500
+    ///   bytes is cut and ends with a hash.
+    /// - value: The value that list queries return without another lookup.
     @inlinable
     public mutating func add(table: Int, key: RowKey, value: [UInt8] = []) {
         precondition((0...253).contains(table), "a projection has at most 254 tables")
@@ -207,7 +228,7 @@ public struct RowSink: ~Copyable {
                 table: table, keyStart: start, keyCount: key.bytes.count, valueCount: value.count))
     }
 
-    /// Adds a row without a value, whose key is two parts one behind the other; without making a `RowKey`.
+    /// Adds a row without a value whose key is the two given parts; avoids building a `RowKey`.
     package mutating func add(table: Int, key front: UnsafeRawBufferPointer, _ back: [UInt8]) {
         guard front.count + back.count <= RowKey.lengthMax else {
             return add(table: table, key: RowKey().raw(Array(front) + back))
@@ -219,12 +240,13 @@ public struct RowSink: ~Copyable {
             Entry(table: table, keyStart: start, keyCount: bytes.count - start, valueCount: 0))
     }
 
-    /// Rows up to which each is compared with each: below it nothing needs to be remembered.
+    /// The number of rows up to which they are compared pairwise, which needs no extra memory.
     private static let comparedMax = 16
 
-    /// Keeps the last of the rows that have one key in one table, as putting them in turn would.
+    /// Removes rows that a later row with the same table and key replaces, as successive writes
+    /// would.
     package mutating func keepLast() {
-        // As an index adds its rows.
+        // The usual case for an index.
         if isAscending { return }
         if entries.count <= RowSink.comparedMax {
             for index in entries.indices.dropLast().reversed()
@@ -240,7 +262,7 @@ public struct RowSink: ~Copyable {
         }
     }
 
-    /// Puts the rows in the order of their tables and keys; of those that have one key the last is kept.
+    /// Sorts the rows by table and key; of rows with the same key, only the last is kept.
     package mutating func sort() {
         if isAscending { return }
         bytes.withUnsafeBytes { bytes in
@@ -252,7 +274,7 @@ public struct RowSink: ~Copyable {
                 if left.table != right.table { return left.table < right.table }
                 let (leftKey, rightKey) = (key(left), key(right))
                 if leftKey.precedes(rightKey) { return true }
-                // Rows lie in the order in which they were added.
+                // Rows are stored in the order in which they were added.
                 return leftKey.holdsSame(as: rightKey) && left.keyStart < right.keyStart
             }
             var kept = 0
@@ -269,7 +291,7 @@ public struct RowSink: ~Copyable {
         }
     }
 
-    /// Whether the rows come in the order of their tables and keys, none twice.
+    /// Whether the rows are sorted by table and key, without duplicates.
     private var isAscending: Bool {
         bytes.withUnsafeBytes { bytes in
             func key(_ entry: Entry) -> UnsafeRawBufferPointer {
@@ -294,20 +316,20 @@ public struct RowSink: ~Copyable {
     }
 }
 
-/// A row's key, built of parts whose byte order is their own order.
+/// The key of a row, built from parts whose byte order is their natural order.
 public struct RowKey: Sendable {
     /// The bytes so far.
     @inlinable public var bytes: [UInt8] { storage }
     @usableFromInline var storage: [UInt8] = []
 
-    /// The longest key in bytes; LMDB takes 511.
+    /// The maximum length of a key in bytes; LMDB allows 511.
     @inlinable public static var lengthMax: Int { 500 }
 
     /// An empty key.
     @inlinable
     public init() { storage.reserveCapacity(48) }
 
-    /// A key that was built elsewhere, such as a cursor.
+    /// Creates a key from the bytes of an existing one, such as a cursor.
     package init(_ bytes: [UInt8]) { storage = bytes }
 
     /// Adds an unsigned number, ascending.
@@ -329,10 +351,10 @@ public struct RowKey: Sendable {
     public consuming func descending(_ value: Int64) -> RowKey {
         descending(UInt64(bitPattern: value) ^ (1 << 63))
     }
-    /// Adds a text by its UTF-8, ended by a zero byte.
+    /// Adds a text as UTF-8, terminated by a zero byte.
     ///
-    /// A byte 0 or 1 inside is written as 1 and the byte plus one: so different texts give different
-    /// keys, in the order of their bytes.
+    /// A byte 0 or 1 in the text is written as 1 followed by the byte plus one, so different texts
+    /// give different keys and the byte order is preserved.
     @inlinable
     public consuming func text(_ value: String) -> RowKey {
         var value = value
@@ -349,7 +371,7 @@ public struct RowKey: Sendable {
         storage.append(0)
         return cut()
     }
-    /// Adds a part of a text; see `text(_:)`.
+    /// Adds part of a text; see `text(_:)`.
     public consuming func text(_ value: Substring) -> RowKey { text(String(value)) }
     /// Adds raw bytes; only as the last part.
     public consuming func raw(_ value: [UInt8]) -> RowKey {
@@ -367,7 +389,7 @@ public struct RowKey: Sendable {
 
     @usableFromInline
     mutating func shorten() {
-        // Not the quick hash: two long texts made to collide would be one row.
+        // Not the fast hash: two long texts crafted to collide would share one row.
         let digest = Digest16(hashing: storage)
         storage.removeLast(storage.count - (RowKey.lengthMax - 16))
         storage.appendBigEndian(digest.high)

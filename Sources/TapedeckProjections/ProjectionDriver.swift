@@ -1,21 +1,22 @@
 internal import Synchronization
 @_spi(Core) package import TapedeckModel
 
-/// A projection without its type, as the runner and a rebuild handle it.
+/// A type-erased projection, as used by the runner and rebuilds.
 ///
-/// The subclass that knows the type folds a whole key in one call, so that the cost of not knowing it
-/// is paid once a key and not once an event.
+/// The typed subclass folds a whole key in one call, so the cost of dynamic dispatch occurs once
+/// per key rather than once per event.
 package class ProjectionDriver: @unchecked Sendable {
     package let name: String
     package let version: Int
     package let parameters: String
     package let tagPrefix: [UInt8]
     package let eventTypes: [EventType]
-    /// Of each of `eventTypes`.
+    /// The schemas of `eventTypes`, in the same order.
     private let schemas: [PayloadSchema]
-    /// Of all `schemas` the least newest version: up to it nothing is asked of an event's own.
+    /// The lowest of the `newest` versions of all `schemas`; payloads up to it need no check by
+    /// type.
     private let schemaVersionMin: UInt16
-    /// Whether payloads of any type have changed.
+    /// Whether any event type has upcasters.
     private let isUpcasting: Bool
     package let law: FoldLaw
     package let ruleText: String?
@@ -25,10 +26,10 @@ package class ProjectionDriver: @unchecked Sendable {
     package let statesAreFollowed: Bool
     package let rowsAreFollowed: Bool
     package let isOnDemand: Bool
-    /// Everything that decides what rows equal events give.
+    /// The digest of everything that determines the rows for given events.
     package let fingerprint: Digest16
 
-    /// The version of the layout of views files; raised when their bytes change meaning.
+    /// The version of the layout of views files; raise it when the meaning of their bytes changes.
     static let viewsFormat = 3
 
     init(_ projection: some Projection) {
@@ -51,13 +52,14 @@ package class ProjectionDriver: @unchecked Sendable {
         fingerprint = ProjectionDriver.fingerprint(of: projection)
     }
 
-    /// Whether the fold reads payloads of this schema version of the `index`-th type.
+    /// Returns whether the fold reads payloads of this schema version for the type at index
+    /// `index`.
     @inline(__always)
     final func knows(_ schemaVersion: UInt16, _ index: Int16) -> Bool {
         schemaVersion <= schemaVersionMin || schemaVersion <= schemas[Int(index)].newest
     }
 
-    /// The payload of an event of the `index`-th type in its newest schema; nil where it stands so.
+    /// Returns the payload of an event in the newest schema of its type; nil if it needs no change.
     @inline(__always)
     final func upcasted(_ record: RecordView, _ index: Int) throws -> [UInt8]? {
         isUpcasting ? try upcast(record, index) : nil
@@ -72,7 +74,8 @@ package class ProjectionDriver: @unchecked Sendable {
             Array(record.payload), from: record.schemaVersion, eventTypes[index])
     }
 
-    /// The fingerprint of a projection; reads ask for it again and again, so it is made once.
+    /// Returns the fingerprint of a projection, which is cached because reads ask for it
+    /// repeatedly.
     package static func fingerprint<P: Projection>(of projection: P) -> Digest16 {
         let form = ProjectionForm(
             type: ObjectIdentifier(P.self), name: projection.name, version: projection.version,
@@ -83,7 +86,7 @@ package class ProjectionDriver: @unchecked Sendable {
         return fingerprint
     }
 
-    /// Those of the forms that were asked about in this process: as many as programs have projections.
+    /// The fingerprints computed in this process, one per projection of the program.
     private static let fingerprints = Mutex<[ProjectionForm: Digest16]>([:])
 
     private static func madeFingerprint(of projection: some Projection) -> Digest16 {
@@ -107,43 +110,44 @@ package class ProjectionDriver: @unchecked Sendable {
         return Digest16(hashing: bytes)
     }
 
-    /// Folds a key from nothing; `events` are all of it, in canonical order, equal ones once.
+    /// Folds a key from the start; `events` are all its events in canonical order.
     package func foldAll(
         key: Tag, events: [EventReference], typeIndex: [Int16], items: any ItemStore,
         into output: inout KeyOutput
     ) {}
 
-    /// Folds further events into a stored key; false where the key has to be folded from nothing.
+    /// Folds further events into a stored key; returns false if the key must be folded from the
+    /// start.
     package func foldMore(
         key: Tag, stored: StoredKey?, events: [EventReference], typeIndex: [Int16],
         items: any ItemStore,
         into output: inout KeyOutput
     ) throws -> Bool { false }
 
-    /// Folds a key without items from an in-key checkpoint on; `events` are those behind it.
+    /// Folds a key without items from an in-key checkpoint; `events` are the events after it.
     package func foldOn(
         key: Tag, from checkpoint: StoredKey, events: [EventReference], typeIndex: [Int16],
         items: any ItemStore, into output: inout KeyOutput
     ) throws {}
 
-    /// The rows of a stored state.
+    /// Adds the rows of a stored state.
     package func rows(key: Tag, stored: StoredKey, into rows: inout RowSink) throws {}
 
-    /// A stored state for people.
+    /// Returns the fields of a stored state, for display.
     package func fields(of stored: StoredKey) throws -> [StateField] { [] }
 
-    /// The rows of an item.
+    /// Adds the rows of an item.
     package func rows(ofItem item: Row, key: Tag, into rows: inout RowSink) throws {}
 }
 
-/// What a projection knows of the payloads of one event type.
+/// The payload schema of one event type, as known to a projection.
 private struct PayloadSchema {
     /// The newest version that the fold reads.
     let newest: UInt16
-    /// What brings older payloads to it; none where the fold meets them as they stand.
+    /// The upcasters for older payloads; empty if the fold reads them as recorded.
     let upcasters: [Upcaster]
 
-    /// Of each of a projection's `eventTypes`.
+    /// Returns the schemas of a projection's `eventTypes`, in the same order.
     static func all(of projection: some Projection) -> [PayloadSchema] {
         let types = projection.events
         return projection.eventTypes.map { name in
@@ -155,7 +159,7 @@ private struct PayloadSchema {
     }
 }
 
-/// What tells apart the projections of a program: all else about one follows from it.
+/// The identity of a projection within a program; all its other properties follow from it.
 private struct ProjectionForm: Hashable {
     let type: ObjectIdentifier
     let name: String
@@ -163,17 +167,18 @@ private struct ProjectionForm: Hashable {
     let parameters: String
 }
 
-/// A key's row in the table of states.
+/// The row of a key in the table of states.
 ///
-/// Flags (1 byte: 1 = frozen); under the canonical law the count of events folded (varint; 1 at the most where
-/// the projection folds what compaction leaves) and the order of the last one (33 bytes); then the state.
+/// The flags come first (1 byte: 1 = frozen). Under the canonical law, they are followed by the
+/// number of folded events (a varint, at most 1 if the projection folds compacted logs) and the
+/// order of the last event (33 bytes). The state comes last.
 package struct StoredKey {
     package var isFrozen: Bool
     package var count: UInt64
     package var lastOrder: FoldOrder
     package var state: UnsafeRawBufferPointer
 
-    /// Reads a row; throws `StoredRowError` where its bytes make no sense.
+    /// Reads a row; throws `StoredRowError` if its bytes are invalid.
     package init(_ bytes: UnsafeRawBufferPointer, law: FoldLaw) throws {
         var reader = ByteReader(bytes)
         guard let flags = reader.littleEndian(UInt8.self) else { throw StoredKey.damaged }
@@ -193,7 +198,7 @@ package struct StoredKey {
 
     static let frozenFlag: UInt8 = 1
 
-    /// Whether a row is that of a frozen key; no more of it is looked at.
+    /// Returns whether a row belongs to a frozen key; reads only the flags.
     static func isFrozen(_ bytes: some Collection<UInt8>) -> Bool {
         bytes.first.map { $0 & frozenFlag != 0 } ?? false
     }
@@ -201,20 +206,21 @@ package struct StoredKey {
     private static let damaged = StoredRowError(
         cause: ModelError(
             .damaged, "a projection's row is damaged",
-            hint: "storectl replay makes projections anew"))
+            hint: "storectl replay rebuilds projections"))
 }
 
-/// What folding a key gives: its row, its index rows, and what went wrong.
+/// The result of folding a key: its state row, its index rows, and the rejected event if any.
 package struct KeyOutput: ~Copyable {
-    /// The row in the table of states; empty where the key has none.
+    /// The row in the table of states; empty if the key has none.
     package var stored = StateWriter()
     package var rows = RowSink()
-    /// The index rows of what was folded on; where the state has not changed, neither these nor `rows` hold
-    /// what it yields.
+    /// The index rows before the fold.
+    ///
+    /// If the state has not changed, neither this nor `rows` contains its rows.
     package var rowsBefore = RowSink()
-    /// In-key checkpoints: the count of events and the row as of then.
+    /// In-key checkpoints: the order of the last event and the state row at that point.
     package var checkpoints: [(order: FoldOrder, row: [UInt8])] = []
-    /// The event that the fold refused and why; the key stays as it was before.
+    /// The event that the fold rejected and the reason; the key keeps its previous state.
     package var poison: (id: EventID, position: UInt64, reason: String)?
 
     package init() {}
@@ -230,9 +236,9 @@ package struct KeyOutput: ~Copyable {
 
 /// The driver of one projection.
 package final class TypedDriver<P: Projection>: ProjectionDriver, @unchecked Sendable {
-    /// An in-key checkpoint is kept after every so many events of a key.
+    /// The number of events of a key between in-key checkpoints.
     package static var eventsPerCheckpoint: UInt64 { 64 }
-    /// So many events ahead a record is fetched from memory.
+    /// The number of events to prefetch from memory.
     private static var fetchedAhead: Int { 8 }
 
     private let projection: P
@@ -246,8 +252,8 @@ package final class TypedDriver<P: Projection>: ProjectionDriver, @unchecked Sen
         key: Tag, events: [EventReference], typeIndex: [Int16], items: any ItemStore,
         into output: inout KeyOutput
     ) {
-        // As `fold` from nothing, but for its start: what is asked of a generic type costs a look-up
-        // each time, and this runs for every key.
+        // Equals `fold` from an empty state, but avoids building a generic `Start`, which costs a
+        // type lookup for every key.
         var keyed = KeyedState<P.State>(key: key, state: P.State(), items: items)
         var count: UInt64 = 0
         var last = FoldOrder.start
@@ -284,12 +290,12 @@ package final class TypedDriver<P: Projection>: ProjectionDriver, @unchecked Sen
             guard let index = wanted(event, typeIndex) else { continue }
             if law == .canonical, count > 0, event.order <= last {
                 if event.order < last { return false }
-                // Seen alike by another origin: which of the two is folded depends on more than is
-                // stored, unless both have come just now.
+                // Another origin observed the same fact. Which of the two counts depends on data
+                // that is not stored, unless both are in this batch.
                 if position == 0 { return false }
                 continue
             }
-            // An event that names its key twice comes twice.
+            // An event that names its key twice is listed twice.
             if event.record.position == position { continue }
             do { try fold(event, index, &keyed) } catch { return false }
             if keyed.wantsRefold { return false }
@@ -332,7 +338,7 @@ package final class TypedDriver<P: Projection>: ProjectionDriver, @unchecked Sen
 
     // MARK: - Folding
 
-    /// Where a fold begins: at nothing, or at an in-key checkpoint.
+    /// The start of a fold: an empty state or an in-key checkpoint.
     private struct Start {
         var state: P.State
         var count: UInt64 = 0
@@ -348,7 +354,7 @@ package final class TypedDriver<P: Projection>: ProjectionDriver, @unchecked Sen
         var last = start.order
         let refused = run(events[...], &keyed, &count, &last, typeIndex, into: &output)
         if let (place, reason) = refused {
-            // What the fold did before it threw is undone: the key is as its events before made it.
+            // Undo the partial work of the fold that threw by folding only the events before it.
             items.clear()
             output.checkpoints.removeAll(keepingCapacity: true)
             keyed = KeyedState<P.State>(key: key, state: start.state, items: items)
@@ -361,7 +367,7 @@ package final class TypedDriver<P: Projection>: ProjectionDriver, @unchecked Sen
         finish(keyed, count: count, order: last, isFrozen: refused != nil, into: &output)
     }
 
-    /// Folds events in canonical order; stops at the one that the fold refuses, and says why.
+    /// Folds events in canonical order; stops at the first rejected event and returns the reason.
     @inline(__always)
     private func run(
         _ events: ArraySlice<EventReference>, _ keyed: inout KeyedState<P.State>,
@@ -371,7 +377,8 @@ package final class TypedDriver<P: Projection>: ProjectionDriver, @unchecked Sen
         let foldsEqualOnce = law == .canonical
         var position: UInt64 = 0
         for place in events.indices {
-            // A key with many events has forgotten the first ones when the last has been found.
+            // In a key with many events, the first ones have left the CPU cache by the time all are
+            // found.
             if place + Self.fetchedAhead < events.endIndex {
                 events[place + Self.fetchedAhead].record.fetch()
             }
@@ -379,7 +386,7 @@ package final class TypedDriver<P: Projection>: ProjectionDriver, @unchecked Sen
             if foldsEqualOnce {
                 if count > 0, events[place].order == last { continue }
             } else if events[place].record.position == position {
-                // An event that names its key twice comes twice.
+                // An event that names its key twice is listed twice.
                 continue
             }
             do {
@@ -453,7 +460,7 @@ package final class TypedDriver<P: Projection>: ProjectionDriver, @unchecked Sen
         output.rows.keepLast()
     }
 
-    /// Writes a key's row; says where the state begins in it.
+    /// Writes the row of a key; returns the offset of the state in it.
     @inline(__always)
     @discardableResult
     private func write(

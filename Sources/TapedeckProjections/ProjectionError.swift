@@ -2,20 +2,20 @@ internal import TapedeckLMDB
 internal import TapedeckLog
 public import TapedeckModel
 
-/// What a projection or its runner could not do.
+/// An error of a projection or its runner.
 public struct ProjectionError: CodedError {
-    /// What went wrong, for programs.
+    /// The error code.
     public let code: ErrorCode
-    /// What went wrong and where.
+    /// The failure and the affected object.
     public let message: String
-    /// What to do about it.
+    /// The suggested remedy.
     public let hint: String?
-    /// The error below this one.
+    /// The underlying error.
     public let cause: (any Error)?
-    /// The projection concerned, where there is one.
+    /// The affected projection, if any.
     public let projection: String?
 
-    /// Makes an error.
+    /// Creates an error.
     public init(
         _ code: ErrorCode, _ message: String, hint: String? = nil, projection: String? = nil,
         cause: (any Error)? = nil
@@ -29,7 +29,7 @@ public struct ProjectionError: CodedError {
 }
 
 extension ProjectionError {
-    /// Runs `body` and gives what the room below throws this room's name.
+    /// Runs `body` and converts the errors of lower layers to `ProjectionError`.
     static func naming<R>(_ body: () throws -> R) throws -> R {
         do {
             return try body()
@@ -38,11 +38,11 @@ extension ProjectionError {
             throw ProjectionError(
                 named.code, named.message,
                 hint: named.code == .damaged
-                    ? "storectl replay makes projections anew" : named.hint,
+                    ? "storectl replay rebuilds projections" : named.hint,
                 cause: error)
         } catch is ReplacedLog {
             throw ProjectionError(
-                .busy, "the log was put back to an earlier state while it was read",
+                .busy, "the log was restored to an earlier state during the read",
                 hint: "try again")
         }
     }

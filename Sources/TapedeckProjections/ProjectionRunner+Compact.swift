@@ -2,14 +2,14 @@ package import TapedeckLog
 internal import TapedeckModel
 
 extension ProjectionRunner {
-    /// Blocks of events that are looked at before others may rebuild projections.
+    /// The number of blocks to examine before letting other processes rebuild projections.
     private static let blocksPerTurnMax = 256
 
-    /// Takes away the events of the log that a rule says nobody will miss; see `EventLog.compact`.
+    /// Removes the events that a compaction rule declares unnecessary; see `EventLog.compact`.
     ///
-    /// What the runner keeps is brought up to date first, and nothing behind that is touched, so that no
-    /// projection has to be made anew. Rebuilds and replays, of this process or another, are waited for, and
-    /// wait meanwhile.
+    /// Brings all maintained projections up to date first and leaves later events alone, so no
+    /// projection needs a rebuild. Waits for rebuilds and replays of any process; they wait for the
+    /// compaction in turn.
     @available(*, noasync)
     package func compact(
         _ rule: CompactionRule, blockCount: UInt64 = CompactionRule.blockCount,
@@ -20,7 +20,7 @@ extension ProjectionRunner {
             var total = CompactionReport()
             while true {
                 let through = try takeInAll()
-                // In this order: whoever has a scratch file may wait for a rebuild.
+                // The order matters: the owner of a scratch file may be waiting for a rebuild.
                 let scratch = try StoreLock.allScratch(log.directory, waits: true)
                 let rebuilding = try StoreLock.rebuild(log.directory, waits: true)
                 let (report, isDone) = try withExtendedLifetime((scratch, rebuilding)) {
@@ -37,7 +37,7 @@ extension ProjectionRunner {
         }
     }
 
-    /// Brings every projection that is built up to date; says how far all of them are.
+    /// Brings every built projection up to date; returns the position that all have reached.
     private func takeInAll() throws -> LogPosition {
         let head = try log.currentHead()
         let built = try status().filter(\.isBuilt).map(\.name)

@@ -5,32 +5,34 @@ package import TapedeckModel
 
 /// # Deciding
 ///
-/// A decision reads states, and its events are recorded only if nothing that those states are folded from
-/// has been recorded since. What it reads is noted as it reads (`ReadRecorder`), so nobody can name too
-/// little; the rest is an append condition (`ReadBoundary`), evaluated in the transaction that writes the
-/// events. So it makes no difference who was quicker: a task, a process, or a sync.
+/// A decision reads states and proposes events, which are recorded only if the events behind those
+/// states have not changed since. `ReadRecorder` notes every read, so callers cannot forget one.
+/// `ReadBoundary` turns the reads into an append condition, which is evaluated in the transaction
+/// that writes the events. A conflict is therefore always detected, whether it comes from a task,
+/// another process or a sync.
 ///
-/// Who has just recorded something has its views at hand and is the quicker one again, so a process that
-/// never pauses could overtake another for ever. A decision that was overtaken a few times takes the turn:
-/// those of other processes, and of other lanes, wait until it is made. That is a courtesy for which nobody
-/// waits longer than `turnSecondsMax`; what keeps decisions right is the condition alone.
+/// The process that wrote last has current views and tends to win the next race too, so a busy
+/// process could starve the others. After several conflicts a decision takes the turn: decisions in
+/// other processes and lanes wait until it is done. This only improves fairness and never delays
+/// anything by more than `turnSecondsMax`; correctness depends on the append condition alone.
 extension ProjectionRunner {
-    /// How often a decision is made again before it is given up.
-    ///
-    /// Each time somebody else was quicker.
+    /// The maximum number of attempts per decision; each failed attempt conflicted with a
+    /// concurrent write.
     package static let decisionAttemptsMax = 64
 
-    /// How often a decision is overtaken before it takes the turn.
+    /// The number of conflicts after which a decision takes the turn.
     private static let overtakenMax = 4
 
-    /// The longest that a decision waits for the turn of another, and how often it looks.
+    /// The maximum time to wait for another decision's turn to end; `turnInterval` is the polling
+    /// interval.
     private static let turnSecondsMax: Duration = .seconds(1)
     private static let turnInterval: Duration = .milliseconds(1)
 
-    /// Records what follows from the state of one key, as of the moment in which it is recorded.
+    /// Records events that depend on the state of one key, if that state is still current.
     ///
-    /// - Parameter decide: gets the state, or the one before the first event; may be called more than once.
-    /// - Returns: nil where nothing was decided.
+    /// - Parameter decide: Called with the current state, or the initial state if the key has no
+    ///   events; can be called more than once.
+    /// - Returns: nil if `decide` returned no events.
     @discardableResult
     package func decide<P: Projection>(
         _ projection: P, key: Tag, attemptsMax: Int = decisionAttemptsMax,
@@ -46,10 +48,10 @@ extension ProjectionRunner {
         }
     }
 
-    /// Records what follows from whatever `decide` reads, as of the moment in which it is recorded.
+    /// Records events that depend on any views, if everything that `decide` read is still current.
     ///
-    /// - Parameter names: the projections that it reads; nil for all.
-    /// - Returns: nil where nothing was decided.
+    /// - Parameter names: The projections that `decide` reads; nil for all.
+    /// - Returns: nil if `decide` returned no events.
     @discardableResult
     package func decide(
         reading names: [String]? = nil, attemptsMax: Int = decisionAttemptsMax,
@@ -99,7 +101,7 @@ extension ProjectionRunner {
         }
     }
 
-    /// Takes the turn; nil where others have it for too long.
+    /// Takes the turn; returns nil if it stays taken for too long.
     private func takeTurn() async throws -> FileLock? {
         let end = ContinuousClock.now + ProjectionRunner.turnSecondsMax
         while ContinuousClock.now < end {
@@ -135,9 +137,8 @@ extension ProjectionRunner {
     private func givenUp(_ attempts: Int, _ cause: LogError) -> ProjectionError {
         ProjectionError(
             .conditionFailed,
-            "a decision was overtaken \(attempts) times: others recorded what it rests on",
-            hint:
-                "try again when less is going on; a decision that reads fewer keys is overtaken less",
+            "the decision conflicted with concurrent writes \(attempts) times",
+            hint: "try again; a decision that reads fewer keys conflicts less often",
             cause: cause)
     }
 }

@@ -1,31 +1,33 @@
 internal import TapedeckLMDB
 internal import TapedeckModel
 
-/// A row that two forms of a projection do not have alike.
+/// A row that differs between two forms of a projection.
 public struct RowDifference: Hashable, Sendable {
-    /// What the second form does to it.
+    /// The kind of a difference, seen from the first form.
     public enum Kind: String, Sendable {
-        /// The first form does not have it.
+        /// Only the second form has the row.
         case added
-        /// The second form does not have it.
+        /// Only the first form has the row.
         case removed
-        /// The two have other values of it.
+        /// The values of the row differ.
         case changed
     }
 
-    /// Which of the projection's tables.
+    /// The index of the projection's table.
     public var table: Int
-    /// The row's key.
+    /// The key of the row.
     public var key: [UInt8]
-    /// What the second form does to it.
+    /// The kind of the difference.
     public var kind: Kind
-    /// The value in the first form; nil where it has none.
+    /// The value in the first form; nil if the row is missing there.
     public var before: [UInt8]?
-    /// The value in the second form; nil where it has none.
+    /// The value in the second form; nil if the row is missing there.
     public var after: [UInt8]?
 
-    /// The text at the end of the key, which is the name of what the row is about; all of the key, with
-    /// unprintable bytes in hexadecimal, where it ends in no text.
+    /// The text at the end of the key, which usually names the object of the row.
+    ///
+    /// If the key does not end with text, this is the whole key, with unprintable bytes in
+    /// hexadecimal.
     public var name: String {
         let text = key.reversed().drop { $0 == 0 }.prefix { (0x21...0x7E).contains($0) }
         guard text.isEmpty else { return String(decoding: text.reversed(), as: UTF8.self) }
@@ -34,13 +36,14 @@ public struct RowDifference: Hashable, Sendable {
 }
 
 extension ProjectionRunner {
-    /// Builds two forms of a projection in scratch, such as two versions of it or two choices of its
-    /// parameters, and tells of each row that they do not have alike, table by table, by key.
+    /// Builds two forms of a projection in a scratch file and reports each row that differs, in
+    /// table and key order.
     ///
-    /// Both are of the same events; neither has to be one of this store's. Costs a rebuild of both; live
-    /// tables stay as they are.
+    /// The forms can be two versions of a projection or the same projection with different
+    /// parameters. Both fold the same events; neither has to be in this store. Costs a rebuild of
+    /// both and leaves live tables unchanged.
     ///
-    /// - Parameter body: told of each row, until it returns false.
+    /// - Parameter body: Called with each difference until it returns false.
     @available(*, noasync)
     public func compare(
         _ first: some Projection, with second: some Projection,
@@ -55,7 +58,7 @@ extension ProjectionRunner {
             guard let before = file.tables[left.fingerprint],
                 let after = file.tables[right.fingerprint]
             else {
-                throw ProjectionError(.internalError, "a scratch file lacks what was built")
+                throw ProjectionError(.internalError, "tables that were just built are missing")
             }
             try file.environment.read { views in
                 try ViewsComparison.rows(before.rows, after.rows, views, body)
@@ -66,7 +69,7 @@ extension ProjectionRunner {
 }
 
 extension ViewsComparison {
-    /// Walks two tables of rows side by side; stops where `body` says so.
+    /// Compares two tables of rows side by side until `body` returns false.
     fileprivate static func rows(
         _ before: Table, _ after: Table, _ views: borrowing ReadTransaction,
         _ body: (RowDifference) throws -> Bool
@@ -104,7 +107,7 @@ extension ViewsComparison {
 }
 
 extension RowDifference {
-    /// - Parameter key: as in the file: the table's number, then the row's key.
+    /// - Parameter key: The key as in the file: the table number, then the key of the row.
     fileprivate init(
         _ key: UnsafeRawBufferPointer, _ kind: Kind, _ before: [UInt8]?, _ after: [UInt8]?
     ) {

@@ -4,9 +4,9 @@ internal import TapedeckLog
 internal import TapedeckModel
 
 extension ProjectionRunner {
-    /// Opens the files that serve the drivers; what has none, or is too far behind, is rebuilt.
+    /// Opens the files of the drivers; rebuilds missing and badly outdated ones.
     ///
-    /// Whoever is building what is missing, in this process or another, is waited for.
+    /// If files are missing, waits for a rebuild in progress in any process.
     func openFiles(
         _ wanted: [ProjectionDriver], _ options: RebuildOptions = RebuildOptions()
     ) throws {
@@ -23,7 +23,8 @@ extension ProjectionRunner {
             let late = try farBehind(wanted)
             guard !late.isEmpty else { return }
             options.progress(try beginning())
-            // What this process builds already is waited for: to follow beside that would only delay it.
+            // Wait for this process's own rebuild; folding events meanwhile would only slow it
+            // down.
             let isUnderWay = isRebuilding(late)
             do {
                 let lock = try StoreLock.rebuild(log.directory, waits: isUnderWay)
@@ -32,13 +33,14 @@ extension ProjectionRunner {
                 _ = try buildAndFlip(late, rebuild(late, .none, options))
                 return
             } catch let error as ProjectionError where error.code == .busy {
-                // Somebody else rebuilds, perhaps other projections: these are followed.
+                // Another process is rebuilding, possibly other projections; fold the events
+                // instead.
                 return
             }
         }
     }
 
-    /// The drivers for which a new file is faster than to follow.
+    /// Returns the drivers for which a rebuild is faster than folding the outstanding events.
     private func farBehind(_ drivers: [ProjectionDriver]) throws -> [ProjectionDriver] {
         let head = try log.currentHead().rawValue
         return try drivers.filter { driver in
@@ -48,17 +50,17 @@ extension ProjectionRunner {
         }
     }
 
-    /// Whether this process builds all of the drivers' tables anew.
+    /// Returns whether this process is rebuilding the tables of all the drivers.
     func isRebuilding(_ drivers: [ProjectionDriver]) -> Bool {
         rebuilding.withLock { $0.isSuperset(of: drivers.lazy.map(\.fingerprint)) }
     }
 
-    /// What is told in front of a rebuild, which may have to wait for another one.
+    /// Returns the progress reported before a rebuild, which may have to wait for another one.
     private func beginning() throws -> RebuildProgress {
         RebuildProgress(phase: "scan", done: 0, total: try log.currentHead().rawValue)
     }
 
-    /// The drivers that no usable file serves; files that do are opened.
+    /// Returns the drivers without a usable file; opens the usable files of the rest.
     private func unserved(_ wanted: [ProjectionDriver]) throws -> [ProjectionDriver] {
         opening.lock()
         defer { opening.unlock() }
@@ -74,7 +76,8 @@ extension ProjectionRunner {
         }
     }
 
-    /// Opens the file of an entry for all drivers that it serves; false where it has to be rebuilt.
+    /// Opens the file of an entry for all drivers that it serves; returns false if it must be
+    /// rebuilt.
     ///
     /// The caller holds `opening`.
     func openIfServing(_ entry: ViewsEntry) throws -> Bool {
@@ -106,8 +109,9 @@ extension ProjectionRunner {
         }
     }
 
-    /// Whether this log holds what a projection in a file was folded from: a log that was put back to
-    /// an earlier state may have ended before, and gone on with other events.
+    /// Returns whether this log contains the events that a projection in a file was folded from.
+    ///
+    /// If the log was restored to an earlier state, it may have continued with other events.
     private func hasHistory(
         _ projection: Digest16, _ file: ViewsFile, _ views: borrowing ReadTransaction
     ) throws -> Bool {
@@ -125,7 +129,7 @@ extension ProjectionRunner {
         }
     }
 
-    /// Whether the log still holds what an open file was folded from, as far as its last event tells.
+    /// Returns whether the log still contains the last event that an open file has folded.
     private func fitsLog(_ driver: ProjectionDriver) throws -> Bool {
         do {
             guard let reached = try checkpoint(of: driver) else { return false }
@@ -139,7 +143,8 @@ extension ProjectionRunner {
         }
     }
 
-    /// The open files that serve the drivers as the catalogue says now; nil where one is not open.
+    /// Returns the open files that currently serve the drivers, according to the catalogue; nil if
+    /// one is not open.
     func serving(
         _ wanted: [ProjectionDriver]
     ) throws -> [(file: ViewsFile, drivers: [ProjectionDriver])]? {
@@ -160,7 +165,7 @@ extension ProjectionRunner {
         return try file.environment.read { try file.checkpoint(driver.fingerprint, $0) }
     }
 
-    /// Lets go of a damaged file, which is then made anew for the drivers.
+    /// Drops a damaged file, so that it is rebuilt for the drivers.
     func forget(_ file: ViewsFile, _ drivers: [ProjectionDriver]) throws {
         opening.lock()
         defer { opening.unlock() }
@@ -175,9 +180,9 @@ extension ProjectionRunner {
 
     // MARK: - Rebuilding
 
-    /// Builds drivers in a fresh file, brings it up to date, and lets it serve from then on.
+    /// Builds drivers in a new file, brings it up to date, and switches to it.
     ///
-    /// Whoever calls holds the rebuild lock. Live tables are followed and read meanwhile.
+    /// The caller holds the rebuild lock. Meanwhile, live tables can be read and updated.
     func buildAndFlip(
         _ drivers: [ProjectionDriver], _ rebuild: Rebuild
     ) throws -> Rebuild.Report {
@@ -193,7 +198,8 @@ extension ProjectionRunner {
         do {
             report = try rebuild.run(into: file)
             begun = .now
-            // What was appended meanwhile. A few events may follow; they are folded after the flip.
+            // Fold the events appended meanwhile. A few more may arrive before the switch; they are
+            // folded later.
             try advanceFully(file, drivers, to: due())
             try flip(to: file, drivers)
         } catch {
@@ -201,7 +207,7 @@ extension ProjectionRunner {
             ProjectionRunner.unlinkViews(path)
             throw error
         }
-        // The new file serves, whatever happens here: what is left is removed by the next rebuild.
+        // The new file is in use whatever happens here; the next rebuild removes any leftovers.
         try? removeUnusedFiles()
         report.seconds.append(("flip", (ContinuousClock.now - begun).seconds))
         return report
@@ -223,9 +229,10 @@ extension ProjectionRunner {
         }
     }
 
-    /// Removes views files that serve nothing: those of a rebuild that was cut off, or flipped away.
+    /// Removes unused views files, left by an interrupted rebuild or replaced by a switch.
     ///
-    /// Whoever calls holds the rebuild lock, so none of them is being built. Processes that still read one keep it until they let go: a file lives on without its name.
+    /// The caller holds the rebuild lock, so none of the files is being built. A process that still
+    /// has one open can keep reading it after its name is removed.
     private func removeUnusedFiles() throws {
         let used = try log.viewsNumbers()
         let names = try FileManager.default.contentsOfDirectory(atPath: log.directory.path)
@@ -236,7 +243,8 @@ extension ProjectionRunner {
             }
             unlink(log.directory.path + "/" + name)
         }
-        // Only where nobody verifies or replays, in any process: what is there was left by the dead.
+        // Only when no process is verifying or replaying: the files were left by processes that
+        // died.
         guard names.contains(where: { $0.hasPrefix("scratch-") }),
             let lock = try StoreLock.allScratch(log.directory)
         else { return }
@@ -246,7 +254,8 @@ extension ProjectionRunner {
         }
     }
 
-    /// Makes a views file; where that fails, for want of room perhaps, nothing is left of it.
+    /// Creates a views file; if that fails, for example because the disk is full, removes its
+    /// remains.
     static func newFile(
         _ path: String, number: UInt64, _ drivers: [ProjectionDriver]
     ) throws -> ViewsFile {
@@ -265,7 +274,7 @@ extension ProjectionRunner {
 }
 
 extension LMDBError {
-    /// Whether a views file of which this is said is no good, and not the place where it lies.
+    /// Whether the error means that the views file is unusable, rather than its directory or disk.
     fileprivate var meansRebuild: Bool {
         switch kind {
         case .damaged, .incompatible, .notFound, .unexpected: true

@@ -3,7 +3,7 @@ internal import TapedeckLog
 internal import TapedeckModel
 
 extension ProjectionRunner {
-    /// How far the log goes now: what has to be folded for a reader who asks now.
+    /// Returns the current end of the log, up to which a reader must see all events.
     func due() throws -> ProjectionCheckpoint {
         try log.read {
             let end = try self.log.end($0)
@@ -12,23 +12,25 @@ extension ProjectionRunner {
         }
     }
 
-    /// Whether a reader to whom `due` is due may see what a checkpoint stands for.
+    /// Returns whether a reader that requires `due` can use tables at a checkpoint.
     ///
-    /// What is beyond `due` was appended since; or the log was put back to an earlier state, which asking
-    /// it again tells.
+    /// Events after `due` were appended since, unless the log was restored to an earlier state;
+    /// checking its end again shows which.
     func serves(_ checkpoint: ProjectionCheckpoint?, _ due: ProjectionCheckpoint) throws -> Bool {
         guard let checkpoint, checkpoint.hasReached(due) else { return false }
         return try due.hasReached(checkpoint) || self.due().hasReached(checkpoint)
     }
 
-    /// What is due to a reader who has waited; less than before only where the log was put back to an
-    /// earlier state, which never comes to what was due before.
+    /// Returns the requirement of a reader that has waited.
+    ///
+    /// It decreases only if the log was restored to an earlier state, which may never reach the
+    /// previous requirement.
     func stillDue(_ due: ProjectionCheckpoint) throws -> ProjectionCheckpoint {
         let now = try self.due()
         return now.hasReached(due) ? due : now
     }
 
-    /// Folds, a batch after another, until the drivers have reached what is due.
+    /// Folds batches until the drivers have reached `due`.
     func advanceFully(
         _ file: ViewsFile, _ drivers: [ProjectionDriver], to due: ProjectionCheckpoint
     ) throws {
@@ -36,9 +38,9 @@ extension ProjectionRunner {
         while try !advance(file, drivers, to: due) { due = try stillDue(due) }
     }
 
-    /// Folds everything that is in the log now.
+    /// Folds all events that are currently in the log.
     ///
-    /// - Parameter options: of what has to be rebuilt for it.
+    /// - Parameter options: The options for projections that must be rebuilt.
     func catchUp(
         _ wanted: [ProjectionDriver], _ options: RebuildOptions = RebuildOptions()
     ) throws {
@@ -48,12 +50,12 @@ extension ProjectionRunner {
             try openFiles(wanted, options)
             folding.lock()
             defer { folding.unlock() }
-            // Nil where a file was let go of in between.
+            // Nil if a file was dropped in the meantime.
             guard let groups = try serving(wanted) else { continue }
             do {
                 for (file, drivers) in groups {
                     while try !advance(file, drivers, to: due) {
-                        // One that was flipped to meanwhile has come further, or will have.
+                        // A file switched to in the meantime is, or will be, further ahead.
                         guard isServing(file, drivers), !isRebuilding(drivers) else {
                             continue again
                         }
@@ -71,7 +73,7 @@ extension ProjectionRunner {
             } catch let damage as ViewsDamage {
                 throw ProjectionError(
                     .damaged, "the projections in \(damage.file.environment.path) are damaged",
-                    hint: "storectl replay makes projections anew", cause: damage.cause)
+                    hint: "storectl replay rebuilds projections", cause: damage.cause)
             }
         }
     }
@@ -80,7 +82,8 @@ extension ProjectionRunner {
         files.withLock { files in drivers.allSatisfy { files[$0.fingerprint] === file } }
     }
 
-    /// Folds one batch for each checkpoint among the drivers; true when all have reached `due`.
+    /// Folds one batch for each distinct checkpoint of the drivers; returns true if all have
+    /// reached `due`.
     func advance(
         _ file: ViewsFile, _ drivers: [ProjectionDriver], to due: ProjectionCheckpoint
     ) throws -> Bool {
@@ -112,8 +115,8 @@ extension ProjectionRunner {
             (views.number, try file.isAt(checkpoint, drivers, views))
         }
         guard isCurrent else { return checkpoint }
-        // Asked after the checkpoint was read and for nothing behind `due`: it knows every type and
-        // origin of the events that the batch may meet.
+        // Created after reading the checkpoint and used only up to `due`, so it knows the types and
+        // origins of all events in the batch.
         let routing = try currentRouting(drivers)
         let batch = try log.readNaming { records in
             let admission = EventAdmission(
@@ -127,9 +130,10 @@ extension ProjectionRunner {
         return isWritten ? batch.reached : checkpoint
     }
 
-    /// Says in the log, before the first write to a file in a boot, that it is not on disk.
+    /// Records in the log, before the first write to a file after a boot, that the file is not
+    /// synced to disk.
     ///
-    /// It is one file, so that concerns every projection that it serves, known to this program or not.
+    /// This affects all projections in the file, including ones unknown to this program.
     private func markUnsynced(
         _ file: ViewsFile, _ views: borrowing WriteTransaction
     ) throws {
@@ -141,9 +145,9 @@ extension ProjectionRunner {
         if !others.isEmpty { try log.setViews(entry, for: others) }
     }
 
-    // MARK: - What a batch knows of the log
+    // MARK: - Cached log state
 
-    /// Forgets what is in memory of a log whose file turned out to hold another history.
+    /// Clears all cached log state after the log file was found to have a different history.
     func forgetHistory() throws {
         try log.forgetHistory()
         routing.withLock { $0 = [:] }
@@ -153,7 +157,7 @@ extension ProjectionRunner {
     private func currentOverrides(
         _ records: borrowing ReadTransaction
     ) throws -> OverrideTable {
-        // Taken out while it is changed, so that it is not copied.
+        // Taken out during the update to avoid a copy.
         var table =
             overrides.withLock { held in
                 defer { held = nil }
@@ -179,8 +183,10 @@ extension ProjectionRunner {
 }
 
 extension EventLog {
-    /// A read whose errors keep their own names: those of a views file may be among them, and its full map has
-    /// to be known as such.
+    /// Reads the log without converting errors of `body`.
+    ///
+    /// An error may come from a views file instead of the log and must remain recognizable, such as
+    /// a full map.
     func readNaming<R>(_ body: (borrowing ReadTransaction) throws -> R) throws -> R {
         try read { records in
             do { return Result<R, any Error>.success(try body(records)) } catch {
@@ -190,18 +196,19 @@ extension EventLog {
     }
 }
 
-/// A views file whose bytes are not what was written there; it is made anew.
+/// A views file with damaged contents, which must be rebuilt.
 struct ViewsDamage: Error {
     let file: ViewsFile
     let cause: any Error
 }
 
-/// The log does not hold what a views file has folded: it was put back to an earlier state meanwhile.
+/// The log no longer contains the events that a views file has folded, because it was restored to
+/// an earlier state.
 struct ReplacedLog: Error {
     let file: ViewsFile
 }
 
-/// A row of a views file that cannot be read back.
+/// A row of a views file that cannot be decoded.
 struct StoredRowError: Error {
     let cause: any Error
 }

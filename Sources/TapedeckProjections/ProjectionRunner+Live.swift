@@ -3,36 +3,38 @@ internal import Foundation
 extension ProjectionRunner {
     /// Follows a list; see `LiveUpdates`.
     ///
-    /// - Parameter interval: how long a loop waits at least between two updates; what happens meanwhile
-    ///   comes in one.
+    /// - Parameter interval: The minimum time between two updates; changes in between are combined.
     public func live<Query: LiveQuery>(
         _ query: Query, interval: Duration = .zero
     ) -> LiveUpdates<Query.Entry> {
         live(query, interval: interval, remotes: nil)
     }
 
-    /// Follows a list that is arranged of rows; see `LiveUpdates`.
+    /// Follows an arranged list; see `LiveUpdates`.
     public func live<Arrangement: LiveArrangement>(
         _ arrangement: Arrangement, interval: Duration = .zero
     ) -> LiveUpdates<Arrangement.Entry> {
         live(arrangement, interval: interval, remotes: nil)
     }
 
-    /// - Parameter remotes: tells what waits at the remotes whose sightings the list shows.
+    /// - Parameter remotes: Provides the pending waits for the remotes whose observations the list
+    ///   shows.
     package func live<Query: LiveQuery>(
         _ query: Query, interval: Duration, remotes: (any LiveRemotes)?
     ) -> LiveUpdates<Query.Entry> {
         LiveUpdates(runner: self, interval: interval) { LiveLoop(self, query, remotes) }
     }
 
-    /// - Parameter remotes: tells what waits at the remotes whose sightings the list shows.
+    /// - Parameter remotes: Provides the pending waits for the remotes whose observations the list
+    ///   shows.
     package func live<Arrangement: LiveArrangement>(
         _ arrangement: Arrangement, interval: Duration, remotes: (any LiveRemotes)?
     ) -> LiveUpdates<Arrangement.Entry> {
         LiveUpdates(runner: self, interval: interval) { LiveLoop(self, arrangement, remotes) }
     }
 
-    /// - Parameter remotes: tells what waits at the remotes whose sightings the list shows.
+    /// - Parameter remotes: Provides the pending waits for the remotes whose observations the list
+    ///   shows.
     package func live<Ranking: LiveRanking>(
         _ ranking: Ranking, interval: Duration, remotes: (any LiveRemotes)?
     ) -> LiveUpdates<Ranking.Entry> {
@@ -40,38 +42,40 @@ extension ProjectionRunner {
     }
 }
 
-/// A list as it changes: the first update inserts what is there, later ones tell what commits of this and
-/// every other process have changed of it, and what the time has.
+/// A list and its changes over time.
 ///
-/// Nothing is asked again: a commit tells which rows it changed, and their entries are made anew. Where a
-/// loop comes back so late that this is no longer known, or projections were rebuilt, the list is read and
-/// compared with what was told, so that updates always lead from one list to the next. A loop that asks late
-/// finds one update with all that has happened; nothing piles up for it.
+/// The first update inserts all entries. Later updates contain the changes made by commits of any
+/// process and by the passage of time.
 ///
-/// What else is to be known comes in the same order (`LiveUpdate.state`): that tables are made first, and how
-/// far they are; that a key which the list shows is frozen; that the list cannot be read, or that a remote
-/// whose sightings it shows is waited for, and when that is tried again. The list stays what it is meanwhile.
+/// Commits report the rows they changed, so only the affected entries are rebuilt. If a loop is too
+/// slow to receive these reports, or projections were rebuilt, the list is read again and compared
+/// with the last update, so updates always lead from one list to the next. A slow loop receives one
+/// combined update instead of a backlog.
 ///
-/// A loop ends when its task is cancelled or the store is closed. It throws `ProjectionError` and `LogError`
-/// where trying again is no use; asking once more goes on where it was.
+/// `LiveUpdate.state` arrives in the same sequence. It reports the progress of building tables,
+/// frozen keys in the list, read failures, waits for remotes that the list shows, and the time of
+/// the next retry. The list keeps its entries meanwhile.
+///
+/// A loop ends when its task is cancelled or the store is closed. It throws `ProjectionError` or
+/// `LogError` if a retry would not help; calling `next` again resumes at the same position.
 public struct LiveUpdates<Entry: Hashable & Sendable>: AsyncSequence, Sendable {
-    /// What has changed.
+    /// The type of the updates.
     public typealias Element = LiveUpdate<Entry>
 
     let runner: ProjectionRunner
     let interval: Duration
     let loop: @Sendable () -> LiveLoop<Entry>
 
-    /// Begins with the list as it is.
+    /// Creates an iterator that starts with the current list.
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }
 
-    /// A loop over the updates of a list.
+    /// An iterator over the updates of a list.
     public struct AsyncIterator: AsyncIteratorProtocol {
         private let loop: LiveLoop<Entry>
         private let interval: Duration
         private let waker: CommitWaker
         private var last: ContinuousClock.Instant?
-        /// The look that is under way.
+        /// The update in progress.
         private var looking: AsyncThrowingStream<LiveLook<Entry>, any Error>.AsyncIterator?
 
         init(_ updates: LiveUpdates) {
@@ -80,7 +84,7 @@ public struct LiveUpdates<Entry: Hashable & Sendable>: AsyncSequence, Sendable {
             waker = CommitWaker(updates.runner.log)
         }
 
-        /// The next update, for which it waits; nil at the end.
+        /// Waits for and returns the next update; returns nil at the end.
         public mutating func next() async throws -> LiveUpdate<Entry>? {
             do {
                 if let last { try await Task.sleep(until: last + interval) }
@@ -98,7 +102,7 @@ public struct LiveUpdates<Entry: Hashable & Sendable>: AsyncSequence, Sendable {
             }
         }
 
-        /// What the look that is under way, or else the next one, tells; nil for nothing.
+        /// Returns the result of the update in progress, or of a new one; nil if nothing changed.
         private mutating func look() async throws -> LiveUpdate<Entry>? {
             try Task.checkCancellation()
             if looking == nil { looking = loop.begin().makeAsyncIterator() }

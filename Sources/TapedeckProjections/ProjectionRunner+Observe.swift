@@ -4,15 +4,16 @@ internal import TapedeckLog
 internal import TapedeckModel
 
 extension ProjectionRunner {
-    /// How many commits an observer may leave unread; what comes then is told as one `.reset`.
+    /// The maximum number of unread commits per observer; beyond it, they are replaced by one
+    /// `.reset`.
     static let bufferedChangesMax = 256
 
-    /// The changes of one row table as they are committed, by this process or any other.
+    /// Returns the changes of one row table as they are committed, by any process.
     ///
-    /// The stream begins with `.reset`: read the table, then follow. It never asks the table again; each
-    /// commit of the fold says which rows it changed. An observer that falls behind gets `.reset` again.
-    /// It ends when its task is cancelled or the store is closed. Of rows that are not followed
-    /// (`Projection.rowsAreFollowed`) it tells no more than `.reset`.
+    /// The stream begins with `.reset`: read the table, then apply the changes. The observer never
+    /// reads the table again, because each commit reports its changed rows. An observer that falls
+    /// behind receives `.reset` again. The stream ends when its task is cancelled or the store is
+    /// closed. If the rows are not followed (`Projection.rowsAreFollowed`), it only sends `.reset`.
     public func observe(
         _ projection: some Projection, table: Int = 0
     ) -> AsyncStream<RowChanges> {
@@ -27,7 +28,8 @@ extension ProjectionRunner {
                             fingerprint, table: table, after: place)
                         place = next
                         for change in changes {
-                            // What finds no room is lost, and so is what follows from it.
+                            // A dropped change makes all later ones useless, so start over with a
+                            // reset.
                             if case .dropped = stream.yield(change) { place = nil }
                         }
                         try await Task.sleep(for: ProjectionRunner.pollInterval)
@@ -58,7 +60,7 @@ extension ProjectionRunner {
         _ fingerprint: Digest16, table: Int, after place: DiffPlace?
     ) throws -> ([RowChanges], DiffPlace) {
         guard let driver = drivers.first(where: { $0.fingerprint == fingerprint }) else {
-            throw ProjectionError(.notFound, "this store does not keep that projection")
+            throw ProjectionError(.notFound, "this store does not have that projection")
         }
         var due = try due()
         while true {

@@ -2,39 +2,38 @@ internal import Foundation
 internal import TapedeckLMDB
 internal import TapedeckLog
 
-/// A file of projections in a store's directory.
+/// A views file in the directory of a store.
 public struct ViewsFileStatus: Sendable, Codable, Hashable {
     /// The name of the file.
     public var name: String
-    /// How long it is.
+    /// The size of the file in bytes.
     public var bytes: UInt64
-    /// When a process last opened or closed it, in Unix milliseconds.
+    /// The time at which a process last opened or closed it, in milliseconds since 1970.
     public var usedAtMilliseconds: UInt64
-    /// Whether it serves a projection of this runner.
+    /// Whether it contains a projection of this runner.
     public var isOwn: Bool
-    /// Whether some process has it open.
+    /// Whether a process has it open.
     public var isOpen: Bool
 }
 
-/// # Files that nobody of this program uses
+/// # Unused views files
 ///
-/// A projection is known by its fingerprint, so another version of a program, or another choice of a
-/// projection's parameters, has tables of its own, and none of them takes away what another one uses.
-/// What no program uses any more stays until somebody asks for its removal; whoever needs it after all
-/// builds it again from the log.
+/// A projection is identified by its fingerprint. Other versions of a program and other parameters
+/// of a projection therefore have tables of their own, and never remove each other's. Unused tables
+/// remain until they are pruned. If a program needs them later, it rebuilds them from the log.
 extension ProjectionRunner {
-    /// The files that serve projections, of this program or another, by their numbers.
+    /// Returns the files that contain projections, of this or another program, by number.
     @available(*, noasync)
     public func viewsFiles() throws -> [ViewsFileStatus] {
         try checkOpen()
         return try ProjectionError.naming { try servingFiles().map(\.status) }
     }
 
-    /// Removes the files that serve no projection of this runner and that no process has open.
+    /// Removes files that contain no projection of this runner and that no process has open.
     ///
-    /// - Returns: the files that were removed.
+    /// - Returns: The removed files.
     ///
-    /// Throws `ProjectionError`: `.busy` where a rebuild is under way.
+    /// Throws `ProjectionError` with `.busy` during a rebuild.
     @available(*, noasync)
     @discardableResult
     public func pruneViews() throws -> [ViewsFileStatus] {
@@ -44,8 +43,9 @@ extension ProjectionRunner {
             defer { withExtendedLifetime(lock) {} }
             let unused = try servingFiles().filter { !$0.status.isOwn && !$0.status.isOpen }
             guard !unused.isEmpty else { return [] }
-            // The catalogue first: a file that it names is there. A process that opens one in between
-            // keeps what it has opened, finds that it serves nothing, and builds it again.
+            // Remove the catalogue entries first, because every file in the catalogue must exist. A
+            // process that opens a file in between keeps it open, finds that it is no longer
+            // listed, and rebuilds it.
             try log.removeViews(ofFiles: Set(unused.map(\.number)))
             for file in unused { ProjectionRunner.unlinkViews(log.directory.views(file.number)) }
             return unused.map(\.status)

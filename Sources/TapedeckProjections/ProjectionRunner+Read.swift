@@ -3,25 +3,28 @@ internal import TapedeckLog
 internal import TapedeckModel
 
 extension ProjectionRunner {
-    /// Reads projections as of now: everything appended before the call is folded first.
+    /// Reads projections, after folding everything appended before the call.
     ///
     /// - Parameters:
-    ///   - projections: the names that `body` reads; nil for all that the store keeps. A projection without
-    ///     tables is built first, which takes time in a large store; see `prepare`.
-    ///   - body: reads what it needs and returns soon; it must not call `read` itself.
+    /// - projections: The names of the projections that `body` reads; nil for all that the store
+    ///   maintains. Projections without tables are built first, which takes time in a large store;
+    ///   see `prepare`.
+    /// - body: Reads the data and returns soon; it must not call `read`.
     ///
-    /// Costs a few microseconds when nothing has to be folded. Throws `ProjectionError` and `LogError`.
+    /// Costs a few microseconds if there is nothing to fold. Throws `ProjectionError` and
+    /// `LogError`.
     @available(*, noasync)
     public func read<R>(_ projections: [String]? = nil, _ body: (Views) throws -> R) throws -> R {
         try read(projections, recorder: nil, follower: nil, body)
     }
 
-    /// Builds what has no tables yet of some projections, as a read of them would, and tells how far it is.
+    /// Builds the missing tables of some projections, as a read would, and reports the progress.
     ///
-    /// Whoever is building them already is waited for. Costs a few microseconds when nothing is missing.
-    /// Throws `ProjectionError` and `LogError`, and `CancellationError` where the options say so.
+    /// Waits for a build in progress. Costs a few microseconds if nothing is missing. Throws
+    /// `ProjectionError` and `LogError`, and `CancellationError` if the options request
+    /// cancellation.
     ///
-    /// - Parameter names: which ones; nil for all that the store keeps.
+    /// - Parameter names: The projections to build; nil for all that the store maintains.
     @available(*, noasync)
     public func prepare(
         _ names: [String]? = nil, options: RebuildOptions = RebuildOptions()
@@ -30,9 +33,9 @@ extension ProjectionRunner {
     }
 
     /// - Parameters:
-    ///   - recorder: notes what `body` asks, and as of when it is answered.
-    ///   - follower: is told which rows have changed.
-    ///   - options: of what has to be rebuilt first.
+    /// - recorder: Notes what `body` reads, and the checkpoint of the result.
+    /// - follower: Collects the changed rows.
+    /// - options: The options for projections that must be rebuilt first.
     func read<R>(
         _ projections: [String]?, recorder: ReadRecorder? = nil, follower: DiffFollower? = nil,
         options: RebuildOptions = RebuildOptions(), _ body: (Views) throws -> R
@@ -56,8 +59,9 @@ extension ProjectionRunner {
         }
     }
 
-    /// Opens one transaction inside the other, always in the order of the files' numbers; nil where a
-    /// file has not folded what is due, as when it was flipped to in between.
+    /// Opens nested transactions in the order of the file numbers.
+    ///
+    /// Returns nil if a file is not up to date, for example because it was just switched to.
     private func read<R>(
         _ groups: ArraySlice<(file: ViewsFile, drivers: [ProjectionDriver])>,
         as due: ProjectionCheckpoint,
@@ -84,19 +88,19 @@ extension ProjectionRunner {
         }
     }
 
-    /// Those of some names; where none are named, all that the store keeps.
+    /// Returns the drivers with the given names; nil for all that the store maintains.
     func drivers(named names: [String]?) throws -> [ProjectionDriver] {
         guard let names else { return try keptDrivers() }
         for name in names where !drivers.contains(where: { $0.name == name }) {
             throw ProjectionError(
                 .notFound, "there is no projection \(name)",
-                hint: "there are " + drivers.map(\.name).sorted().joined(separator: ", "),
+                hint: "known projections: " + drivers.map(\.name).sorted().joined(separator: ", "),
                 projection: name)
         }
         return drivers.filter { names.contains($0.name) }
     }
 
-    /// All but those on demand that nobody has asked for.
+    /// Returns all drivers except unused on-demand ones.
     func keptDrivers() throws -> [ProjectionDriver] {
         try drivers.filter { try !$0.isOnDemand || log.viewsEntry($0.fingerprint) != nil }
     }

@@ -3,11 +3,11 @@ internal import TapedeckLMDB
 internal import TapedeckLog
 public import TapedeckModel
 
-/// A point of a store's history.
+/// A point in the history of a store.
 public enum HistoryPoint: Hashable, Sendable {
-    /// What the log held when it ended here.
+    /// The state of the log when this was its last position.
     case position(LogPosition)
-    /// What had happened by a time in Unix milliseconds, as known today.
+    /// The state at a time in milliseconds since 1970, as known today.
     case time(milliseconds: UInt64)
 
     var limit: Rebuild.Limit {
@@ -19,16 +19,17 @@ public enum HistoryPoint: Hashable, Sendable {
     }
 }
 
-/// How a rebuild is asked for and what it reports.
+/// Options of a rebuild.
 public struct RebuildOptions: Sendable {
-    /// Threads that read and fold; nil for one a core.
+    /// The number of threads that read and fold; nil for one per core.
     public var workers: Int?
     /// Called often, from several threads; it must not wait for a projection that is being built.
     public var progress: @Sendable (RebuildProgress) -> Void
-    /// Asked often; true ends the rebuild with a `CancellationError` and leaves everything as it was.
+    /// Called often; returning true ends the rebuild with a `CancellationError` and leaves
+    /// everything unchanged.
     public var isCancelled: @Sendable () -> Bool
 
-    /// Makes options.
+    /// Creates options.
     public init(
         workers: Int? = nil, progress: @escaping @Sendable (RebuildProgress) -> Void = { _ in },
         isCancelled: @escaping @Sendable () -> Bool = { false }
@@ -39,26 +40,26 @@ public struct RebuildOptions: Sendable {
     }
 }
 
-/// Where a rebuild is: `done` of `total` in a phase (`scan`, `fold`, `load`).
+/// The progress of a rebuild: `done` of `total` in a phase (`scan`, `fold`, `load`).
 public struct RebuildProgress: Hashable, Sendable {
-    /// The phase's name.
+    /// The name of the phase.
     public var phase: String
-    /// How much of it is done, in the phase's own unit.
+    /// The completed amount, in the unit of the phase.
     public var done: UInt64
-    /// How much there is.
+    /// The total amount, in the unit of the phase.
     public var total: UInt64
 }
 
-/// What a rebuild did.
+/// The result of a rebuild.
 public struct RebuildReport: Sendable {
-    /// Events in the log that it read; with a time as its end, those that had happened by then.
+    /// The number of events it read; for a point in time, only the events up to then.
     public var events: UInt64
-    /// Wall time of each phase in seconds: `scan`, `fold`, `load`; and `flip`, where what was built serves
-    /// from then on.
+    /// The wall-clock time of each phase in seconds: `scan`, `fold` and `load`, and `flip` for the
+    /// switch to the new file.
     public var phases: [(name: String, seconds: Double)]
-    /// What came out.
+    /// The results for each projection.
     public var projections: [ProjectionReport]
-    /// Keys whose fold refused an event.
+    /// The keys whose fold rejected an event.
     public var frozen: [FrozenKey]
 
     init(_ report: Rebuild.Report) {
@@ -69,22 +70,23 @@ public struct RebuildReport: Sendable {
     }
 }
 
-/// The first place at which live tables and a fresh rebuild differ.
+/// The first difference between live tables and a rebuild.
 public struct ViewsDifference: Sendable, Hashable, Codable {
-    /// The projection.
+    /// The name of the projection.
     public var projection: String
     /// `states`, `items` or `rows`.
     public var part: String
-    /// The key, readable where it is text.
+    /// The key; text is readable, other bytes are in hexadecimal.
     public var key: String
-    /// What is different there.
+    /// A description of the difference.
     public var what: String
 }
 
 extension ProjectionRunner {
-    /// Rebuilds projections beside the live ones and flips to them; readers and appends go on.
+    /// Rebuilds projections next to the live tables and switches to the result; reads and appends
+    /// continue meanwhile.
     ///
-    /// - Parameter names: which ones; nil for all that the store keeps.
+    /// - Parameter names: The projections to rebuild; nil for all that the store maintains.
     @available(*, noasync)
     public func rebuild(
         _ names: [String]? = nil, options: RebuildOptions = RebuildOptions()
@@ -98,11 +100,12 @@ extension ProjectionRunner {
         }
     }
 
-    /// Builds projections in scratch as of a point of history and throws the result away.
+    /// Builds projections in a scratch file as of a point in time, and deletes the result.
     ///
-    /// Receipts count as they are known today: the log does not keep when it learned of one.
+    /// Receipts count as they are known today, because the log does not record when it received
+    /// them.
     ///
-    /// - Parameter names: which ones; nil for all that the store keeps.
+    /// - Parameter names: The projections to build; nil for all that the store maintains.
     @available(*, noasync)
     public func replay(
         _ names: [String]? = nil, until point: HistoryPoint,
@@ -114,16 +117,19 @@ extension ProjectionRunner {
         }
     }
 
-    /// Reads projections as they were at a point of the log.
+    /// Reads projections as they were at a point in time.
     ///
-    /// Keys whose states and items `body` asks for are folded alone, as are the rows of projections with few
-    /// events: that costs a look-up for each of their events. Where it asks for more, the projections are
-    /// built in scratch, which costs what a rebuild of them does, and thrown away behind `body`. Receipts
-    /// count as they are known today: the log does not keep when it learned of one.
+    /// If `body` reads states and items of single keys, only those keys are folded, which costs a
+    /// lookup per event. The rows of projections with few events are folded the same way. For
+    /// anything larger the projections are built in a scratch file, at the cost of a rebuild, and
+    /// deleted afterwards. Receipts count as they are known today, because the log does not record
+    /// when it received them.
     ///
     /// - Parameters:
-    ///   - projections: the names that `body` reads; nil for all that the store keeps.
-    ///   - body: reads what it needs and does nothing else: it may be run twice, of which the second counts.
+    /// - projections: The names of the projections that `body` reads; nil for all that the store
+    ///   maintains.
+    /// - body: Reads the data without side effects; it can be called twice, in which case only the
+    ///   second result counts.
     @available(*, noasync)
     public func read<R>(
         _ projections: [String]? = nil, asOf point: HistoryPoint,
@@ -147,7 +153,7 @@ extension ProjectionRunner {
         }
     }
 
-    /// Reads keys that are folded alone; nil where `body` wants more than that.
+    /// Runs `body` on keys that are folded one by one; returns nil if it reads too much for that.
     private func readKeys<R>(
         _ wanted: [ProjectionDriver], _ point: HistoryPoint, _ body: (Views) throws -> R
     ) throws -> R? {
@@ -157,7 +163,7 @@ extension ProjectionRunner {
             defer { scope.end() }
             do {
                 let answer = try body(Views(folds, scope))
-                // Whatever has become of the error, the answer lacks something.
+                // Even if `body` caught the error, its result is incomplete.
                 return folds.isExceeded ? nil : answer
             } catch {
                 guard folds.isExceeded else { throw error }
@@ -166,16 +172,17 @@ extension ProjectionRunner {
         }
     }
 
-    /// Builds projections in scratch and compares them with the live ones, byte for byte.
+    /// Builds projections in a scratch file and compares them with the live ones, byte for byte.
     ///
-    /// - Parameter names: which ones; nil for all that the store keeps.
-    /// - Returns: what came out, and the first difference of each projection that differs.
+    /// - Parameter names: The projections to verify; nil for all that the store maintains.
+    /// - Returns: The report of the rebuild, and the first difference of each projection that
+    ///   differs.
     @available(*, noasync)
     public func verify(
         _ names: [String]? = nil, options: RebuildOptions = RebuildOptions()
     ) throws -> (report: RebuildReport, differences: [ViewsDifference]) {
         let wanted = try drivers(named: names)
-        // Live tables go on to change; both sides are compared as of one position.
+        // Live tables continue to change, so compare both sides at the same position.
         for _ in 0..<3 {
             try ProjectionError.naming { try catchUp(wanted) }
             let found = try inScratch(wanted, rebuild(wanted, .none, options)) { scratch, report in
@@ -184,7 +191,7 @@ extension ProjectionRunner {
             if let found { return found }
         }
         throw ProjectionError(
-            .busy, "the log grew faster than it could be compared",
+            .busy, "the log kept growing during the comparison",
             hint: "stop appending, or verify a backup")
     }
 
@@ -219,7 +226,7 @@ extension ProjectionRunner {
 
     // MARK: - Comparing
 
-    /// Nil where the live tables have gone past what the scratch was built of.
+    /// Returns nil if the live tables have advanced beyond the position of the scratch file.
     private func compare(
         _ wanted: [ProjectionDriver], _ scratch: ViewsFile, _ report: Rebuild.Report
     ) throws -> (report: RebuildReport, differences: [ViewsDifference])? {
@@ -244,7 +251,7 @@ extension ProjectionRunner {
         return (RebuildReport(report), differences)
     }
 
-    /// Adds the first difference of each driver; false where the live tables have gone on.
+    /// Adds the first difference of each driver; returns false if the live tables have advanced.
     private func compare(
         _ drivers: [ProjectionDriver], _ live: ViewsFile,
         _ liveTransaction: borrowing ReadTransaction, _ scratch: ViewsFile,

@@ -2,7 +2,7 @@ internal import TapedeckLMDB
 internal import TapedeckLog
 
 extension ProjectionRunner {
-    /// How far each projection has come, and how many of its keys are frozen; folds nothing.
+    /// Returns the state of each projection without folding anything.
     @available(*, noasync)
     public func status() throws -> [ProjectionStatus] {
         opening.lock()
@@ -25,7 +25,7 @@ extension ProjectionRunner {
         }
     }
 
-    /// The keys that are frozen because their fold refused an event.
+    /// Returns the keys that are frozen because their fold rejected an event.
     @available(*, noasync)
     public func frozenKeys() throws -> [FrozenKey] {
         _ = try status()
@@ -41,7 +41,7 @@ extension ProjectionRunner {
 }
 
 extension ViewsFile.Tables {
-    /// The keys that are frozen, the first `limit` of them.
+    /// Returns the first `limit` frozen keys.
     func frozenKeys(
         limit: Int = .max, _ views: borrowing ReadTransaction
     ) throws -> [FrozenKey] {
@@ -56,20 +56,22 @@ extension ViewsFile.Tables {
     }
 }
 
-/// How far one projection has come.
+/// The state of a projection.
 public struct ProjectionStatus: Sendable, Codable, Hashable {
-    /// The projection's name.
+    /// The name of the projection.
     public var name: String
-    /// Its version.
+    /// The version of the projection.
     public var version: Int
-    /// Whether there are tables of it.
+    /// Whether the projection has tables.
     ///
-    /// What has none is built when it is first read; one on demand, when somebody first asks for it.
+    /// If not, they are built on first use. Until then, calls that name no projections skip it if
+    /// it is on demand.
     public var isBuilt: Bool
-    /// Every event up to here is folded; 0 where nothing is built yet.
+    /// The position up to which all events are folded; 0 if nothing is built yet.
     public var position: UInt64
-    /// How many events are not folded yet; 0 where nobody has asked for one on demand.
+    /// The number of events that are not folded yet; 0 for an on-demand projection that has not
+    /// been used.
     public var behind: UInt64
-    /// How many keys are frozen.
+    /// The number of frozen keys.
     public var frozen: Int
 }

@@ -4,60 +4,63 @@ internal import TapedeckLMDB
 public import TapedeckLog
 internal import TapedeckModel
 
-/// Keeps projections up with the log, rebuilds them, and reads them.
+/// Updates, rebuilds and reads projections.
 ///
-/// Which file holds which projection stands in the log's catalogue:
+/// The catalogue in the log lists the file of each projection:
 ///
-/// | state of a projection | what happens |
-/// |---|---|
-/// | on demand, and nobody has asked for it | nothing |
-/// | no file, or one that is damaged, of another log or history, or left unsynced by an earlier boot | rebuilt from the log when first needed |
-/// | a file, few events behind | the events are folded in small transactions |
-/// | a file, very many events behind | rebuilt beside, then flipped |
+/// - If the projection is on demand and has not been used, nothing happens.
+/// - If there is no usable file, the projection is rebuilt from the log on first use. A file is
+///   unusable if it is damaged, belongs to another log or history, or was not synced before the
+///   last reboot.
+/// - If the file lacks a few events, they are folded in small transactions.
+/// - If the file lacks very many events, a new file is built next to it and replaces it.
 ///
 /// Invariants:
-/// 1. A projection's rows and its checkpoint commit in one transaction.
-/// 2. A reader sees all of a commit or nothing, and at least all that was appended before it asked.
-/// 3. Rebuilding touches neither the log's writer lock, but for the flip, nor the live tables.
-/// 4. What a file was folded from is in the log: all of it is compared when the file is opened
-///    (`HistoryMark`), its last event whenever something is read or folded.
-/// 5. A file is marked as unsynced in the log before the first write to it in a boot.
+/// 1. The rows of a projection and its checkpoint are committed in one transaction.
+/// 2. A reader sees each commit either completely or not at all, and sees everything appended
+///    before it asked.
+/// 3. A rebuild never locks the live tables, and takes the log's write lock only for the final
+///    switch.
+/// 4. The log contains all events that a file was folded from. The whole history is compared when
+///    the file is opened (`HistoryMark`), and the last event at each read and fold.
+/// 5. A file is marked as unsynced in the log before the first write to it after a boot.
 ///
-/// Locks, in the order in which they are taken: the store's rebuild lock, `folding`, `opening`, the
-/// writer of a views file, the log. Who holds a transaction of the log takes nothing else: a log whose
-/// map has to grow waits for its readers, and these must not wait in turn.
+/// Locks are acquired in this order: the store's rebuild lock, `folding`, `opening`, the write
+/// transaction of a views file, the log. Acquire no lock while holding a log transaction: a log
+/// whose map must grow waits for its readers, so they must not wait for anything.
 public final class ProjectionRunner: Sendable {
-    /// Behind by more than this and by more than half of the log, a projection is rebuilt instead of
-    /// followed: below it, following is faster than a new file.
+    /// The number of outstanding events above which a projection is rebuilt.
+    ///
+    /// Below this number, or half of the log, folding the events is faster than a new file.
     static let followedEventsMax: UInt64 = 100_000
 
-    /// How often observers look for the commits of other processes.
+    /// The interval at which observers check for commits of other processes.
     static let pollInterval = Duration.milliseconds(10)
 
     let log: EventLog
     let drivers: [ProjectionDriver]
-    /// Who serves which projection now; changed under `opening`.
+    /// The open file of each projection; changed under `opening`.
     let files = Mutex<[Digest16: ViewsFile]>([:])
     let routing = Mutex<[[Digest16]: (types: Int, origins: Int, routing: Routing)]>([:])
     let overrides = Mutex<OverrideTable?>(nil)
-    /// Held while this process folds into live tables: one batch after another, whoever asks.
+    /// Held while this process folds into live tables, so that only one batch is folded at a time.
     let folding = NSLock()
-    /// Held while files are opened, flipped or let go of.
+    /// Held while files are opened, switched or dropped.
     let opening = NSLock()
-    /// The looks of those who follow lists.
+    /// The updates of followed lists.
     let looks = DispatchGroup()
     let following = DispatchQueue(label: "tapedeck.projections.follow", qos: .userInitiated)
     let deciding = DispatchQueue(
         label: "tapedeck.projections.decide", qos: .userInitiated, attributes: .concurrent)
     let lanes = DecisionLanes()
-    /// The projections that this process builds anew.
+    /// The projections that this process is rebuilding.
     let rebuilding = Mutex<Set<Digest16>>([])
     let isFollowing = Mutex<(scheduled: Bool, observer: Int?)>((false, nil))
     private let wasClosed = Atomic(false)
 
-    /// Prepares to serve `projections`; opens nothing until something is read.
+    /// Prepares to serve `projections`; opens no files until the first read.
     ///
-    /// A projection that is there twice is served once.
+    /// Duplicate projections are ignored.
     public init(_ log: EventLog, projections: [any Projection]) {
         self.log = log
         var known: Set<Digest16> = []
@@ -72,7 +75,7 @@ public final class ProjectionRunner: Sendable {
 
     // MARK: - Closing
 
-    /// Puts what was folded on disk and closes the files; later calls throw `.closed`.
+    /// Syncs folded data to disk and closes the files; later calls throw `.closed`.
     public func close() {
         wasClosed.store(true, ordering: .sequentiallyConsistent)
         stopFollowing()
@@ -88,7 +91,7 @@ public final class ProjectionRunner: Sendable {
         }
         opening.unlock()
         for file in open.values {
-            // A failure leaves the file marked unsynced, and it is rebuilt after another boot.
+            // After a failure the file stays marked as unsynced, and is rebuilt after a reboot.
             try? settle(file)
             file.close()
         }
@@ -103,7 +106,7 @@ public final class ProjectionRunner: Sendable {
         }
     }
 
-    /// Marks a file as being on disk, if nobody has written to it meanwhile.
+    /// Marks a file as synced, unless another process has written to it since.
     private func settle(_ file: ViewsFile) throws {
         let unsynced = ViewsEntry(number: file.number, boot: StoreDirectory.bootID)
         let before = try file.environment.read { try file.checkpoints($0) }
@@ -111,7 +114,8 @@ public final class ProjectionRunner: Sendable {
         guard !dirty.isEmpty else { return }
         try file.environment.synchronize()
         try file.environment.write { views in
-            // Every fold changes a checkpoint; one that came since has left pages that are not on disk.
+            // Every fold changes a checkpoint; if one has changed, there are newer pages that are
+            // not synced.
             guard try file.checkpoints(views) == before else { return }
             try log.setViews(ViewsEntry(number: file.number, boot: ""), for: dirty)
         }
@@ -119,7 +123,7 @@ public final class ProjectionRunner: Sendable {
 
     // MARK: - Following
 
-    /// Folds new events in the background as they are appended, from now on.
+    /// Starts folding new events in the background as they are appended.
     public func follow() {
         isFollowing.withLock { state in
             guard state.observer == nil else { return }
@@ -146,7 +150,7 @@ public final class ProjectionRunner: Sendable {
         following.async { [weak self] in
             guard let self else { return }
             self.isFollowing.withLock { $0.scheduled = false }
-            // What stops it here (a closed store, a full disk) is thrown to whoever reads next.
+            // The next reader gets the error, such as a closed store or a full disk.
             _ = try? self.catchUp(self.keptDrivers())
         }
     }

@@ -2,7 +2,7 @@ internal import Synchronization
 internal import TapedeckLog
 internal import TapedeckModel
 
-/// Notes what is asked of views, and as of when they answer.
+/// Notes the reads of views and the checkpoint that they reflect.
 final class ReadRecorder: Sendable {
     private struct State {
         var filters: Set<EventFilter> = []
@@ -11,13 +11,13 @@ final class ReadRecorder: Sendable {
 
     private let state = Mutex(State())
 
-    /// Whoever has read a key has read the events of these types that are tagged with it.
+    /// Adds a key that was read, which depends on all events of these types with its tag.
     func add(_ projection: some Projection, key: Tag?) {
         let filter = EventFilter(tags: key.map { [$0] } ?? [], types: projection.eventTypes)
         state.withLock { _ = $0.filters.insert(filter) }
     }
 
-    /// One of the files that are read has come so far; what is in all of them counts.
+    /// Notes the checkpoint of a file; only events that all files have folded count.
     func reach(_ checkpoint: ProjectionCheckpoint) {
         state.withLock { state in
             guard let other = state.reached else { return state.reached = checkpoint }
@@ -28,10 +28,10 @@ final class ReadRecorder: Sendable {
         }
     }
 
-    /// Forgets how far files had come that were not read after all.
+    /// Clears everything, because a read starts over.
     func beginAgain() { state.withLock { $0 = State() } }
 
-    /// Nil where nothing was read.
+    /// The boundary of the reads; nil if nothing was read.
     var boundary: ReadBoundary? {
         state.withLock { state in
             guard let reached = state.reached, !state.filters.isEmpty else { return nil }

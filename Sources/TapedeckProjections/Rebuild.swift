@@ -6,53 +6,57 @@ package import TapedeckLog
 
 /// # Rebuilding projections from the log
 ///
-/// Made for two cores, millions of keys and bounded memory. Nothing is looked up by key while folding:
+/// Designed for two cores, millions of keys and bounded memory. Folding never looks up keys:
 ///
-/// 1. **Scan**: threads read the log once, check every checksum, and for each key of each event put
-///    (hash of the key, position) into one of up to 256 partitions by the hash's first bits.
-/// 2. **Fold**: threads take a partition at a time, sort its entries, and so have all events of a key
-///    side by side. They fetch them from the log, sort them canonically where they came late, fold the
-///    key once, and forget it. No state outlives its key.
-/// 3. **Load**: one thread writes what comes out. Keys are ordered by their hash, partitions are ranges
-///    of it, so every table but the index rows is written front to back. Index rows are sorted a
-///    partition at a time and merged at the end.
+/// 1. **Scan**: threads read the log once and verify every checksum. For each key of each event,
+///    they put the hash of the key and the place of the event into one of up to 256 partitions,
+///    chosen by the first bits of the hash.
+/// 2. **Fold**: threads take one partition at a time and sort its entries, which groups the events
+///    of each key. They read these events from the log, sort late ones into canonical order, fold
+///    the key once and discard its state.
+/// 3. **Load**: one thread writes the results. Keys are ordered by hash and partitions are hash
+///    ranges, so every table except the index rows is written sequentially. Index rows are sorted
+///    per partition and merged at the end.
 ///
-/// Memory: a few partitions' entries and rows, one transaction's pages, and what `Budgets` allows. Beyond it
-/// entries and index rows wait in files (`SpillFile`), so that memory does not grow with the log.
+/// Memory holds the entries and rows of a few partitions, the pages of one transaction, and up to
+/// `Budgets`. Further entries and index rows go to files (`SpillFile`), so memory does not grow
+/// with the log.
 package final class Rebuild: @unchecked Sendable {
-    /// Where to stop.
+    /// The end of the history to fold.
     package enum Limit: Sendable {
         case none
-        /// The events that this store had when its log ended here; receipts as known today.
+        /// The events in this store when this was its last position, with receipts as known today.
         case position(LogPosition)
-        /// Events whose effective stamp is not later, as known today.
+        /// The events whose effective stamp, as known today, is not later.
         case time(Stamp)
     }
 
-    /// Where a rebuild is.
+    /// The progress of a rebuild.
     package struct Progress: Sendable {
         package var phase: String
         package var done: UInt64
         package var total: UInt64
     }
 
-    /// How long the phases took and what came out.
+    /// The duration of the phases and the results.
     package struct Report: Sendable {
         package var events: UInt64 = 0
         package var seconds: [(phase: String, seconds: Double)] = []
         package var projections: [ProjectionReport] = []
         package var frozen: [FrozenKey] = []
         package var checkpoint = ProjectionCheckpoint.start
-        /// Bytes of entries and of rows that waited in files.
+        /// The numbers of bytes of entries and rows that went to files.
         package var spilled = (entries: 0, rows: 0)
     }
 
-    /// Partitions that may wait to be written, or more with many workers: while one is busy with a hot key,
-    /// the others go on.
+    /// The minimum number of partitions that may wait to be written; with many workers it is
+    /// higher.
+    ///
+    /// It lets other workers continue while one folds a large key.
     static let partitionsWaiting = 16
-    /// About how many parts of partitions fill the room for what waits to be written.
+    /// The approximate number of partition parts that fill the buffer of unwritten output.
     static let partsWaiting = 8
-    /// In-key checkpoints that are kept of a key: the latest.
+    /// The number of in-key checkpoints kept per key; only the latest are kept.
     static let checkpointsPerKeyMax = 4
 
     private let log: EventLog
@@ -64,7 +68,7 @@ package final class Rebuild: @unchecked Sendable {
     private let progress: @Sendable (Progress) -> Void
     private let isCancelled: @Sendable () -> Bool
 
-    /// - Parameter leftOut: positions of events that are not folded.
+    /// - Parameter leftOut: The positions of events to leave out.
     package init(
         _ log: EventLog, _ drivers: [ProjectionDriver], workers: Int? = nil, limit: Limit = .none,
         leftOut: Set<UInt64> = [], budgets: Budgets = Budgets(),
@@ -81,7 +85,7 @@ package final class Rebuild: @unchecked Sendable {
         self.progress = progress
     }
 
-    /// Builds all drivers' tables in a fresh file.
+    /// Builds the tables of all drivers in a new file.
     package func run(into file: ViewsFile) throws -> Report {
         var head = try log.currentHead().rawValue
         if case .position(let position) = limit { head = min(head, position.rawValue) }
@@ -124,7 +128,7 @@ package final class Rebuild: @unchecked Sendable {
 
     // MARK: - Scan
 
-    /// Into how many partitions the keys are put, judged by a sample.
+    /// Chooses the number of partitions from a sample of the log.
     private func plan(_ routing: Routing, head: UInt64) throws -> HashPartitions {
         let block: UInt64 = 64
         let blocks = min(64, head / block)
@@ -166,7 +170,7 @@ package final class Rebuild: @unchecked Sendable {
         return results.withLock { $0 }
     }
 
-    /// One block in one transaction.
+    /// Scans one block in one transaction.
     private func scan(
         after: UInt64, through: UInt64, head: UInt64, _ routing: Routing,
         _ entries: PartitionEntries
@@ -182,7 +186,7 @@ package final class Rebuild: @unchecked Sendable {
                 }
                 return
             }
-            // The last page may be written again; records on all others stay where they are.
+            // The last page may be rewritten; records on all other pages stay in place.
             let settled = head - min(head, map.entriesPerPageMax)
             try self.log.scan(transaction, map, after: after, through: through) { record, place in
                 try routing.check(record)
@@ -235,17 +239,18 @@ package final class Rebuild: @unchecked Sendable {
     }
 }
 
-/// What came of one projection.
+/// The result for one projection.
 public struct ProjectionReport: Sendable, Codable, Hashable {
-    /// The projection's name.
+    /// The name of the projection.
     public var name: String
-    /// Its version.
+    /// The version of the projection.
     public var version: Int
-    /// How many keys have a state.
+    /// The number of keys with a state.
     public var keys: Int
-    /// How many index rows there are.
+    /// The number of index rows.
     public var rows: Int
-    /// 64 hexadecimal digits; equal wherever the same events were folded by the same projection.
+    /// The digest as 64 hexadecimal digits; equal whenever the same projection has folded the same
+    /// events.
     public var digest: String
 }
 
@@ -255,10 +260,11 @@ extension Duration {
     }
 }
 
-/// Where a record is found again: at a place in the map, or by its position in the log.
+/// The place of a record: an offset in the memory map, or its position in the log.
 ///
-/// A place spares the look-up, which would be most of the work. It holds because nothing changes or removes
-/// records during a rebuild (compaction waits for it), so LMDB writes no page of theirs again but the last.
+/// An offset avoids the lookup, which would be most of the work. It stays valid during a rebuild,
+/// because records are neither changed nor removed (compaction waits for the rebuild), so LMDB
+/// rewrites only the last page.
 struct EventPlace: Hashable {
     let rawValue: UInt64
 
@@ -273,20 +279,21 @@ struct EventPlace: Hashable {
     var inMap: Int { Int(rawValue & ~EventPlace.positionFlag) }
 }
 
-/// The keys of a log by ranges of their hash.
+/// The partitions of the keys by hash range.
 ///
-/// A partition costs some 60 µs beside its entries, so that few of them are for few entries; more than 256
-/// would make the scan write to more places than the processor keeps at hand.
+/// A partition costs about 60 µs in addition to its entries, so small logs use few. With more than
+/// 256, the scan would write to more places than fit in the CPU cache.
 struct HashPartitions {
     private static let bitsMax = 8
-    /// So few entries are still shared among threads, and asked between whether to go on.
+    /// The minimum, so that even few entries are shared among threads, with cancellation checks in
+    /// between.
     private static let bitsMin = 4
-    /// With fewer entries there are fewer partitions.
+    /// The number of entries per partition below which fewer partitions are used.
     private static let entriesEach = 1 << 14
-    /// How many bits of a hash tell its partition.
+    /// The number of hash bits that select the partition.
     let bits: Int
 
-    /// - Parameter entries: about how many there are.
+    /// - Parameter entries: The approximate number of entries.
     init(entries: Int) {
         let wanted = entries / HashPartitions.entriesEach
         let needed = wanted.bitWidth - wanted.leadingZeroBitCount
@@ -295,19 +302,20 @@ struct HashPartitions {
 
     var count: Int { 1 << bits }
 
-    /// How far a hash is shifted to tell its partition.
+    /// The right shift that turns a hash into a partition number.
     var shift: UInt64 { UInt64(64 - bits) }
 }
 
-/// (hash of a key, place of an event) by partitions, in chunks so that growing copies nothing; chunks beyond
-/// a budget wait in a file.
+/// The entries (hash of a key, place of an event) of each partition.
+///
+/// They are stored in chunks, so growing copies nothing. Chunks beyond a budget go to a file.
 final class PartitionEntries: @unchecked Sendable {
     struct Entry {
         var hash: UInt64
         var place: EventPlace
     }
 
-    /// A chunk of entries that is full.
+    /// A full chunk of entries.
     private enum Chunk {
         case inMemory(UnsafeMutablePointer<Entry>)
         case inFile(Range<Int>)
@@ -315,11 +323,11 @@ final class PartitionEntries: @unchecked Sendable {
 
     private static let chunkCountMax = 1_024
     private struct Partition {
-        /// The chunks that are full.
+        /// The full chunks.
         var full: [Chunk] = []
-        /// The chunk that is being filled.
+        /// The chunk being filled.
         var last: UnsafeMutablePointer<Entry>?
-        /// Where the next entry goes; `end` where the chunk is full, or there is none.
+        /// The address of the next entry; equals `end` if the chunk is full or missing.
         var next: UnsafeMutablePointer<Entry>?
         var end: UnsafeMutablePointer<Entry>?
 
@@ -336,16 +344,16 @@ final class PartitionEntries: @unchecked Sendable {
     private let partitions: UnsafeMutableBufferPointer<Partition>
     private let shift: UInt64
     private let chunkCount: Int
-    /// How many full chunks are in memory, and may be.
+    /// The current and the maximum number of full chunks in memory.
     private var chunksInMemory = 0
     private let chunksMax: Int
     private let spill: SpillFile
-    /// The blocks met, and where each begins in each partition.
+    /// The scanned blocks, with their start index in each partition.
     private var blocks: [(number: UInt64, starts: [Int])] = []
 
     /// - Parameters:
-    ///   - entriesMax: how many may wait in memory.
-    ///   - spill: where the others wait; several may share it.
+    /// - entriesMax: The maximum number of entries in memory.
+    /// - spill: The file for further entries, which several objects can share.
     init(_ all: HashPartitions, entriesMax: Int, spillingTo spill: SpillFile) {
         shift = all.shift
         chunkCount = max(1, min(PartitionEntries.chunkCountMax, entriesMax / all.count))
@@ -381,7 +389,7 @@ final class PartitionEntries: @unchecked Sendable {
         partitions[index].end = chunk + chunkCount
     }
 
-    /// Puts all full chunks into the file where there are too many in memory.
+    /// Moves all full chunks to the file if too many are in memory.
     func keepBudget() throws {
         guard chunksInMemory > chunksMax else { return }
         for index in partitions.indices {
@@ -396,12 +404,13 @@ final class PartitionEntries: @unchecked Sendable {
         chunksInMemory = 0
     }
 
-    /// Says that what is added from now on stands in a block of the log.
+    /// Starts a block of the log; entries added from now on belong to it.
     func begin(block: UInt64) {
         blocks.append((block, partitions.map { $0.count(chunkCount) }))
     }
 
-    /// Gives a partition's entries away, those of each block apart; nothing may be added behind this.
+    /// Returns and releases the entries of a partition, grouped by block; nothing may be added
+    /// afterwards.
     func take(_ index: Int) throws -> [(block: UInt64, entries: ArraySlice<Entry>)] {
         let partition = partitions[index]
         let count = partition.count(chunkCount)
@@ -425,14 +434,14 @@ final class PartitionEntries: @unchecked Sendable {
     }
 }
 
-/// Puts the entries of one partition in the order in which they are folded: by hash, and those of one
-/// hash as they stand in the log.
+/// Sorts the entries of one partition for folding: by hash, then in log order.
 struct EntryOrder: ~Copyable {
     typealias Entry = PartitionEntries.Entry
 
-    /// Hashes of a partition share their first bits; those behind spread them over buckets.
+    /// The number of bits that select a bucket; they follow the leading bits, which are equal in a
+    /// partition.
     private static let bucketBits = 11
-    /// Fewer entries are sorted in place.
+    /// The maximum number of entries for insertion sort.
     private static let insertionCountMax = 32
     private var counts = [Int](repeating: 0, count: 1 << bucketBits)
     private let shift: UInt64
@@ -441,7 +450,7 @@ struct EntryOrder: ~Copyable {
         shift = partitions.shift - UInt64(EntryOrder.bucketBits)
     }
 
-    /// - Parameter parts: the entries of each block, in log order.
+    /// - Parameter parts: The entries of each block, in log order.
     mutating func sorted(_ parts: [(block: UInt64, entries: ArraySlice<Entry>)]) -> [Entry] {
         var all: [Entry] = []
         all.reserveCapacity(parts.reduce(0) { $0 + $1.entries.count })
@@ -449,7 +458,8 @@ struct EntryOrder: ~Copyable {
         return all.count > 1 ? spread(all) : all
     }
 
-    /// Into buckets by the leading bits that differ, then each bucket; those of one hash keep their order.
+    /// Distributes entries to buckets by the bits after the common ones, then sorts each bucket
+    /// stably.
     private mutating func spread(_ all: [Entry]) -> [Entry] {
         let mask = UInt64(1 << EntryOrder.bucketBits - 1)
         for index in counts.indices { counts[index] = 0 }
@@ -482,7 +492,7 @@ struct EntryOrder: ~Copyable {
         }
         if isSorted { return }
         guard bucket.count <= insertionCountMax else {
-            // The sort of the standard library does not promise to keep the order of equal ones.
+            // The sort of the standard library is not guaranteed to be stable.
             let sorted = bucket.indices.sorted {
                 bucket[$0].hash != bucket[$1].hash
                     ? bucket[$0].hash < bucket[$1].hash : $0 < $1

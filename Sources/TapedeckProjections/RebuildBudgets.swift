@@ -1,13 +1,13 @@
 extension Rebuild {
-    /// What a rebuild may hold in memory before it takes a longer way; tests set it tiny.
+    /// The memory limits of a rebuild before it spills to files or waits; tests use tiny values.
     package struct Budgets: Sendable {
-        /// Entries of 16 bytes that may wait in memory; more wait in a file.
+        /// The maximum number of entries of 16 bytes in memory; more go to a file.
         package var entriesMax: Int
-        /// Bytes of all projections' rows that may wait in memory; more wait in a file.
+        /// The maximum number of bytes of rows of all projections in memory; more go to a file.
         package var rowBytesMax: Int
-        /// Bytes of folded partitions that may wait to be written; with more, nothing is folded meanwhile.
+        /// The maximum number of unwritten bytes of folded partitions; folding pauses beyond it.
         package var outputBytesMax: Int
-        /// Bytes of rows after which a load commits.
+        /// The number of bytes of rows after which a load commits.
         package var bytesPerCommitMax: Int
 
         package init(

@@ -2,10 +2,9 @@ internal import TapedeckLog
 @_spi(Core) internal import TapedeckModel
 
 extension Rebuild {
-    /// How many events up to `head` a rebuild takes in.
+    /// Returns the number of events up to `head` that a rebuild folds.
     ///
-    /// Reads the log once more where it ends at a time: which events those are is known of none without
-    /// looking at it.
+    /// If the limit is a time, this reads the log once more, because each event must be checked.
     static func eventCount(
         _ log: EventLog, _ limit: Limit, head: UInt64, _ routing: Routing,
         _ admission: EventAdmission

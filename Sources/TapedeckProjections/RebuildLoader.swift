@@ -3,7 +3,7 @@ internal import TapedeckLMDB
 internal import TapedeckLog
 internal import TapedeckModel
 
-/// Writes what the folders hand over into a fresh views file; one thread.
+/// Writes the output of the folders to a new views file, on one thread.
 final class RebuildLoader: @unchecked Sendable {
     private let file: ViewsFile
     private let drivers: [ProjectionDriver]
@@ -29,12 +29,13 @@ final class RebuildLoader: @unchecked Sendable {
         }
     }
 
-    /// How many bytes of rows wait in files.
+    /// The number of bytes of rows in files.
     var spilledCount: Int { runs.reduce(0) { $0 + $1.spilledCount } }
 
     private func tables(_ index: Int) throws -> ViewsFile.Tables {
         guard let tables = file.tables[drivers[index].fingerprint] else {
-            throw ProjectionError(.internalError, "the views file lacks \(drivers[index].name)")
+            throw ProjectionError(
+                .internalError, "the views file has no tables for \(drivers[index].name)")
         }
         return tables
     }
@@ -69,7 +70,7 @@ final class RebuildLoader: @unchecked Sendable {
                     for batch in batches { try RebuildLoader.append(batch, cursor) }
                 }
             }
-            // Outside of the transaction, which may run twice when the map has to grow.
+            // Outside the transaction, which can run twice if the map must grow.
             for part in parts {
                 try digests[index].add(.states, part.states)
                 try digests[index].add(.items, part.items)
@@ -89,7 +90,7 @@ final class RebuildLoader: @unchecked Sendable {
         while let (key, value) = walker.next() { try cursor.put(key, value, isLast: true) }
     }
 
-    /// Merges the index rows, writes the checkpoints, and says what came out.
+    /// Merges the index rows, writes the checkpoints and returns the results.
     func finish(
         _ checkpoint: ProjectionCheckpoint, _ history: HistoryMark
     ) throws -> [ProjectionReport] {
@@ -111,7 +112,7 @@ final class RebuildLoader: @unchecked Sendable {
         }
     }
 
-    /// Merges the runs of index rows on one thread, and writes and hashes what comes out on another.
+    /// Merges the runs of index rows on one thread; writes and hashes the result on another.
     private func loadRows(_ index: Int) throws {
         let table = try tables(index).rows
         let handover = OrderedHandover<RowBatch>(0..<Int.max, window: RebuildLoader.batchesMax)
@@ -129,15 +130,16 @@ final class RebuildLoader: @unchecked Sendable {
         }
     }
 
-    /// Batches of merged rows that may wait to be written, and the bytes of one.
+    /// The maximum number of merged batches waiting to be written, and the size of a batch in
+    /// bytes.
     private static let batchesMax = 4
     private static let bytesPerBatch = 4 << 20
 
-    /// Ends what it hands over by an empty batch.
+    /// Hands over the merged rows, followed by an empty batch.
     private func mergeRows(_ index: Int, into handover: OrderedHandover<RowBatch>) throws {
         struct Stopped: Error {}
         func hand(_ batch: RowBatch) throws {
-            // Nobody takes any more: the other thread has failed, and says why.
+            // Nil if the other thread has failed; it reports its own error.
             guard let number = handover.take() else { throw Stopped() }
             handover.put(number, batch)
         }
@@ -164,7 +166,7 @@ final class RebuildLoader: @unchecked Sendable {
                 let cursor = try transaction.cursor(table)
                 for batch in batches { try RebuildLoader.append(batch, cursor) }
             }
-            // Outside of the transaction, which may run twice when the map has to grow.
+            // Outside the transaction, which can run twice if the map must grow.
             for batch in batches { try digests[index].add(.rows, batch) }
             if batches.last?.count == 0 { return }
         }

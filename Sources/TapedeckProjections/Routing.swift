@@ -1,18 +1,19 @@
 package import TapedeckLog
 @_spi(Core) package import TapedeckModel
 
-/// Which events go to which projections, in terms of one log's small numbers.
+/// Maps events to projections, using the numbers of origins and types in one log.
 package struct Routing {
-    /// The origins by their small numbers.
+    /// The origins, indexed by number.
     package let origins: [OriginID]
     package let drivers: [ProjectionDriver]
-    /// For each driver, type number → its place in the driver's list, or -1.
+    /// For each driver, the index in its event types for each type number, or -1.
     package let typeIndexes: [[Int16]]
-    /// For each type number, a bit for each driver that folds it; those from the 64th on share the last.
+    /// For each type number, a bit for each driver that folds it; drivers from the 64th on share
+    /// the last bit.
     private let driverBits: [UInt64]
-    /// For each type number, the kinds of tags that some driver routes it by, with the slash.
+    /// The tag prefixes, such as `video/`, by which drivers route events, grouped by type number.
     private let prefixes: [TagPrefix]
-    /// Where those of each type stand in `prefixes`.
+    /// For each type number, its range in `prefixes`.
     private let prefixRanges: [Range<Int>]
 
     package init(_ drivers: [ProjectionDriver], _ log: EventLog) throws {
@@ -42,20 +43,20 @@ package struct Routing {
         self.prefixRanges = prefixRanges
     }
 
-    /// Makes sure that the small numbers of a record are places in the lists of this routing.
+    /// Checks that the type and origin numbers of a record are known to this routing.
     ///
-    /// They are where the log is intact: it knows a type and an origin before it has an event of them. Throws `LogError`
-    /// with `.damaged`.
+    /// In an intact log they always are, because types and origins are registered before their
+    /// first event. Throws `LogError` with `.damaged`.
     @inline(__always)
     func check(_ record: RecordView) throws(LogError) {
         guard Int(record.type) < driverBits.count, Int(record.origin) < origins.count else {
             throw LogError.damagedRecord(
                 record.position,
-                "it names origin \(record.origin) and type \(record.type), which are unknown")
+                "its origin \(record.origin) or its type \(record.type) is unknown")
         }
     }
 
-    /// Whether some driver folds events of a record's type.
+    /// Returns whether any driver folds events of a record's type.
     @inline(__always)
     func concerns(_ record: RecordView) -> Bool { driverBits[Int(record.type)] != 0 }
 
@@ -72,7 +73,7 @@ package struct Routing {
         }
     }
 
-    /// The drivers that fold any of some events; most keys have events for few of many.
+    /// Returns the drivers that fold any of the events; for most keys these are few.
     @inline(__always)
     func drivers(of events: borrowing [EventReference]) -> DriverSet {
         var bits: UInt64 = 0
@@ -80,7 +81,7 @@ package struct Routing {
         return DriverSet(bits: bits)
     }
 
-    /// Some of the drivers.
+    /// A set of drivers.
     struct DriverSet {
         fileprivate let bits: UInt64
 
@@ -99,7 +100,7 @@ package struct Routing {
     }
 }
 
-/// The beginning of a projection's tags; most are compared as one word.
+/// The prefix of a projection's tags; most are compared as one word.
 private struct TagPrefix: Equatable {
     private let word: UInt64
     private let mask: UInt64

@@ -1,26 +1,26 @@
 internal import TapedeckModel
 
-/// What happened to the rows of one key in one table.
+/// A change to a row of a table.
 public enum RowChange: Hashable, Sendable {
-    /// A row that was not there.
+    /// A row was inserted.
     case inserted(Row)
-    /// A row that is no longer there.
+    /// A row was removed.
     case removed(key: [UInt8])
-    /// A row whose value is another.
+    /// The value of a row changed.
     case updated(Row)
-    /// A row that stands at another place in the table, perhaps with another value.
+    /// The key of a row changed, and possibly its value.
     case moved(from: [UInt8], to: Row)
 }
 
-/// The rows of one table that one commit changed.
+/// The changes of one commit to the rows of a table.
 public enum RowChanges: Hashable, Sendable {
-    /// Read the table again: the observer was overtaken, or the table was rebuilt.
+    /// The table must be read again, because the observer fell behind or the table was rebuilt.
     case reset
-    /// What changed, in the order of the keys that were folded.
+    /// The changes, in the order in which the keys were folded.
     case changes([RowChange])
 }
 
-/// The changed rows of one commit, as they stand in the ring of diffs.
+/// The changed rows of one commit, as stored in the diff ring.
 struct DiffBatch {
     struct Entry {
         var projection: UInt64
@@ -28,13 +28,16 @@ struct DiffBatch {
         var change: RowChange
     }
 
-    /// A commit that changed more rows is told as a reset.
+    /// The maximum number of changes in a commit; a larger commit is stored as a reset.
     static let entriesMax = 2_048
-    /// What stands for a table where items have changed; a row's key is then the item's in its own table.
+    /// The table number for changed items; the key of a row is the key of the item in the items
+    /// table.
     static let itemsTable = 255
-    /// What stands for a table where states have changed; a row's key is then the state's, and its value is empty.
+    /// The table number for changed states; the key of a row is the key of the state, and the value
+    /// is empty.
     static let statesTable = 254
-    /// So many commits are kept for observers; one that is further behind gets a reset.
+    /// The number of commits kept for observers; an observer that is further behind receives a
+    /// reset.
     static let batchesMax: UInt64 = 1_024
 
     var entries: [Entry] = []
@@ -50,9 +53,9 @@ struct DiffBatch {
         entries.append(Entry(projection: projection.high, table: UInt8(table), change: change))
     }
 
-    /// Compares the rows of a key before and after a fold, both in the order of tables and keys.
+    /// Compares the rows of a key before and after a fold, both sorted by table and key.
     ///
-    /// - Parameter isFollowed: whether somebody is to be told.
+    /// - Parameter isFollowed: Whether to add the changes for observers.
     mutating func add(
         from old: borrowing RowSink, to new: borrowing RowSink, projection: Digest16,
         isFollowed: Bool, _ changes: TableChanges
@@ -105,7 +108,7 @@ struct DiffBatch {
         }
     }
 
-    /// Adds what happened to keys behind those that are here.
+    /// Appends the changes of other keys.
     mutating func add(contentsOf other: DiffBatch) {
         guard !isReset else { return }
         guard !other.isReset, entries.count + other.entries.count <= DiffBatch.entriesMax else {
@@ -116,7 +119,7 @@ struct DiffBatch {
         entries += other.entries
     }
 
-    /// Tells of an item that has changed.
+    /// Adds a changed item.
     mutating func add(
         itemOf key: ViewKey, _ name: [UInt8], from before: [UInt8]?, to after: [UInt8]?,
         projection: Digest16
@@ -131,7 +134,7 @@ struct DiffBatch {
             table: DiffBatch.itemsTable)
     }
 
-    /// Tells that a key's state has changed.
+    /// Adds a changed state.
     mutating func add(stateOf key: ViewKey, projection: Digest16) {
         add(
             .updated(Row(key: key.bytes, value: [])), projection: projection,
@@ -189,7 +192,7 @@ struct DiffBatch {
     }
 }
 
-/// What is different in one table, as places in the sinks before and after.
+/// The differences in one table, as indexes of entries in the old and new sinks.
 private struct RowsOfTable {
     var removed: [Int] = []
     var updated: [Int] = []
@@ -213,7 +216,8 @@ extension RowSink {
         withRow(index) { Row(key: Array($0), value: Array($1)) }
     }
 
-    /// Less than 0 where the key of a row is before that of another sink's.
+    /// Compares the keys of two rows; returns a negative number if the key in this sink comes
+    /// first.
     fileprivate borrowing func compare(
         _ index: Int, with other: borrowing RowSink, _ place: Int
     ) -> Int {

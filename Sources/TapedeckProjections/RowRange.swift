@@ -1,28 +1,28 @@
 public import TapedeckModel
 
-/// A part of a table, its rows from a key on and below another; or a part of what a projection keeps by key.
+/// A range of rows in a table, or of the items or states that a projection stores by key.
 public struct RowRange: Sendable {
-    /// Whose rows these are.
+    /// The projection that contains the rows.
     public let projection: any Projection
-    /// Which of its tables; 255 where they are items, 254 where they are states.
+    /// The index of the table; 255 for items, 254 for states.
     public let table: Int
-    /// Where it begins; nil for the front.
+    /// The lowest key; nil to start at the beginning.
     public let lower: RowKey?
-    /// Where it ends, itself not in it; nil for the end.
+    /// The key above the range; nil to continue to the end.
     public let upper: RowKey?
     private let kind: Kind
 
     private enum Kind {
         case rows
-        /// Of one key, or of all keys.
+        /// The items of one key, or of all keys.
         case items((tag: Tag, key: ViewKey)?)
-        /// Of one key.
+        /// The state of one key.
         case state(tag: Tag, key: ViewKey)
-        /// The keys themselves, of which states or items change.
+        /// The keys whose states or items change.
         case keys
     }
 
-    /// Names rows.
+    /// Creates a range of rows.
     public init(
         of projection: any Projection, table: Int = 0, from lower: RowKey? = nil,
         below upper: RowKey? = nil
@@ -32,32 +32,36 @@ public struct RowRange: Sendable {
         kind = .rows
     }
 
-    /// Names the items of a key whose names begin with a prefix; a row's key is then the item's name.
+    /// Creates a range of the items of a key whose names begin with a prefix; their row keys are
+    /// the item names.
     ///
-    /// They can be followed where the prefix is one of the projection's `followedItems`, or longer.
+    /// They can be followed if the prefix is, or begins with, one of the projection's
+    /// `followedItems`.
     ///
-    /// - Parameter key: whose items; nil for those of all keys, as only `LiveQuery.details` may be.
+    /// - Parameter key: The key; nil for all keys, which is only allowed in `LiveQuery.details`.
     public init(of projection: any Projection, itemsOf key: Tag?, prefix: RowKey) {
         self.init(projection, prefix: prefix, .items(key.map { ($0, ViewKey($0)) }))
     }
 
-    /// Names the state of a key: one row, with an empty key and an empty value, while there is one.
+    /// Creates a range of the state of a key: one row with an empty key and value, if there is a
+    /// state.
     ///
-    /// It can be followed where the projection's `statesAreFollowed` say so.
+    /// It can be followed if the projection's `statesAreFollowed` is true.
     public init(of projection: any Projection, stateOf key: Tag) {
         self.init(projection, prefix: nil, .state(tag: key, key: ViewKey(key)))
     }
 
-    /// Names keys whose states change, or whose items do that begin with a prefix; for `LiveQuery.details`.
+    /// Creates a range of keys whose states or items change, for use in `LiveQuery.details`.
     ///
-    /// An entry that is made of such a key (`LiveEntry.keys`) is made anew with it.
+    /// An entry that lists such a key in `LiveEntry.keys` is rebuilt when it changes.
     ///
-    /// - Parameter prefix: of the items, as in `init(of:itemsOf:prefix:)`; nil for the states.
+    /// - Parameter prefix: The prefix of the item names, as in `init(of:itemsOf:prefix:)`; nil for
+    ///   states.
     public init(keysOf projection: any Projection, itemsWith prefix: RowKey? = nil) {
         self.init(projection, prefix: prefix, .keys)
     }
 
-    /// - Parameter prefix: of items; nil for states.
+    /// - Parameter prefix: The prefix of the item names; nil for states.
     private init(_ projection: any Projection, prefix: RowKey?, _ kind: Kind) {
         self.projection = projection
         table = prefix == nil ? DiffBatch.statesTable : DiffBatch.itemsTable
@@ -67,10 +71,10 @@ public struct RowRange: Sendable {
         self.kind = kind
     }
 
-    /// Whether what changes are keys that entries may be made of.
+    /// Whether the range reports keys that entries can be built from.
     var isOfKeys: Bool { if case .keys = kind { true } else { false } }
 
-    /// Whether all of it is one key's, and that is the one.
+    /// Returns whether the whole range belongs to the given key.
     func isOf(_ key: ViewKey) -> Bool {
         switch kind {
         case .items(let owner?): owner.key == key
@@ -79,7 +83,7 @@ public struct RowRange: Sendable {
         }
     }
 
-    /// The key of a row that a commit has changed; nil where it is not one of these.
+    /// Returns the row key of a change in a commit; nil if it is outside this range.
     func key(ofChanged key: [UInt8]) -> [UInt8]? {
         if case .rows = kind { return contains(key) ? key : nil }
         guard let count = ViewKey.count(in: key) else { return nil }
@@ -100,7 +104,7 @@ public struct RowRange: Sendable {
         return true
     }
 
-    /// The rows behind a key, in their order.
+    /// Returns the rows after a key, in order.
     func rows(after key: [UInt8]?, limit: Int, _ views: Views) throws -> [Row] {
         switch kind {
         case .rows:
@@ -114,7 +118,7 @@ public struct RowRange: Sendable {
         }
     }
 
-    /// The row of a key; nil where there is none.
+    /// Returns the row with a key; nil if there is none.
     func row(at key: [UInt8], _ views: Views) throws -> Row? {
         switch kind {
         case .rows:

@@ -1,10 +1,10 @@
 internal import Foundation
 internal import TapedeckModel
 
-/// Keys and values one behind the other: key's length (2 bytes), value's length (4 bytes), both.
+/// A sequence of rows: key length (2 bytes), value length (4 bytes), key and value of each.
 ///
-/// The bytes are its own memory and not an array's: adding a row is three copies and no call. One
-/// thread fills it and then hands it on; it is never used by two at once.
+/// It manages its own memory instead of using an array, so adding a row takes only three copies.
+/// One thread fills it and then passes it on; it is never used by two threads at once.
 final class RowBatch: @unchecked Sendable {
     private var start: UnsafeMutableRawPointer
     private var capacity: Int
@@ -20,7 +20,7 @@ final class RowBatch: @unchecked Sendable {
 
     deinit { start.deallocate() }
 
-    /// The rows' bytes; they hold until the next `add`.
+    /// The bytes of the rows, valid until the next `add`.
     var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: start, count: end) }
 
     @inline(__always)
@@ -74,7 +74,7 @@ final class RowBatch: @unchecked Sendable {
         count = 0
     }
 
-    /// The same rows in the order of their keys.
+    /// Returns the rows sorted by key.
     func sorted() -> RowBatch {
         guard count > 1 else { return self }
         var rows: [RowOrder.Place] = []
@@ -105,16 +105,16 @@ final class RowBatch: @unchecked Sendable {
     }
 }
 
-/// Sorts rows by the first bytes of their keys as numbers, which tells nearly all of them apart.
+/// Sorts rows by the first bytes of their keys as numbers, which distinguish nearly all rows.
 enum RowOrder {
     struct Place {
-        /// The first eight bytes of the key, and those behind them.
+        /// The first eight bytes of the key; `second` holds the next eight.
         var first: UInt64
         var second: UInt64
-        /// Where the row stands.
+        /// The offset of the row.
         var start: Int
 
-        /// The so-manieth byte from the last one on.
+        /// Returns the byte at an index counted from the last.
         @inline(__always)
         func digit(_ number: Int) -> Int {
             let word = number < 8 ? second : first
@@ -124,10 +124,10 @@ enum RowOrder {
 
     private static let digits = 16
     private static let values = 256
-    /// Fewer are sorted by comparing.
+    /// The maximum number of rows to sort by comparison.
     private static let comparedMax = 512
 
-    /// - Parameter precedes: tells by all of the keys.
+    /// - Parameter precedes: Compares whole keys.
     static func sort(_ rows: inout [Place], by precedes: (Place, Place) -> Bool) {
         func inOrder(_ left: Place, _ right: Place) -> Bool {
             if left.first != right.first { return left.first < right.first }
@@ -148,7 +148,7 @@ enum RowOrder {
         }
     }
 
-    /// By one digit after the other, the last one first: each keeps the order of those that are alike.
+    /// Sorts by one byte at a time, starting with the last; each pass is stable.
     private static func spread(_ rows: inout [Place]) {
         var counts = [Int](repeating: 0, count: digits * values)
         for row in rows {
@@ -157,7 +157,7 @@ enum RowOrder {
         var from = rows
         for digit in 0..<digits {
             let part = digit * values..<(digit + 1) * values
-            // All rows have the same one.
+            // All rows have the same byte here.
             if counts[part].contains(rows.count) { continue }
             var start = 0
             for index in part { (counts[index], start) = (start, start + counts[index]) }
@@ -173,7 +173,7 @@ enum RowOrder {
     }
 }
 
-/// Walks a batch.
+/// Iterates over the rows of a batch.
 struct RowWalker {
     private let all: UnsafeRawBufferPointer
     private(set) var offset = 0
@@ -203,7 +203,7 @@ struct RowWalker {
             + Int(all.loadUnaligned(fromByteOffset: start + 2, as: UInt32.self))
     }
 
-    /// Eight bytes as a number, 0 behind the end: most comparisons end at the first ones.
+    /// Returns eight bytes as a number, padded with zeros; the first eight decide most comparisons.
     @inline(__always)
     static func prefix(_ key: UnsafeRawBufferPointer, from start: Int = 0) -> UInt64 {
         if key.count >= start + 8 {
@@ -217,7 +217,7 @@ struct RowWalker {
     }
 }
 
-/// Sorted runs of rows, merged at the end; beyond a budget they wait in a file and not in memory.
+/// Sorted runs of rows that are merged at the end; runs beyond a memory budget go to a file.
 final class RowRuns {
     private var inMemory: [RowBatch] = []
     private var inMemoryCount = 0
@@ -227,14 +227,14 @@ final class RowRuns {
     private let memoryCountMax: Int
 
     /// - Parameters:
-    ///   - path: where to make the file, if one is needed.
-    ///   - memoryCountMax: bytes that may wait in memory.
+    /// - path: The path at which to create the file, if one is needed.
+    /// - memoryCountMax: The maximum number of bytes in memory.
     init(spillingTo path: String, memoryCountMax: Int) {
         self.path = path
         self.memoryCountMax = memoryCountMax
     }
 
-    /// How many bytes wait in the file.
+    /// The number of bytes in the file.
     var spilledCount: Int { file?.byteCount ?? 0 }
 
     func add(_ batch: RowBatch) throws {
@@ -249,7 +249,7 @@ final class RowRuns {
         inMemoryCount = 0
     }
 
-    /// Calls `body` with every row of every run, in the order of keys; once, then they are gone.
+    /// Calls `body` with every row of all runs in key order, and removes the runs.
     func merge(_ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) throws -> Void) throws {
         let (file, runs) = (self.file, inMemory)
         self.file = nil

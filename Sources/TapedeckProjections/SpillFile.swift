@@ -2,18 +2,17 @@ internal import Foundation
 internal import Synchronization
 internal import TapedeckLog
 
-/// Bytes that wait on disk and not in memory, in a file without a name: it goes with the process, however
-/// that ends.
+/// Bytes stored on disk instead of in memory, in an unnamed file that disappears with the process.
 ///
-/// Threads may append at once. What was appended is read once nobody appends any more. Throws `LogError`:
-/// `.diskFull` and what else the system says.
+/// Several threads may append at once; read only after all have finished. Throws `LogError`:
+/// `.diskFull` or another system error.
 final class SpillFile: @unchecked Sendable {
     private let path: String
     private let file: Int32
     private let count = Atomic<Int>(0)
     private let map = Mutex<UnsafeRawBufferPointer?>(nil)
 
-    /// - Parameter path: where to make it; nothing may be there.
+    /// - Parameter path: The path at which to create the file; it must not exist.
     init(_ path: String) throws {
         self.path = path
         file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
@@ -29,19 +28,19 @@ final class SpillFile: @unchecked Sendable {
         close(file)
     }
 
-    /// How many bytes were appended.
+    /// The number of bytes appended.
     var byteCount: Int { count.load(ordering: .relaxed) }
 
-    /// Writes bytes behind the others; gives where they are found again.
+    /// Appends bytes and returns their range in the file.
     func append(_ bytes: UnsafeRawBufferPointer) throws -> Range<Int> {
         let start = count.add(bytes.count, ordering: .relaxed).oldValue
         try DurableFile.write(bytes, to: file, at: start, path)
         return start..<start + bytes.count
     }
 
-    /// What was appended; it holds as long as the file.
+    /// Returns appended bytes, which are valid for the lifetime of this object.
     ///
-    /// Nothing may be appended behind this.
+    /// Nothing may be appended afterwards.
     func bytes(_ range: Range<Int>) throws -> UnsafeRawBufferPointer {
         guard !range.isEmpty else { return UnsafeRawBufferPointer(start: nil, count: 0) }
         let all = try map.withLock { map in

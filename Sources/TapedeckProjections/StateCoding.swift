@@ -1,16 +1,16 @@
 public import TapedeckModel
 
-/// Writes a state's bytes: varints, lengths and text, in the order in which they are read back.
+/// Writes the bytes of a state: varints, lengths and text, in the order in which they are read.
 public struct StateWriter: Sendable {
     @usableFromInline package var bytes: [UInt8]
 
-    /// What was written: an item's value, which `StateReader.read` reads.
+    /// The bytes written so far, such as the value of an item that `StateReader.read` decodes.
     public var encoded: [UInt8] { bytes }
 
-    /// Makes a writer.
+    /// Creates a writer.
     public init() {
         bytes = []
-        // Most states and items fit in: growing to so much would move what is there several times.
+        // Enough for most states and items; growing step by step would copy them several times.
         bytes.reserveCapacity(StateWriter.bytesReserved)
     }
 
@@ -31,7 +31,7 @@ public struct StateWriter: Sendable {
     public mutating func add(_ value: Int64) {
         add(UInt64(bitPattern: value << 1 ^ value >> 63))
     }
-    /// Adds a truth value.
+    /// Adds a Boolean.
     @inlinable
     public mutating func add(_ value: Bool) { bytes.append(value ? 1 : 0) }
     /// Adds a floating-point number.
@@ -44,7 +44,7 @@ public struct StateWriter: Sendable {
         add(UInt64(value.count))
         bytes.append(contentsOf: value)
     }
-    /// Adds a place in the canonical order.
+    /// Adds a position in canonical order.
     public mutating func add(_ value: FoldOrder) { value.append(to: &bytes) }
     /// Adds whether there is a value, then the value.
     @inlinable
@@ -62,28 +62,29 @@ public struct StateWriter: Sendable {
         add(UInt64(values.count))
         for value in values { write(&self, value) }
     }
-    /// Adds a text or nothing.
+    /// Adds an optional text.
     public mutating func add(_ value: String?) { add(value) { $0.add($1) } }
-    /// Adds a number or nothing.
+    /// Adds an optional number.
     public mutating func add(_ value: Int64?) { add(value) { $0.add($1) } }
-    /// Adds an event's name.
+    /// Adds an event id.
     public mutating func add(_ value: EventID) {
         add(value.origin.high)
         add(value.origin.low)
         add(value.sequence)
     }
-    /// Adds an event's name or nothing.
+    /// Adds an optional event id.
     public mutating func add(_ value: EventID?) { add(value) { $0.add($1) } }
 }
 
-/// Reads a state's bytes; every read throws `ModelError` with code `.damaged` where they end.
+/// Reads the bytes of a state; each function throws `ModelError` with `.damaged` if they end too
+/// early.
 public struct StateReader {
     var reader: ByteReader
 
     @usableFromInline
     package init(_ bytes: UnsafeRawBufferPointer) { reader = ByteReader(bytes) }
 
-    /// Whether everything was read.
+    /// Whether all bytes have been read.
     public var isAtEnd: Bool { reader.isAtEnd }
 
     /// Reads an unsigned number.
@@ -93,7 +94,7 @@ public struct StateReader {
         let value = try uint64()
         return Int64(bitPattern: value >> 1) ^ -Int64(bitPattern: value & 1)
     }
-    /// Reads a truth value.
+    /// Reads a Boolean.
     public mutating func bool() throws(ModelError) -> Bool {
         try found(reader.littleEndian(UInt8.self)) != 0
     }
@@ -109,7 +110,7 @@ public struct StateReader {
     public mutating func bytes() throws(ModelError) -> [UInt8] {
         Array(try found(reader.prefixed()))
     }
-    /// Reads a place in the canonical order.
+    /// Reads a position in canonical order.
     public mutating func foldOrder() throws(ModelError) -> FoldOrder {
         FoldOrder(decoding: try found(reader.slice(FoldOrder.encodedCount)))
     }
@@ -131,26 +132,26 @@ public struct StateReader {
         for _ in 0..<count { values.append(try read(&self)) }
         return values
     }
-    /// Reads a text or nothing.
+    /// Reads an optional text.
     public mutating func optionalString() throws(ModelError) -> String? {
         try bool() ? try string() : nil
     }
-    /// Reads a number or nothing.
+    /// Reads an optional number.
     public mutating func optionalInt64() throws(ModelError) -> Int64? {
         try bool() ? try int64() : nil
     }
 
-    /// Reads an event's name.
+    /// Reads an event id.
     public mutating func eventID() throws(ModelError) -> EventID {
         let origin = OriginID(high: try uint64(), low: try uint64())
         return EventID(origin: origin, sequence: try uint64())
     }
-    /// Reads an event's name or nothing.
+    /// Reads an optional event id.
     public mutating func optionalEventID() throws(ModelError) -> EventID? {
         try optional { (reader) throws(ModelError) in try reader.eventID() }
     }
 
-    /// The count of an array: no more than there are bytes left.
+    /// Reads the count of an array, which cannot exceed the number of remaining bytes.
     @usableFromInline
     mutating func count() throws(ModelError) -> Int {
         let count = try uint64()
@@ -158,7 +159,7 @@ public struct StateReader {
         return Int(count)
     }
 
-    /// Reads an item's or a row's bytes from front to end.
+    /// Reads the bytes of an item or row from the start.
     @inlinable
     public static func read<Value>(
         _ bytes: [UInt8], _ body: (inout StateReader) throws(ModelError) -> Value
@@ -177,5 +178,5 @@ public struct StateReader {
         return value
     }
 
-    private static let short = ModelError(.damaged, "a projection's state ends too early")
+    private static let short = ModelError(.damaged, "the state of a projection is truncated")
 }

@@ -1,26 +1,26 @@
 internal import TapedeckModel
 
-/// A field of a state, for people to read.
+/// A field of a state, for display.
 public struct StateField: Hashable, Sendable, Codable {
-    /// Its name in the program, with those of what it lies in: `winner.id`.
+    /// The name in the program, with the names of its parents, such as `winner.id`.
     public var name: String
-    /// Its value; a list's first ones.
+    /// The value; for a long list, its first elements.
     public var value: String
 
-    /// Makes a field.
+    /// Creates a field.
     public init(name: String, value: String) {
         self.name = name
         self.value = value
     }
 
-    /// Elements of a list that are told.
+    /// The maximum number of list elements to show.
     static let elementsMax = 8
-    /// Characters of a value that are told.
+    /// The maximum number of characters of a value to show.
     static let charactersMax = 240
 
-    /// The fields of a state that hold something.
+    /// Returns the fields of a state that have a value.
     ///
-    /// They are found by reflection, so that an author of projections writes nothing for it.
+    /// They are found by reflection, so projections need no code for it.
     static func all(of state: some ProjectionState) -> [StateField] {
         var fields: [StateField] = []
         for (name, value) in Mirror(reflecting: state).children {
@@ -46,10 +46,10 @@ public struct StateField: Hashable, Sendable, Codable {
         }
     }
 
-    /// A value in words; nil where its parts are told one by one.
+    /// Returns a value as text; nil if its parts are shown one by one.
     private static func text(of value: Any, _ mirror: Mirror) -> String? {
         switch value {
-        // Where an event had its place is how the fold compares, and nothing to read.
+        // The fold only uses the order for comparisons; it is of no interest to a reader.
         case is FoldOrder: return ""
         case let bytes as [UInt8]: return text(of: bytes)
         default: break
@@ -66,7 +66,7 @@ public struct StateField: Hashable, Sendable, Codable {
         case .enum: return String(describing: value)
         case .struct, .class, .tuple:
             if let value = value as? any CustomStringConvertible { return value.description }
-            // A message of protobuf describes itself in lines, below its name.
+            // The description of a protobuf message has one line per field, after its name.
             guard let value = value as? any CustomDebugStringConvertible else { return nil }
             return value.debugDescription.split(separator: "\n").dropFirst()
                 .joined(separator: " ")

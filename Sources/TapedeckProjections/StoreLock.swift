@@ -2,11 +2,11 @@ internal import TapedeckLMDB
 internal import TapedeckLog
 internal import TapedeckModel
 
-/// The locks of a store beside the log's own; let go of when they are dropped.
+/// The locks of a store besides those of the log; each is released with its `FileLock`.
 enum StoreLock {
-    /// One rebuild of a store at a time.
+    /// Takes the lock that allows only one rebuild of a store at a time.
     ///
-    /// - Parameter waits: whether one that is under way is waited for; else it throws `.busy`.
+    /// - Parameter waits: Whether to wait for a rebuild in progress; if false, this throws `.busy`.
     static func rebuild(
         _ directory: StoreDirectory, waits: Bool
     ) throws -> FileLock {
@@ -15,22 +15,24 @@ enum StoreLock {
             if waits { return try FileLock.wait(for: path, .alone) }
             guard let lock = try FileLock.take(path, .alone) else {
                 throw ProjectionError(
-                    .busy, "another rebuild of this store is under way",
-                    hint: "wait for it to end")
+                    .busy, "another rebuild of this store is in progress",
+                    hint: "wait until it has finished")
             }
             return lock
         }
     }
 
-    /// Held by everyone who has a scratch file.
+    /// Takes the shared lock that every owner of a scratch file holds.
     static func scratch(_ directory: StoreDirectory) throws -> FileLock {
         try ProjectionError.naming {
             try FileLock.wait(for: directory.path + "/scratch.lock", .shared)
         }
     }
 
-    /// Held by whoever removes scratch files, or changes what they are made of; nil where somebody has one
-    /// and is not waited for.
+    /// Takes the exclusive lock for removing scratch files or changing the events they are built
+    /// from.
+    ///
+    /// Returns nil if there is a scratch file and `waits` is false.
     static func allScratch(
         _ directory: StoreDirectory, waits: Bool = false
     ) throws -> FileLock? {
@@ -40,15 +42,16 @@ enum StoreLock {
         }
     }
 
-    /// Held by a decision that was overtaken too often, so that others begin theirs behind it; nil where
-    /// another has it.
+    /// Takes the lock of a decision that has had too many conflicts, which makes others wait.
+    ///
+    /// Returns nil if it is taken.
     static func turn(_ directory: StoreDirectory) throws -> FileLock? {
         try ProjectionError.naming {
             try FileLock.take(directory.path + "/turn.lock", .alone)
         }
     }
 
-    /// Whether nobody has a turn.
+    /// Returns whether no decision has the turn.
     static func isNobodysTurn(_ directory: StoreDirectory) throws -> Bool {
         try ProjectionError.naming {
             try FileLock.take(directory.path + "/turn.lock", .shared) != nil

@@ -1,11 +1,11 @@
 internal import TapedeckLMDB
 internal import TapedeckModel
 
-/// What is to become of a table: entries that are removed, then such that are put.
+/// The changes to a table: entries to remove, then entries to write.
 ///
-/// One thread fills it and then hands it on; it is never used by two at once.
+/// One thread fills it and then passes it on; it is never used by two threads at once.
 final class TableChanges: @unchecked Sendable {
-    /// Most batches are of few events.
+    /// Most batches have few events.
     private static let bytesReserved = 256
     private var removals = RowBatch(capacity: 0)
     private var puts = RowBatch(capacity: bytesReserved)
@@ -36,7 +36,7 @@ final class TableChanges: @unchecked Sendable {
         removals.add(contentsOf: other.removals)
     }
 
-    /// Puts both in the order of keys, so that neighbours are written one behind the other.
+    /// Sorts the changes by key, so that neighbors are written one after another.
     func sort() {
         puts = puts.sorted()
         removals = removals.sorted()
@@ -52,7 +52,7 @@ final class TableChanges: @unchecked Sendable {
     }
 }
 
-/// What a batch changes of one projection's tables.
+/// The changes of a batch to the tables of one projection.
 final class ProjectionChanges: Sendable {
     let states = TableChanges()
     let items = TableChanges()

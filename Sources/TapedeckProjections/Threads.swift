@@ -1,22 +1,22 @@
 internal import Foundation
 internal import Synchronization
 
-/// Threads that may block: a pool of tasks must not wait for LMDB or for each other.
+/// Runs blocking work on dedicated threads; tasks in a shared pool must not wait for LMDB or each
+/// other.
 enum Threads {
-    /// How much less of a busy processor the threads get than whoever appends or reads: a rebuild may
-    /// take longer, an append should not.
+    /// The niceness of the threads, which yield to appends and reads: a rebuild may take longer, an
+    /// append should not.
     private static let niceness: Int32 = 10
 
-    /// Makes the calling thread give way to others.
+    /// Lowers the priority of the calling thread.
     private static func giveWay() {
         #if os(Linux)
-            // Of the thread alone: on Linux every thread is scheduled by a niceness of its own.
+            // On Linux, each thread has its own niceness.
             _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, niceness)
         #endif
     }
 
-    /// Runs `body` on `count` threads at once and returns when all have ended; throws what the first
-    /// of them threw.
+    /// Runs `body` on `count` threads and returns when all have finished; throws the first error.
     static func run(_ count: Int, _ body: @escaping @Sendable (Int) throws -> Void) throws {
         let failure = Mutex<(any Error)?>(nil)
         let group = DispatchGroup()
@@ -42,9 +42,11 @@ enum Threads {
 }
 
 extension Threads {
-    /// Calls `body` with each number below `count`, on all processors at once; one call alone is made here.
+    /// Calls `body` with each number below `count` in parallel on all processors; a single call
+    /// runs on the calling thread.
     ///
-    /// Unlike the threads of `run` these do not give way: somebody waits for what comes out.
+    /// Unlike the threads of `run`, these keep their priority, because the caller is waiting for
+    /// the result.
     static func perform<R: Sendable>(
         _ count: Int, _ body: @Sendable (Int) throws -> R
     ) throws -> [R] {
@@ -58,10 +60,10 @@ extension Threads {
     }
 }
 
-/// Hands results of numbered pieces of work to one consumer in the order of their numbers.
+/// Passes the results of numbered pieces of work to one consumer in number order.
 ///
-/// A worker takes a number only when it is less than a window ahead of the consumer and not too much waits
-/// already, so what waits is bounded however uneven the pieces are.
+/// A worker only gets a number if it is within a window of the consumer and not too many bytes are
+/// waiting, so memory is bounded however uneven the pieces are.
 final class OrderedHandover<Value>: @unchecked Sendable {
     private struct Results {
         var values: [Value] = []
@@ -80,7 +82,8 @@ final class OrderedHandover<Value>: @unchecked Sendable {
     private let bytesMax: Int
     private let condition = NSCondition()
 
-    /// - Parameter bytesMax: with more bytes waiting, only what the consumer waits for goes on.
+    /// - Parameter bytesMax: The number of waiting bytes above which only the piece that the
+    ///   consumer needs next can proceed.
     init(_ range: Range<Int>, window: Int, bytesMax: Int = .max) {
         self.bytesMax = bytesMax
         next = range.lowerBound
@@ -89,12 +92,12 @@ final class OrderedHandover<Value>: @unchecked Sendable {
         self.window = window
     }
 
-    /// Whether a number has to wait because of what waits before it.
+    /// Returns whether a number must wait because too many bytes before it are waiting.
     private func isHeldUp(_ number: Int) -> Bool {
         !hasFailed && waitingCount > bytesMax && number > consumed
     }
 
-    /// The next number to work on; nil when there is none, or somebody failed.
+    /// Returns the next number to work on; nil if there is none or a worker has failed.
     func take() -> Int? {
         condition.lock()
         defer { condition.unlock() }
@@ -106,7 +109,7 @@ final class OrderedHandover<Value>: @unchecked Sendable {
         return next
     }
 
-    /// Hands over what came of a number, or a part of it.
+    /// Hands over the result of a number, or part of it.
     func put(_ number: Int, _ value: sending Value, byteCount: Int = 0, isLast: Bool = true) {
         condition.lock()
         while isHeldUp(number) { condition.wait() }
@@ -120,7 +123,7 @@ final class OrderedHandover<Value>: @unchecked Sendable {
         condition.unlock()
     }
 
-    /// The results that are ready, in order, at least one; nil after the last, or when somebody failed.
+    /// Waits for and returns the available results in order; nil after the last one or a failure.
     func collect() -> [Value]? {
         condition.lock()
         defer { condition.unlock() }

@@ -1,49 +1,53 @@
 public import TapedeckModel
 
-/// Reads what projections hold, all as of one log position.
+/// Reads projections, all at the same log position.
 public protocol ViewReader {
-    /// The state of one key; nil where no event of the key was folded.
+    /// Returns the state of a key; nil if the key has no events.
     func state<P: Projection>(of projection: P, key: Tag) throws -> P.State?
 
-    /// One item of a key.
+    /// Returns one item of a key; nil if there is none.
     func item(of projection: some Projection, key: Tag, name: RowKey) throws -> [UInt8]?
 
-    /// A key's items whose names begin with `prefix`, in byte order.
+    /// Returns the items of a key whose names begin with `prefix`, in byte order.
     ///
     /// - Parameters:
-    ///   - after: the name of the last item already seen; nil begins at the front.
-    ///   - limit: at most so many.
+    /// - after: The name of the last item already read; nil to start at the beginning.
+    /// - limit: The maximum number of items.
     func items(
         of projection: some Projection, key: Tag, prefix: RowKey, after: [UInt8]?, limit: Int
     ) throws -> [Row]
 
-    /// Rows of the projection's `table`-th table, in byte order.
+    /// Returns rows of the projection's table at index `table`, in byte order.
     ///
     /// - Parameters:
-    ///   - range: keys at or above `lower` and below `upper`, where these are given.
-    ///   - after: the key of the last row already seen; nil begins at `lower`.
-    ///   - limit: at most so many.
+    /// - lower: The lowest key; nil to start at the beginning.
+    /// - upper: The key at which to stop, exclusive; nil to continue to the end.
+    /// - after: The key of the last row already read; nil to start at `lower`.
+    /// - limit: The maximum number of rows.
     func rows(
         of projection: some Projection, table: Int, lower: RowKey?, upper: RowKey?, after: [UInt8]?,
         limit: Int
     ) throws -> [Row]
 
-    /// Rows in byte order of which it is known that all events that made them have one tag.
+    /// Returns rows in byte order, given a tag that all their events share.
     ///
-    /// The rows are the same; a reader of history folds the keys of the events with that tag instead of all.
+    /// The result is the same as without the tag. A reader of a past state can use it to fold only
+    /// the keys of the events with that tag.
     ///
-    /// - Parameter tag: such as a show's, whose episodes' events name the show, too.
+    /// - Parameter tag: The shared tag, such as that of a show, which the events of its episodes
+    ///   also have.
     func rows(
         of projection: some Projection, table: Int, lower: RowKey?, upper: RowKey?, after: [UInt8]?,
         limit: Int, eventsTagged tag: Tag
     ) throws -> [Row]
 
-    /// Rows of the projection's `table`-th table against byte order, the last first.
+    /// Returns rows of the projection's table at index `table`, in reverse byte order.
     ///
     /// - Parameters:
-    ///   - range: keys at or above `lower` and below `upper`, where these are given.
-    ///   - before: the key of the first row already seen; nil begins below `upper`.
-    ///   - limit: at most so many.
+    /// - lower: The lowest key; nil to continue to the beginning.
+    /// - upper: The key below which to start; nil to start at the end.
+    /// - before: The key of the last row already read; nil to start below `upper`.
+    /// - limit: The maximum number of rows.
     func rows(
         of projection: some Projection, table: Int, lower: RowKey?, upper: RowKey?,
         before: [UInt8]?, limit: Int
@@ -51,7 +55,7 @@ public protocol ViewReader {
 }
 
 extension ViewReader {
-    /// The tag is no help to a reader of tables.
+    /// Ignores the tag, which does not help when reading tables.
     public func rows(
         of projection: some Projection, table: Int, lower: RowKey?, upper: RowKey?, after: [UInt8]?,
         limit: Int, eventsTagged tag: Tag
@@ -61,14 +65,14 @@ extension ViewReader {
     }
 }
 
-/// A row or an item: its key in the table and what stands there.
+/// A row or an item: its key in the table and its value.
 public struct Row: Hashable, Sendable {
-    /// The key, or the item's name.
+    /// The key of the row, or the name of the item.
     public var key: [UInt8]
-    /// What stands there.
+    /// The value.
     public var value: [UInt8]
 
-    /// Makes a row.
+    /// Creates a row.
     public init(key: [UInt8], value: [UInt8]) {
         self.key = key
         self.value = value

@@ -3,10 +3,10 @@ internal import TapedeckLMDB
 internal import TapedeckLog
 public import TapedeckModel
 
-/// What projections hold as of one moment, inside `ProjectionRunner.read`.
+/// A consistent view of projections inside `ProjectionRunner.read`.
 public struct Views: ViewReader {
     private let sources: [Digest16: (tables: ViewsFile.Tables, transaction: TransactionAlias)]
-    /// Keys that are folded when they are asked for, in place of tables.
+    /// Folds keys on demand instead of reading tables.
     private let folds: KeyFolds?
     private let scope: ViewsScope
 
@@ -25,30 +25,30 @@ public struct Views: ViewReader {
         sources = [:]
     }
 
-    /// Where a projection is read.
+    /// The source of a projection's data.
     private enum Source {
         case tables(ViewsFile.Tables, TransactionAlias)
-        /// It is the so-manieth of those that are folded by keys.
+        /// The folded keys, and the index of the projection among them.
         case folds(KeyFolds, Int)
     }
 
     private func source(_ projection: some Projection) throws -> Source {
         guard scope.isOpen else {
             throw ProjectionError(
-                .closed, "views were kept beyond the read that gave them",
-                hint: "take out of them what is needed", projection: projection.name)
+                .closed, "the views were used after their read had ended",
+                hint: "copy the values you need during the read", projection: projection.name)
         }
         let fingerprint = ProjectionDriver.fingerprint(of: projection)
         if let folds, let place = folds.place(of: fingerprint) { return .folds(folds, place) }
         guard let (tables, transaction) = sources[fingerprint] else {
             throw ProjectionError(
-                .notFound, "this store does not keep the projection \(projection.name)",
-                hint: "open the store with it", projection: projection.name)
+                .notFound, "this store does not have the projection \(projection.name)",
+                hint: "open the store with this projection", projection: projection.name)
         }
         return .tables(tables, transaction)
     }
 
-    /// The state of one key; nil where no event of the key was folded.
+    /// Returns the state of a key; nil if the key has no events.
     public func state<P: Projection>(of projection: P, key: Tag) throws -> P.State? {
         switch try source(projection) {
         case .tables(let tables, let transaction):
@@ -76,12 +76,12 @@ public struct Views: ViewReader {
         } catch {
             throw ProjectionError(
                 .damaged, "the state of \(key) in \(projection.name) cannot be read",
-                hint: "storectl replay makes projections anew", projection: projection.name,
+                hint: "storectl replay rebuilds projections", projection: projection.name,
                 cause: (error as? StoredRowError)?.cause ?? error)
         }
     }
 
-    /// Notes that a key's items are read, by a decision; a frozen key says nothing to decide on.
+    /// Notes that a decision reads the items of a key; throws if the key is frozen.
     private func record<P: Projection>(
         _ projection: P, _ key: Tag, _ tables: ViewsFile.Tables, _ transaction: TransactionAlias
     ) throws {
@@ -94,12 +94,12 @@ public struct Views: ViewReader {
 
     private static func isFrozen(_ projection: some Projection, _ key: Tag) -> ProjectionError {
         ProjectionError(
-            .frozen, "\(key) is frozen in \(projection.name): its fold refused an event",
-            hint: "storectl doctor names the event; nothing can be decided on what came before it",
+            .frozen, "\(key) is frozen in \(projection.name): its fold rejected an event",
+            hint: "storectl doctor shows the event; decisions cannot use a frozen key",
             projection: projection.name)
     }
 
-    /// One item of a key.
+    /// Returns one item of a key; nil if there is none.
     public func item(of projection: some Projection, key: Tag, name: RowKey) throws -> [UInt8]? {
         switch try source(projection) {
         case .tables(let tables, let transaction):
@@ -111,7 +111,7 @@ public struct Views: ViewReader {
         }
     }
 
-    /// A key's items whose names begin with `prefix`, in byte order; see `ViewReader`.
+    /// Returns the items of a key whose names begin with `prefix`, in byte order; see `ViewReader`.
     public func items(
         of projection: some Projection, key: Tag, prefix: RowKey, after: [UInt8]?, limit: Int
     ) throws -> [Row] {
@@ -130,7 +130,7 @@ public struct Views: ViewReader {
         }
     }
 
-    /// Rows of one table, in byte order; see `ViewReader`.
+    /// Returns rows of one table, in byte order; see `ViewReader`.
     public func rows(
         of projection: some Projection, table: Int, lower: RowKey?, upper: RowKey?, after: [UInt8]?,
         limit: Int
@@ -138,7 +138,7 @@ public struct Views: ViewReader {
         try rows(of: projection, table, lower, upper, after: after, limit, eventsTagged: nil)
     }
 
-    /// Rows of one table, in byte order, all of whose events have a tag; see `ViewReader`.
+    /// Returns rows of one table whose events all have a tag, in byte order; see `ViewReader`.
     public func rows(
         of projection: some Projection, table: Int, lower: RowKey?, upper: RowKey?, after: [UInt8]?,
         limit: Int, eventsTagged tag: Tag
@@ -166,7 +166,7 @@ public struct Views: ViewReader {
         }
     }
 
-    /// Rows of one table against byte order; see `ViewReader`.
+    /// Returns rows of one table in reverse byte order; see `ViewReader`.
     public func rows(
         of projection: some Projection, table: Int, lower: RowKey?, upper: RowKey?,
         before: [UInt8]?, limit: Int
@@ -196,12 +196,12 @@ public struct Views: ViewReader {
         return found
     }
 
-    /// Where a projection's tables are read; nil where there are none of it.
+    /// Returns the tables of a projection and their transaction; nil if it has none here.
     func tables(
         of projection: Digest16
     ) -> (tables: ViewsFile.Tables, transaction: TransactionAlias)? { sources[projection] }
 
-    /// The entries of a table from a key on, or behind another, and below a third.
+    /// Returns the entries of a table from one key on, after another, and below a third.
     func scan(
         _ transaction: TransactionAlias, _ table: Table, from: [UInt8], after: [UInt8]?,
         upTo: [UInt8]?, dropping: Int, limit: Int
@@ -225,7 +225,7 @@ public struct Views: ViewReader {
 }
 
 extension [Row] {
-    /// Sorted rows from a key on, or behind another, and below a third.
+    /// Returns the sorted rows from one key on, after another, and below a third.
     fileprivate func part(
         from: [UInt8], after: [UInt8]?, upTo end: [UInt8]?, limit: Int
     ) -> [Row] {
@@ -235,7 +235,7 @@ extension [Row] {
         return Array(self[start..<Swift.max(start, Swift.min(rest, start + limit))])
     }
 
-    /// The first place from which on all keys are so.
+    /// Returns the first index from which the condition holds for all keys.
     private func place(where isSo: ([UInt8]) -> Bool) -> Int {
         var (low, high) = (0, count)
         while low < high {
@@ -247,13 +247,13 @@ extension [Row] {
 }
 
 extension Row {
-    /// The row as its projection names it, of one whose key has its table in front.
+    /// The row with its key in the projection, without the leading table number.
     fileprivate var withoutTable: Row { Row(key: Array(key.dropFirst()), value: value) }
 }
 
-/// Whether the transactions are open that views read from.
+/// Whether the transactions that views read from are still open.
 final class ViewsScope: Sendable {
-    /// Notes what is read; nil where nobody wants to know.
+    /// Notes the reads; nil if they need not be noted.
     let recorder: ReadRecorder?
     private let hasEnded = Atomic(false)
 

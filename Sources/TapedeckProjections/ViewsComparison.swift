@@ -1,7 +1,7 @@
 internal import TapedeckLMDB
 internal import TapedeckModel
 
-/// Walks two builds of a projection side by side.
+/// Compares two builds of a projection side by side.
 enum ViewsComparison {
     static func first(
         _ driver: ProjectionDriver, _ left: ViewsFile.Tables, _ live: borrowing ReadTransaction,
@@ -42,7 +42,8 @@ enum ViewsComparison {
         return nil
     }
 
-    /// The tag in a key of states or items; other keys with their unprintable bytes in hexadecimal.
+    /// Returns a readable form of a key: the tag in keys of states and items, and unprintable bytes
+    /// in hexadecimal.
     static func readable(_ key: UnsafeRawBufferPointer, _ part: ViewsDigest.Part) -> String {
         if part != .rows, key.count > 9 {
             let end = min(key.count, 9 + Int(key[8]))

@@ -4,32 +4,33 @@ package import TapedeckLMDB
 package import TapedeckLog
 package import TapedeckModel
 
-/// One file of projections: the tables of one or more of them, and how far they have come.
+/// A views file with the tables and checkpoints of one or more projections.
 ///
-/// It is written without waiting for the disk. After a crash of the process it is whole all the same;
-/// after a crash of the system it is thrown away and made anew from the log (`ViewsCatalogue`).
+/// Writes do not wait for the disk. The file survives a crash of the process intact. After a crash
+/// of the system it is deleted and rebuilt from the log (`ViewsCatalogue`).
 package final class ViewsFile: Sendable {
     /// The tables of one projection.
     package struct Tables: Sendable {
         /// Key → state (`StoredKey`).
         package let states: Table
-        /// Key and item's name → item.
+        /// Key and item name → item.
         package let items: Table
         /// Table number (1 byte) and row key → row.
         package let rows: Table
-        /// Key and order → in-key checkpoint; and which keys are frozen, and why.
+        /// Key and order → in-key checkpoint; also the frozen keys and their reasons.
         package let extra: Table
     }
 
     package let number: UInt64
     package let environment: Environment
-    /// Fingerprint → checkpoint, and what the ring of diffs begins and ends with.
+    /// Fingerprint → checkpoint; also the identity of the log.
     package let meta: Table
     /// Number (integer key) → the changed rows of one commit.
     package let diffs: Table
     package let tables: [Digest16: Tables]
 
-    /// A projection has four tables; with the two of the file this stays far below LMDB's limits.
+    /// The maximum number of projections per file; each has four tables, so this is far below
+    /// LMDB's limit.
     static let projectionsMax = 48
 
     let opened: OpenViews.Place
@@ -41,8 +42,8 @@ package final class ViewsFile: Sendable {
     ) throws {
         guard projections.count <= ViewsFile.projectionsMax else {
             throw ProjectionError(
-                .tooLarge, "\(projections.count) projections in one views file",
-                hint: "a store keeps \(ViewsFile.projectionsMax) at the most")
+                .tooLarge, "\(projections.count) projections are too many for one store",
+                hint: "a store can have at most \(ViewsFile.projectionsMax)")
         }
         let (environment, opened) = try OpenViews.shared.open(path) {
             try Environment(
@@ -66,7 +67,7 @@ package final class ViewsFile: Sendable {
         noteUse()
     }
 
-    /// Leaves the time at the lock file: `ProjectionRunner.viewsFiles` tells from it when it was last used.
+    /// Sets the time of the lock file, which `ProjectionRunner.viewsFiles` reports as the last use.
     private func noteUse() { utimes(environment.path + "-lock", nil) }
 
     private static func openTables(
@@ -84,7 +85,7 @@ package final class ViewsFile: Sendable {
         return tables
     }
 
-    /// Lets go of the file; it is closed when nobody else in this process has it.
+    /// Releases the file, which is closed after its last user in this process has released it.
     package func close() {
         guard !wasClosed.exchange(true, ordering: .sequentiallyConsistent) else { return }
         noteUse()
@@ -95,7 +96,7 @@ package final class ViewsFile: Sendable {
 
     // MARK: - Meta
 
-    /// How far a projection has come; nil where it was never built here.
+    /// Returns the checkpoint of a projection; nil if it was never built here.
     func checkpoint(
         _ projection: Digest16, _ transaction: borrowing some Readable & ~Copyable
     ) throws -> ProjectionCheckpoint? {
@@ -103,7 +104,7 @@ package final class ViewsFile: Sendable {
             decoding: try transaction.get(meta, ProjectionCheckpoint.key(projection)))
     }
 
-    /// Whether some projections have come just as far as a checkpoint.
+    /// Returns whether the checkpoints of all drivers equal `checkpoint`.
     func isAt(
         _ checkpoint: ProjectionCheckpoint, _ drivers: [ProjectionDriver],
         _ transaction: borrowing some Readable & ~Copyable
@@ -113,7 +114,7 @@ package final class ViewsFile: Sendable {
         }
     }
 
-    /// What the log held where the checkpoint of a projection stands.
+    /// Returns the history mark stored with the checkpoint of a projection.
     func history(
         _ projection: Digest16, _ transaction: borrowing some Readable & ~Copyable
     ) throws -> HistoryMark? {
@@ -121,9 +122,11 @@ package final class ViewsFile: Sendable {
             decoding: try transaction.get(meta, ProjectionCheckpoint.key(projection)))
     }
 
-    /// How far every projection of the file has come, also those that this program does not know.
+    /// Returns the checkpoints of all projections in the file, including ones unknown to this
+    /// program.
     ///
-    /// Throws `StoredRowError` for a row whose key cannot be read: the projections behind it would be forgotten.
+    /// Throws `StoredRowError` if a row has an unreadable key, because later projections would be
+    /// missed.
     func checkpoints(
         _ transaction: borrowing some Readable & ~Copyable
     ) throws -> [Digest16: ProjectionCheckpoint] {
@@ -144,10 +147,10 @@ package final class ViewsFile: Sendable {
 
     private static let logKey = Array("log".utf8)
 
-    /// What names the log of a file.
+    /// Returns the identity of a log, which is stored in its views files.
     ///
-    /// A log that was copied or restored has taken a fresh origin, so
-    /// that views that have seen more, or other events, are not taken for its own.
+    /// A copied or restored log has a new origin, so it does not accept views that have folded more
+    /// or other events.
     static func name(of log: EventLog) -> [UInt8] {
         var name: [UInt8] = []
         for half in [log.storeID.high, log.storeID.low, log.origin.high, log.origin.low] {
@@ -165,13 +168,13 @@ package final class ViewsFile: Sendable {
     }
 }
 
-/// How far a projection has come.
+/// The position up to which a projection has folded the log.
 package struct ProjectionCheckpoint: Hashable, Sendable {
-    /// Every event up to here is folded.
+    /// The position up to which all events are folded.
     package var position: UInt64
-    /// Every change of an effective stamp up to here is taken in; `EventLog.overrides`.
+    /// The last change of effective stamps that is included; see `EventLog.overrides`.
     package var overrides: UInt64
-    /// The checksum of the event at the position: another log that is as long has another one.
+    /// The checksum of the event at the position, which differs in another log of the same length.
     package var checksum: UInt32
 
     package init(position: UInt64, overrides: UInt64, checksum: UInt32) {
@@ -180,7 +183,7 @@ package struct ProjectionCheckpoint: Hashable, Sendable {
         self.checksum = checksum
     }
 
-    /// - Parameter history: what the log holds up to here.
+    /// - Parameter history: The mark of the log up to this position.
     package func encoded(_ history: HistoryMark) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.appendLittleEndian(position)
@@ -211,10 +214,10 @@ package struct ProjectionCheckpoint: Hashable, Sendable {
         return HistoryMark(&reader)
     }
 
-    /// Before the first event.
+    /// The checkpoint before the first event.
     static let start = ProjectionCheckpoint(position: 0, overrides: 0, checksum: 0)
 
-    /// Whether all that `other` has folded is folded here.
+    /// Returns whether this checkpoint includes all events that `other` has folded.
     func hasReached(_ other: ProjectionCheckpoint) -> Bool {
         (position > other.position || position == other.position && checksum == other.checksum)
             && overrides >= other.overrides
@@ -227,7 +230,7 @@ package struct ProjectionCheckpoint: Hashable, Sendable {
         return key
     }
 
-    /// The projection of a key; nil for other keys of the table.
+    /// Returns the projection of a key; nil for other keys in the table.
     static func projection(_ key: UnsafeRawBufferPointer) -> Digest16? {
         var reader = ByteReader(key)
         guard key.count == 17, reader.littleEndian(UInt8.self) == UInt8(ascii: "p"),
@@ -237,7 +240,7 @@ package struct ProjectionCheckpoint: Hashable, Sendable {
     }
 }
 
-/// Names in a projection's `extra` table.
+/// Builds keys of a projection's `extra` table.
 package enum ExtraKey {
     package static func checkpoint(_ key: ViewKey, _ order: FoldOrder) -> [UInt8] {
         var name = Array("c".utf8) + key.bytes
@@ -249,20 +252,20 @@ package enum ExtraKey {
 
     package static func frozen(_ key: ViewKey) -> [UInt8] { allFrozen + key.bytes }
 
-    /// What the names of all frozen keys begin with; nothing stands behind them.
+    /// The prefix of all frozen keys, which are the last entries of the table.
     static let allFrozen = Array("z".utf8)
 }
 
-/// Why a key is frozen.
+/// A frozen key and the reason.
 public struct FrozenKey: Hashable, Sendable, Codable {
-    /// The projection's name.
+    /// The name of the projection.
     public var projection: String
     /// The key.
     public var key: String
-    /// The event that the fold refused.
+    /// The event that the fold rejected.
     public var event: String
-    /// Its position in this store's log.
+    /// The position of the event in this store's log.
     public var position: UInt64
-    /// What the fold said.
+    /// The error thrown by the fold.
     public var reason: String
 }

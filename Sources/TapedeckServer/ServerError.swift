@@ -1,24 +1,24 @@
 package import TapedeckLMDB
 public import TapedeckModel
 
-/// What the server could not do, and where.
+/// An error of the server.
 public struct ServerError: CodedError {
-    /// What went wrong, for programs.
+    /// The error code.
     public let code: ErrorCode
-    /// What went wrong and where.
+    /// The error message, including the file or position concerned.
     public let message: String
-    /// What to do about it.
+    /// The suggested action.
     public let hint: String?
-    /// The error below this one.
+    /// The underlying error.
     public let cause: (any Error)?
-    /// The place in a space's log concerned, where there is one.
+    /// The position in a space's log that is affected, if known.
     public let position: UInt64?
-    /// The space concerned.
+    /// The space that is affected, if known.
     package let space: SpaceID?
-    /// The lineage that the space is in; where the code is `.lineageChanged`.
+    /// The space's current lineage, if the code is `.lineageChanged`.
     package let lineage: LineageID?
 
-    /// Makes an error.
+    /// Creates an error.
     public init(
         _ code: ErrorCode, _ message: String, hint: String? = nil, position: UInt64? = nil,
         cause: (any Error)? = nil
@@ -40,19 +40,19 @@ public struct ServerError: CodedError {
         self.lineage = lineage
     }
 
-    /// What an error of the room below means to callers of this one.
+    /// Converts an LMDB error.
     package init(_ error: LMDBError) {
         switch error.kind {
         case .diskFull:
             self.init(
                 .diskFull, "the disk that holds \(error.path) is full; nothing was lost",
-                hint: "make room and try again", cause: error)
+                hint: "free some space and try again", cause: error)
         case .mapFull:
-            self.init(.diskFull, "\(error.path) has reached its largest size", cause: error)
+            self.init(.diskFull, "\(error.path) has reached its maximum size", cause: error)
         case .readOnly:
             self.init(
                 .readOnly, "\(error.path) cannot be written: \(error.detail)",
-                hint: "make it writable, or move it", cause: error)
+                hint: "make it writable or move it", cause: error)
         case .accessDenied:
             self.init(
                 .accessDenied, "\(error.path) cannot be opened: \(error.detail)",
@@ -63,8 +63,8 @@ public struct ServerError: CodedError {
                 cause: error)
         case .incompatible:
             self.init(
-                .damaged, "\(error.path) is not a file of this LMDB: \(error.detail)",
-                hint: "it was written by another version, or is no server's", cause: error)
+                .damaged, "\(error.path) is not a file of this LMDB version: \(error.detail)",
+                hint: "it was written by another version, or is not a server's file", cause: error)
         case .busy:
             self.init(
                 .busy, "\(error.path) is busy: \(error.detail)", hint: "try again", cause: error)
@@ -80,7 +80,7 @@ public struct ServerError: CodedError {
         }
     }
 
-    /// Runs `body` and gives what it throws this room's name.
+    /// Runs `body` and converts its errors to `ServerError`.
     static func wrapping<R: ~Copyable>(_ body: () throws -> R) throws(ServerError) -> R {
         do {
             return try body()
@@ -103,14 +103,15 @@ public struct ServerError: CodedError {
 extension ServerError {
     static func lineageChanged(_ lineage: LineageID, _ space: SpaceID) -> ServerError {
         ServerError(
-            .lineageChanged, "the server is in the lineage \(lineage)", hint: "shake hands again",
+            .lineageChanged, "the server is in the lineage \(lineage)",
+            hint: "repeat the handshake",
             space: space, lineage: lineage)
     }
 
     static func damaged(_ space: SpaceID, at position: UInt64, _ what: String) -> ServerError {
         ServerError(
             .damaged, "the entry at position \(position) of space \(space) is damaged: \(what)",
-            hint: "restore a backup; devices then seed what it lacks", space: space,
+            hint: "restore a backup; devices will push the missing events again", space: space,
             position: position)
     }
 

@@ -2,38 +2,39 @@ internal import TapedeckSyncProtocol
 
 /// The limits of the server.
 package enum ServerLimits {
-    /// The longest body of a request, before and after decompression: a push and what frames it.
+    /// The maximum body size of a push request in bytes, before and after decompression, including
+    /// framing.
     package static let bodyBytesMax = SyncLimits.pushBytesMax + (64 << 10)
-    /// The longest body of any other request.
+    /// The maximum body size of any other request, in bytes.
     package static let smallBodyBytesMax = 64 << 10
-    /// Bytes of bodies that are held at a time, all requests together.
+    /// The maximum total size of the bodies in memory, over all requests, in bytes.
     package static let heldBytesMax = 512 << 20
-    /// Requests that are answered at a time, live connections apart.
+    /// The maximum number of concurrent requests, not counting live connections.
     package static let requestsMax = 4_096
-    /// Pushes that wait for a commit.
+    /// The maximum number of pushes waiting for a commit.
     package static let waitingMax = 2_048
-    /// Connections at a time.
+    /// The maximum number of concurrent connections.
     package static let connectionsMax = 65_536
-    /// Live connections of one space.
+    /// The maximum number of live connections per space.
     package static let liveConnectionsPerSpaceMax = 16_384
-    /// How long a connection may stay open without a request.
+    /// The time after which an idle connection is closed, in seconds.
     package static let idleSecondsMax = 120
-    /// How long the body of a request may take to arrive.
+    /// The time within which a request's body must arrive, in seconds.
     package static let bodySecondsMax = 300
-    /// How often a live connection says that it is alive.
+    /// The interval of keep-alive messages on a live connection, in seconds.
     package static let keepAliveSeconds = 15
-    /// How long a client is asked to wait when the server is busy or going away.
+    /// The delay requested of clients while the server is busy or shutting down, in seconds.
     package static let retryAfterSeconds = 1
-    /// How long requests under way may take after the server was told to end.
+    /// The time that pending requests may take during a shutdown, in seconds.
     package static let shutdownSecondsMax = 30
-    /// Bytes after which a group of pushes is committed.
+    /// The size after which a group of pushes is committed, in bytes.
     package static let bytesPerCommitMax = 16 << 20
-    /// Pushes in one commit.
+    /// The maximum number of pushes per commit.
     package static let pushesPerCommitMax = 1_024
-    /// Headers of a request, all together.
+    /// The maximum total size of a request's headers, in bytes.
     package static let headerBytesMax = 16 << 10
-    /// The longest name of a space or token.
+    /// The maximum length of a space's or token's name.
     package static let nameCountMax = 64
-    /// Threads that read for pulls.
+    /// The number of threads that read for pulls.
     package static let readersMax = 4
 }

@@ -1,18 +1,18 @@
 internal import TapedeckModel
 
-/// Looks after the tokens of a server's directory, also while the server runs.
+/// Manages the tokens of a server's directory, even while the server runs.
 public final class TokenStorage: Sendable {
-    /// What is known of a token.
+    /// The stored facts about a token.
     public struct Token: Sendable {
-        /// By which it is revoked.
+        /// The id to pass to `revoke`.
         public let id: String
-        /// What it is for.
+        /// The name that describes its purpose.
         public let name: String
-        /// The space that it opens.
+        /// The name of the space that it opens.
         public let space: String
-        /// When it was made, in Unix milliseconds.
+        /// The creation time, in Unix milliseconds.
         public let createdAt: UInt64
-        /// When it was revoked, in Unix milliseconds.
+        /// The time of revocation, in Unix milliseconds; nil while the token is valid.
         public let revokedAt: UInt64?
     }
 
@@ -20,19 +20,19 @@ public final class TokenStorage: Sendable {
 
     /// Opens a server's directory.
     ///
-    /// Throws `ServerError`: `.notFound` where no server has been, `.newerFormat`, `.damaged`,
-    /// `.accessDenied`.
+    /// Throws `ServerError`: `.notFound` if the directory has never had a server, `.newerFormat`,
+    /// `.damaged`, `.accessDenied`.
     public init(_ directory: String) throws(ServerError) {
         let place = ServerDirectory(directory)
         guard place.exists else {
             throw ServerError(
                 .notFound, "there is no server in \(directory)",
-                hint: "storectl serve makes one; --data names another directory")
+                hint: "create one with storectl serve, or use --data for another directory")
         }
         storage = try LMDBStorage(place)
     }
 
-    /// Makes a token; the text is never to be had again.
+    /// Creates a token; its text cannot be retrieved later.
     @available(*, noasync)
     public func create(
         space: String, name: String
@@ -41,7 +41,7 @@ public final class TokenStorage: Sendable {
         return (made.info.id, made.token)
     }
 
-    /// Every token that was made, oldest first.
+    /// Returns all tokens ever created, oldest first.
     @available(*, noasync)
     public func list() throws(ServerError) -> [Token] {
         try storage.tokensBlocking().map {
@@ -51,12 +51,12 @@ public final class TokenStorage: Sendable {
         }
     }
 
-    /// Ends a token; throws `.notFound`.
+    /// Revokes a token; throws `.notFound`.
     @available(*, noasync)
     public func revoke(_ id: String) throws(ServerError) {
         try storage.revokeTokenBlocking(id)
     }
 
-    /// Closes the directory's files.
+    /// Closes the server's files.
     public func close() { storage.close() }
 }

@@ -1,33 +1,34 @@
-/// How long to wait after failures: decorrelated jitter.
+/// Computes waits after failures, with decorrelated jitter.
 ///
-/// Each wait is drawn between the shortest and three times the last one, so that many devices that
-/// failed together do not come back together (Brooker, "Exponential Backoff and Jitter", 2015).
+/// Each wait is random between the minimum and three times the previous wait, so devices that
+/// failed at the same time do not retry at the same time (Brooker, "Exponential Backoff and
+/// Jitter", 2015).
 package struct Backoff: Hashable, Sendable {
-    /// In milliseconds.
+    /// The minimum wait, in milliseconds.
     package static let waitMin: UInt64 = 500
-    /// In milliseconds; for a device that nobody watches.
+    /// The default maximum wait, in milliseconds, for an unattended device.
     package static let waitMax: UInt64 = 300_000
 
-    /// The longest wait, in milliseconds.
+    /// The maximum wait, in milliseconds.
     package var longest: UInt64
-    /// Failures in a row.
+    /// The number of consecutive failures.
     package private(set) var failures: UInt32 = 0
     private var last: UInt64 = 0
 
     package init(longest: UInt64 = Backoff.waitMax) { self.longest = longest }
 
-    /// Takes in a failure; gives the wait in milliseconds.
+    /// Notes a failure and returns the wait in milliseconds.
     package mutating func fail(
         retryAfter: UInt64?, _ random: inout some RandomNumberGenerator
     ) -> UInt64 {
         failures = failures == .max ? .max : failures + 1
         let upper = max(Backoff.waitMin, min(longest, last == 0 ? 0 : last * 3))
         last = UInt64.random(in: Backoff.waitMin...upper, using: &random)
-        // What the other side asked for holds even beyond our own longest.
+        // A wait requested by the other side applies even if it is longer than our maximum.
         return max(last, retryAfter ?? 0)
     }
 
-    /// Takes in a success.
+    /// Notes a success.
     package mutating func succeed() {
         failures = 0
         last = 0

@@ -1,30 +1,31 @@
 internal import Foundation
 internal import TapedeckModel
 
-/// Where a server is: an address that secrets may be sent to.
+/// The address of a server that secrets can be sent to.
 struct HTTPAddress: Hashable, Sendable {
-    /// The longest address in bytes: a store remembers servers by theirs.
+    /// The maximum length in bytes, because a store remembers servers by their addresses.
     static let bytesMax = 300
 
-    /// The address, its scheme and host in lower case, without a slash at the end.
+    /// The address with scheme and host in lowercase, without a trailing slash.
     let base: String
 
-    /// Checks an address; plain `http` is for this machine only, because a token goes along.
+    /// Checks an address; plain `http` is only allowed for this machine, because requests contain a
+    /// token.
     ///
     /// Throws `SyncError` with `.usage`.
     init(_ address: String) throws(SyncError) {
-        // What is wrong is told with the address, and a secret in it must not be.
+        // Other errors quote the address, so check for secrets in it first.
         if address.contains("@") {
             throw SyncError(
-                .usage, "the address holds a user name or a password",
-                hint: "leave them out: a server takes a token, a remote takes storectl login")
+                .usage, "the address contains a user name or password",
+                hint: "remove them; use a token for a server, storectl login for a remote")
         }
         guard address.utf8.count <= HTTPAddress.bytesMax else {
             throw SyncError(
                 .usage,
-                "\"\(address.prefix(100))…\" has \(address.utf8.count) bytes, and an address"
-                    + " \(HTTPAddress.bytesMax) at the most",
-                hint: "write it like http://127.0.0.1:8080")
+                "\"\(address.prefix(100))…\" has \(address.utf8.count) bytes;"
+                    + " an address can have at most \(HTTPAddress.bytesMax)",
+                hint: "use the form http://127.0.0.1:8080")
         }
         guard var url = URLComponents(string: address), let scheme = url.scheme?.lowercased(),
             let host = url.host?.lowercased(), !host.isEmpty,
@@ -32,17 +33,17 @@ struct HTTPAddress: Hashable, Sendable {
         else {
             throw SyncError(
                 .usage, "\"\(address.prefix(100))\" is not the address of a server",
-                hint: "write it like http://127.0.0.1:8080")
+                hint: "use the form http://127.0.0.1:8080")
         }
         if let port = HTTPAddress.port(of: address), UInt16(port) ?? 0 == 0 {
             throw SyncError(
-                .usage, "\"\(port.prefix(40))\" in \(address) is no port",
+                .usage, "\"\(port.prefix(40))\" in \(address) is not a valid port",
                 hint: "ports are 1 to 65535")
         }
         let isLocal = ["127.0.0.1", "::1", "[::1]", "localhost"].contains(host)
         guard scheme == "https" || isLocal else {
             throw SyncError(
-                .usage, "\(address) would carry the token unencrypted over the network",
+                .usage, "\(address) would send the token unencrypted over the network",
                 hint: "use https, or a tunnel that ends on this machine")
         }
         url.scheme = scheme
@@ -52,18 +53,18 @@ struct HTTPAddress: Hashable, Sendable {
         self.base = base
     }
 
-    /// Throws `SyncError` with `.usage` where an address of any kind has a user name or a password in front of
-    /// its host.
+    /// Throws `SyncError` with `.usage` if an address of any kind has a user name or password
+    /// before its host.
     static func checkHoldsNoLogin(_ address: String) throws(SyncError) {
         guard let start = address.firstRange(of: "//")?.upperBound,
             address[start...].prefix(while: { !"/?#\\".contains($0) }).contains("@")
         else { return }
         throw SyncError(
-            .usage, "the address holds a user name or a password",
-            hint: "leave out what stands between // and @")
+            .usage, "the address contains a user name or password",
+            hint: "remove the part between // and @")
     }
 
-    /// What stands where a port does, whether or not it is one; nil where nothing does.
+    /// Returns the text in the place of a port, even if it is invalid; nil if there is none.
     private static func port(of address: String) -> Substring? {
         guard let start = address.range(of: "://")?.upperBound else { return nil }
         let authority = address[start...].prefix { $0 != "/" }
@@ -73,6 +74,6 @@ struct HTTPAddress: Hashable, Sendable {
         return authority[authority.index(after: colon)...]
     }
 
-    /// The address as a store remembers it; what is no address, as it stands.
+    /// Returns the address as a store remembers it; an invalid address is returned unchanged.
     static func name(_ address: String) -> String { (try? HTTPAddress(address).base) ?? address }
 }

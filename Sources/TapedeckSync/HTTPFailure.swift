@@ -3,21 +3,21 @@ internal import Foundation
 internal import NIOCore
 internal import TapedeckModel
 
-/// Why a request over HTTP came to nothing, for people.
+/// A readable reason why an HTTP request failed.
 ///
-/// The libraries below tell it in their own words, with the names of their types and with the values that they could not
-/// use, which may be secrets; so nothing of these words is passed on. Some of the types are not to be named here, so they
-/// are told by their descriptions.
+/// Error texts of the libraries contain names of types and the rejected values, which may be
+/// secrets, so they are never passed on. Some error types are not public, so they are recognized by
+/// their descriptions.
 struct HTTPFailure {
     let code: ErrorCode
     let message: String
     let hint: String?
-    /// Whether no connection came about, so that nothing can have arrived.
+    /// Whether no connection was made, so the request cannot have arrived.
     var isUnsent = false
 
-    private static let hintToLook = "see that it runs and that the address is right"
+    private static let hintToLook = "check that it is running and that the address is correct"
 
-    /// - Parameter base: the address that was asked.
+    /// - Parameter base: The address of the server.
     init(_ error: any Error, at base: String) {
         let text = String(describing: error)
         let type = String(reflecting: Swift.type(of: error))
@@ -32,43 +32,43 @@ struct HTTPFailure {
                 isUnsent: [ECONNREFUSED, EHOSTUNREACH, ENETUNREACH].contains(error.errnoCode))
         case let error as HTTPClientError where error == .connectTimeout:
             self = failure(
-                "cannot be reached: no connection came about in time",
+                "cannot be reached: the connection timed out",
                 hint: HTTPFailure.hintToLook, isUnsent: true)
         case let error as HTTPClientError
         where error == .readTimeout || error == .deadlineExceeded || error == .writeTimeout:
             self = failure(
-                "does not answer", hint: "see that it is not stuck, and that it is the right server"
+                "does not answer", hint: "check that it is the right server and is not stuck"
             )
         case let error as HTTPClientError where error == .remoteConnectionClosed:
             self = failure(
-                "has closed the connection without an answer",
-                hint: "see that it runs, and that the address is the right server's")
+                "closed the connection without an answer",
+                hint: "check that it is running and that the address is correct")
         case is NIOTooManyBytesError:
             self = HTTPFailure(
-                code: .malformedRequest, message: "\(base) answers more than any answer holds",
-                hint: "check that the address is the right server's")
+                code: .malformedRequest, message: "\(base) sent an answer that is too large",
+                hint: "check the address of the server")
         default:
             if type.contains("NIOSSL") || text.contains("BoringSSL") {
                 self = failure(
                     "does not speak TLS, or its certificate is not trusted",
                     hint: base.hasPrefix("https://127.0.0.1") || base.hasPrefix("https://localhost")
-                        ? "a server on this machine is reached by http://"
-                        : "see that it serves https with a certificate that is trusted here")
+                        ? "use http:// for a server on this machine"
+                        : "check that it serves https with a certificate that this machine trusts")
             } else if type.contains("HTTPParserError") {
                 self = failure(
-                    "answers what is no HTTP", hint: "check that the address is the right server's")
+                    "does not answer with HTTP", hint: "check the address of the server")
             } else if text.contains("UnknownHost") || text.contains("DNS") {
                 self = failure(
-                    "cannot be reached: its name leads nowhere",
-                    hint: "check the name, and that there is a network", isUnsent: true)
+                    "cannot be reached: its host name does not resolve",
+                    hint: "check the name and the network connection", isUnsent: true)
             } else if type.contains("NIOConnectionError") || type.contains("NWPOSIXError") {
-                // No connection came about, to any of the host's addresses.
+                // No connection could be made to any address of the host.
                 self = failure(
-                    "cannot be reached: \(text.contains("refused") ? "Connection refused" : "no connection came about")",
+                    "cannot be reached: \(text.contains("refused") ? "Connection refused" : "no connection could be made")",
                     hint: HTTPFailure.hintToLook, isUnsent: true)
             } else {
                 self = failure(
-                    "cannot be reached: the connection broke", hint: HTTPFailure.hintToLook)
+                    "cannot be reached: the connection was lost", hint: HTTPFailure.hintToLook)
             }
         }
     }
@@ -78,7 +78,7 @@ struct HTTPFailure {
         self.isUnsent = isUnsent
     }
 
-    /// What a session takes in.
+    /// The failure as reported to a session.
     var failure: SyncFailure {
         var failure = SyncFailure(code, message, hint: hint)
         failure.isUnsent = isUnsent

@@ -1,10 +1,11 @@
 internal import TapedeckModel
 
-/// Values of header fields, checked before a library sees them: what refuses a value repeats it in its error.
+/// Checks the values of header fields before a library sees them, because its errors would quote
+/// them.
 enum HTTPHeader {
-    /// A token as it is sent, without the space around it.
+    /// Returns the header value for a token, without surrounding whitespace.
     ///
-    /// Throws `SyncFailure` with `.usage` for what cannot be one.
+    /// Throws `SyncFailure` with `.usage` if the token is invalid.
     static func bearer(_ token: String) throws(SyncFailure) -> String {
         let token = token.trimmingSpace
         guard !token.isEmpty, token.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
@@ -12,21 +13,21 @@ enum HTTPHeader {
                 .usage,
                 token.isEmpty
                     ? "the token is empty"
-                    : "the token has a space, a line break or another character that no token has",
-                hint: "copy it again; storectl serve and storectl token create say where one is")
+                    : "the token contains a space, a line break or another invalid character",
+                hint: "copy it again; storectl serve and storectl token create show where it is")
         }
         return "Bearer \(token)"
     }
 
-    /// Makes sure that a header can hold a value.
+    /// Checks that a value is valid in a header.
     ///
-    /// Throws `SyncFailure` with `.usage`, which does not say the value.
+    /// Throws `SyncFailure` with `.usage`, which does not contain the value.
     static func check(_ field: RemoteRequest.Field) throws(SyncFailure) {
         guard !field.value.utf8.contains(where: { $0 < 0x20 && $0 != 0x09 || $0 == 0x7F }) else {
             var failure = SyncFailure(
                 .usage,
-                "what belongs into the header \(field.name) has a line break or another control character",
-                hint: "storectl login NAME, with secrets that are on one line each")
+                "the value for header \(field.name) contains a line break or another control character",
+                hint: "run storectl login NAME again, with each secret on one line")
             failure.isUnsent = true
             throw failure
         }
@@ -34,7 +35,7 @@ enum HTTPHeader {
 }
 
 extension String {
-    /// Without the space and line breaks around it.
+    /// The string without surrounding whitespace and line breaks.
     package var trimmingSpace: String {
         func isSpace(_ character: Character) -> Bool {
             character.isWhitespace || character.isNewline

@@ -4,18 +4,19 @@ internal import NIOCore
 internal import TapedeckModel
 internal import TapedeckSyncProtocol
 
-/// The way to a server over HTTP.
+/// Connects to a server over HTTP.
 package struct HTTPSyncConnector: SyncConnector {
-    /// How long to wait for a connection.
+    /// The time to wait for a connection.
     private static let connectTimeout = TimeAmount.seconds(5)
-    /// How long to wait for an answer: beyond it the other side is taken to be gone.
+    /// The time to wait for a response before the server is considered unreachable.
     private static let requestTimeout = TimeAmount.seconds(60)
-    /// The same of a handshake, which every server answers at once.
+    /// The time to wait for the response to a handshake, which servers send at once.
     private static let handshakeTimeout = TimeAmount.seconds(20)
-    /// Live connections carry a comment every 15 s; silence for longer means that they are dead.
+    /// The silence after which a live connection is considered dead; servers send a comment every
+    /// 15 s.
     private static let silenceMax = TimeAmount.seconds(40)
     private static let errorBytesMax = 64 << 10
-    /// Answers are never longer: the greatest page, and what frames it.
+    /// The maximum size of a response: the largest page plus its framing.
     private static let answerBytesMax = SyncLimits.pullBytesMax * 2 + (4 << 20)
 
     private let base: String
@@ -23,9 +24,9 @@ package struct HTTPSyncConnector: SyncConnector {
     private let client: HTTPClient
 
     /// - Parameters:
-    ///   - address: such as `http://127.0.0.1:8080`; plain `http` to this machine only, because a token
-    ///     goes along.
-    ///   - token: asked for each request, as another one may be given meanwhile.
+    /// - address: An address such as `http://127.0.0.1:8080`; plain `http` is only allowed for this
+    ///   machine, because requests contain a token.
+    /// - token: Called for each request, because the token can change.
     ///
     /// Throws `SyncError` with `.usage`.
     package init(
@@ -37,7 +38,7 @@ package struct HTTPSyncConnector: SyncConnector {
         configuration.timeout = .init(
             connect: HTTPSyncConnector.connectTimeout, read: HTTPSyncConnector.silenceMax)
         configuration.redirectConfiguration = .disallow
-        // The session waits and tries again itself, and says so.
+        // The session schedules and reports retries itself.
         configuration.connectionPool.retryConnectionEstablishment = false
         client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     }
@@ -78,8 +79,8 @@ package struct HTTPSyncConnector: SyncConnector {
             guard response.status == .ok else { throw try await failure(response) }
             guard HTTPSyncConnector.isProtobuf(response) else {
                 throw SyncFailure(
-                    .malformedRequest, "\(base) does not answer as a Tapedeck server does",
-                    hint: "check that the address is a Tapedeck server's")
+                    .malformedRequest, "\(base) does not answer like a Tapedeck server",
+                    hint: "check that the address is that of a Tapedeck server")
             }
             return try Answer(decoding: try await body(of: response), as: .protobuf)
         } catch {
@@ -114,8 +115,8 @@ package struct HTTPSyncConnector: SyncConnector {
                 try SyncCompression.decompress($0, countMax: answerBytesMax)
             }
         } catch {
-            // Whatever it says of its size: no server makes one like it.
-            throw ModelError(.altered, "an answer cannot be unpacked")
+            // The claimed size does not matter: no server produces such a response.
+            throw ModelError(.altered, "an answer cannot be decompressed")
         }
     }
 
@@ -123,7 +124,7 @@ package struct HTTPSyncConnector: SyncConnector {
         let retryAfter = RetryAfter.milliseconds(response.headers.first(name: "Retry-After"))
         var read: WireErrorResponse?
         if let buffer = try? await response.body.collect(upTo: HTTPSyncConnector.errorBytesMax) {
-            // What is no answer of a Tapedeck server has its status alone.
+            // A response from another kind of server only has its status.
             do throws(ModelError) {
                 let bytes = try HTTPSyncConnector.unpacked(
                     [UInt8](buffer.readableBytesView), response)
@@ -151,7 +152,8 @@ package struct HTTPSyncConnector: SyncConnector {
             default: .malformedRequest
             }
         return SyncFailure(
-            code, "\(base) answered \(response.status.code), and not as a Tapedeck server does",
+            code,
+            "\(base) answered with status \(response.status.code), unlike a Tapedeck server",
             hint: "check the address", retryAfter: retryAfter)
     }
 
@@ -161,7 +163,7 @@ package struct HTTPSyncConnector: SyncConnector {
         do {
             var request = try self.request("/v1/live")
             request.headers.add(name: "Accept", value: "text/event-stream")
-            // A live connection has no end to wait for; silence ends it.
+            // A live connection has no deadline; silence ends it.
             let response = try await client.execute(request, deadline: .distantFuture)
             guard response.status == .ok else { throw try await failure(response) }
             let body = response.body
@@ -175,7 +177,8 @@ package struct HTTPSyncConnector: SyncConnector {
                             }
                         }
                     } catch {
-                        // However it ended: the stream ends, and a handshake says where we are.
+                        // Whatever the error, the stream ends, and a handshake determines the
+                        // position.
                     }
                     heads.finish()
                 }
@@ -195,7 +198,7 @@ package struct HTTPSyncConnector: SyncConnector {
     }
 }
 
-/// Cuts a stream of bytes into lines.
+/// Splits a stream of bytes into lines.
 private struct LineSplitter {
     private var rest: [UInt8] = []
     private static let lineBytesMax = 16 << 10
@@ -215,20 +218,20 @@ private struct LineSplitter {
 }
 
 extension SyncFailure {
-    /// Names what a request ended with.
+    /// Converts the error of a request.
     fileprivate init(wrapping error: any Error, at base: String) {
         switch error {
         case let failure as SyncFailure: self = failure
         case let error as ModelError where error.code == .altered:
             self.init(
-                .altered, "an answer of \(base) was changed on the way",
-                hint: "it is asked for again; look at what stands between")
+                .altered, "an answer from \(base) was changed in transit",
+                hint: "it is requested again; check for faulty proxies")
         case let error as ModelError:
             self.init(
                 error.code, "\(base): \(error.message)",
-                hint: error.hint ?? "check that the address is a Tapedeck server's")
+                hint: error.hint ?? "check that the address is that of a Tapedeck server")
         case is CancellationError: self.init(.offline, "the request was cancelled")
-        // Timeouts, refused and broken connections, names that do not resolve: all pass.
+        // Timeouts, refused or broken connections and unresolved names are all temporary.
         default: self = HTTPFailure(error, at: base).failure
         }
     }

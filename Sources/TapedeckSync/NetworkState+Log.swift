@@ -1,17 +1,18 @@
 public import TapedeckLog
 public import TapedeckModel
 
-/// What the host of a device has said of its network: a row of the log that is this device's own.
+/// The network state that the host of a device has set, stored in a row of the log that is not
+/// synced.
 ///
-/// Every sync of the store heeds it, in whatever process, also one that is under way, which looks again
-/// every few seconds. It stands until the host says otherwise.
+/// It applies to every sync of the store in any process. A sync in progress checks it every few
+/// seconds. It remains until the host changes it.
 extension NetworkState {
     private static let rowName = "network"
 
-    /// How often a sync that waits for the network looks again, in milliseconds.
+    /// The interval at which a sync that waits for the network checks again, in milliseconds.
     static let pause: UInt64 = 2_000
 
-    /// What was said last; `online` where nothing was.
+    /// Returns the network state last set; `online` by default.
     ///
     /// Throws `LogError`: `.damaged`, `.closed`.
     @available(*, noasync)
@@ -20,7 +21,7 @@ extension NetworkState {
         return NetworkState(rawValue: String(decoding: bytes, as: UTF8.self)) ?? .online
     }
 
-    /// Says what the network is from now on.
+    /// Sets the network state.
     ///
     /// Throws `LogError`: `.readOnly`, `.diskFull`, `.closed`.
     @available(*, noasync)
@@ -30,20 +31,21 @@ extension NetworkState {
         ])
     }
 
-    /// Why no sync begins; nil where one may.
+    /// The reason why no sync can begin; nil if one can.
     package var failure: SyncFailure? {
         guard self == .offline else { return nil }
         return SyncFailure(
-            .offline, "this device is said to have no network",
-            hint: "storectl network online says that it has one")
+            .offline, "this device is set to offline",
+            hint: "run storectl network online to sync again")
     }
 
-    /// Whether a lane goes on waiting for what it waited for when it was tried last.
+    /// Returns whether a lane must keep waiting for the reason of its last attempt.
     func upholds(_ wait: SyncWait) -> Bool { wait.reason != .metered || self == .metered }
 
-    /// What everything waits for that needs a network; nil where nothing does.
+    /// Returns the wait for everything that needs a network; nil if nothing has to wait.
     ///
-    /// - Parameter until: when it is looked at again, in Unix milliseconds; 0 where nobody waits.
+    /// - Parameter until: The time of the next check, in milliseconds since 1970; 0 if nothing will
+    ///   check.
     package func wait(until: UInt64 = 0) -> SyncWait? {
         failure.map { SyncWait(reason: $0.code, message: $0.message, until: until) }
     }

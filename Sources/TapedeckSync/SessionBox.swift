@@ -1,14 +1,14 @@
 internal import Dispatch
 
-/// Keeps a session on a queue of its own: what it does blocks, and tasks must not.
+/// Keeps a session on its own queue, because its blocking work must not run in tasks.
 final class SessionBox<Session>: @unchecked Sendable {
-    // Touched on `queue` only.
+    // Accessed only on `queue`.
     private var session: Session
     private let queue = DispatchQueue(label: "tapedeck.sync")
 
     init(_ session: Session) { self.session = session }
 
-    /// Gives the session an input.
+    /// Passes an input to the session.
     func perform<Step: Sendable>(
         _ body: @escaping @Sendable (inout Session) throws -> Step
     ) async throws -> Step {
@@ -17,7 +17,7 @@ final class SessionBox<Session>: @unchecked Sendable {
         }
     }
 
-    /// Looks at the session.
+    /// Reads the session.
     func read<Value: Sendable>(
         _ body: @escaping @Sendable (Session) throws -> Value
     ) async throws -> Value {

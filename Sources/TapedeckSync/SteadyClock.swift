@@ -2,16 +2,16 @@ internal import Foundation
 internal import TapedeckLog
 internal import TapedeckModel
 
-/// A clock that goes on evenly whatever happens to that of the day: it names the boot in which it counts.
+/// A clock that runs evenly even if the wall clock is set; it also identifies the current boot.
 package struct SteadyClock: Sendable {
-    /// This boot, and the milliseconds since, sleep included.
+    /// Returns the id of the current boot and the milliseconds since, including sleep.
     package var read: @Sendable () -> (boot: String, milliseconds: UInt64)
 
     package init(_ read: @escaping @Sendable () -> (boot: String, milliseconds: UInt64)) {
         self.read = read
     }
 
-    /// The machine's own.
+    /// The clock of this machine.
     package static let system = SteadyClock {
         var time = timespec()
         #if os(Linux)
@@ -24,12 +24,13 @@ package struct SteadyClock: Sendable {
     }
 }
 
-/// What the sync server's clock shows, as far as the last handshake tells: never ahead of it, and behind it
-/// by no more than an answer takes.
+/// An estimate of the sync server's clock from the last handshake.
+///
+/// It is never ahead of the server and lags by at most the duration of a response.
 struct ServerClock {
     private static let name = "server-clock"
 
-    /// Keeps what a handshake told.
+    /// Stores the server time of a handshake.
     @available(*, noasync)
     static func note(
         _ milliseconds: UInt64, _ clock: SteadyClock, in log: EventLog
@@ -47,10 +48,12 @@ struct ServerClock {
         try log.setSyncRows([SyncRow(name, bytes)])
     }
 
-    /// A handshake that tells the same within this many milliseconds costs no commit.
+    /// The change in milliseconds below which a handshake does not update the stored time, which
+    /// saves a commit.
     private static let exactness: UInt64 = 1_000
 
-    /// The server's time now, in Unix milliseconds; nil where none has been told in this boot.
+    /// Returns the current server time, in milliseconds since 1970; nil if there was no handshake
+    /// in this boot.
     @available(*, noasync)
     static func now(_ clock: SteadyClock, in log: EventLog) throws(LogError) -> UInt64? {
         guard let value = try log.syncRow(name) else { return nil }

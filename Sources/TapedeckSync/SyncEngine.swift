@@ -4,49 +4,51 @@ public import TapedeckLog
 public import TapedeckModel
 internal import TapedeckSyncProtocol
 
-/// How far a sync is.
+/// The progress of a sync.
 public struct SyncProgress: Hashable, Sendable {
-    /// Events pushed so far.
+    /// The number of events pushed so far.
     public var pushed: UInt64
-    /// Events pulled so far.
+    /// The number of events pulled so far.
     public var pulled: UInt64
-    /// Entries that the server has and this store has not read.
+    /// The number of entries on the server that this store has not read.
     public var toPull: UInt64
-    /// Events that this store has and the server lacks.
+    /// The number of events in this store that the server lacks.
     public var toPush: UInt64
-    /// Why it waits, and until when in Unix milliseconds; nil while it works.
+    /// The reason and end of the current wait, in milliseconds since 1970; nil if it is not
+    /// waiting.
     public var wait: (reason: ErrorCode, message: String, until: UInt64)?
-    /// Whether there is nothing to do just now.
+    /// Whether there is currently nothing to do.
     public var isSettled: Bool
 
-    /// Whether two say the same.
+    /// Returns whether two values are equal, ignoring the message of the wait.
     public static func == (left: SyncProgress, right: SyncProgress) -> Bool {
         left.pushed == right.pushed && left.pulled == right.pulled && left.toPull == right.toPull
             && left.toPush == right.toPush && left.wait?.reason == right.wait?.reason
             && left.wait?.until == right.wait?.until && left.isSettled == right.isSettled
     }
 
-    /// Hashes what changes most.
+    /// Hashes the values that change most often.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(pushed)
         hasher.combine(pulled)
     }
 }
 
-/// Drives one `SyncSession`: does the input and output, the waiting and the listening.
+/// Runs one `SyncSession`: performs its I/O, waits and subscriptions.
 ///
-/// The log is only touched on a queue of its own, never on the tasks' threads. An engine runs once.
+/// Accesses the log only on its own queue, never on the threads of tasks. An engine can only run
+/// once.
 public final class SyncEngine: Sendable {
-    /// How an engine behaves.
+    /// Options of an engine.
     public struct Options: Sendable {
         /// Whether to stay connected and follow changes on both sides.
         public var isLive: Bool
-        /// Failures in a row after which it gives up; 0 for never.
+        /// The number of consecutive failures after which it gives up; 0 for never.
         public var failuresMax: UInt32
-        /// The longest wait between two attempts, in milliseconds.
+        /// The maximum wait between two attempts, in milliseconds.
         public var backoffMax: UInt64
 
-        /// Makes options; the defaults suit a single sync by hand.
+        /// Creates options; the defaults suit a one-time sync started by hand.
         public init(isLive: Bool = false, failuresMax: UInt32 = 3, backoffMax: UInt64 = 30_000) {
             self.isLive = isLive
             self.failuresMax = failuresMax
@@ -55,7 +57,7 @@ public final class SyncEngine: Sendable {
     }
 
     private enum Signal: Sendable {
-        /// Something came in; `pending` says what.
+        /// Something changed; see `pending`.
         case change
         case streamEnded
         case timer(UInt64)
@@ -63,8 +65,10 @@ public final class SyncEngine: Sendable {
         case stop
     }
 
-    /// What changed since it was last looked at: many changes are one signal, so that a flood of them
-    /// neither grows nor hides another signal.
+    /// The changes since the last check.
+    ///
+    /// Many changes are merged into one signal, so that a flood of them neither grows the queue nor
+    /// delays other signals.
     private struct Pending: Sendable {
         var isLocal = false
         var head: UInt64?
@@ -76,7 +80,7 @@ public final class SyncEngine: Sendable {
         var request: Task<Result<SyncResponse, SyncFailure>, Never>?
     }
 
-    /// How often the log is asked whether another process has appended to it.
+    /// The interval at which appends of other processes are checked.
     private static let pollInterval = Duration.milliseconds(20)
 
     private let log: EventLog
@@ -88,13 +92,15 @@ public final class SyncEngine: Sendable {
     private let signals: AsyncStream<Signal>
     private let send: AsyncStream<Signal>.Continuation
 
-    /// Makes an engine for one store and one server.
+    /// Creates an engine for one store and one server.
     ///
     /// - Parameters:
-    ///   - address: such as `http://127.0.0.1:8080`; also the name under which the store remembers it.
-    ///   - token: what the server knows the user by, without the space around it; never logged or stored.
+    /// - address: An address such as `http://127.0.0.1:8080`; it is also the name of the server in
+    ///   the store.
+    /// - token: The token that identifies the user, without surrounding whitespace; never logged or
+    ///   stored.
     ///
-    /// Throws `SyncError`: `.usage` for an address that is none, and for what cannot be a token.
+    /// Throws `SyncError` with `.usage` if the address or the token is invalid.
     public convenience init(
         _ log: EventLog, server address: String, token: String, options: Options = Options()
     ) throws {
@@ -102,14 +108,15 @@ public final class SyncEngine: Sendable {
         try self.init(log, server: address, options: options) { token }
     }
 
-    /// Makes an engine for one store and one server whose token may be replaced while it runs.
+    /// Creates an engine for one store and one server whose token can change during the sync.
     ///
     /// - Parameters:
-    ///   - address: such as `http://127.0.0.1:8080`; also the name under which the store remembers it.
-    ///   - token: what the server knows the user by; asked before each request, on any thread, and
-    ///     never logged or stored. What cannot be a token ends the sync (`.usage`).
+    /// - address: An address such as `http://127.0.0.1:8080`; it is also the name of the server in
+    ///   the store.
+    /// - token: Returns the token that identifies the user; called before each request, on any
+    ///   thread. The token is never logged or stored. An invalid token ends the sync (`.usage`).
     ///
-    /// Throws `SyncError`: `.usage` for an address that is none.
+    /// Throws `SyncError` with `.usage` if the address is invalid.
     public convenience init(
         _ log: EventLog, server address: String, options: Options = Options(),
         token: @escaping @Sendable () -> String
@@ -135,25 +142,27 @@ public final class SyncEngine: Sendable {
         (signals, send) = AsyncStream.makeStream()
     }
 
-    /// Ends `run` soon; what was delivered stays delivered.
+    /// Makes `run` end soon; delivered events stay delivered.
     public func stop() {
         let request = stopping.withLock { state in
             state.isStopped = true
             return state.request
         }
-        // An answer that is under way is not waited for.
+        // Do not wait for the response in progress.
         request?.cancel()
         send.yield(.stop)
     }
 
-    /// Tries again at once instead of waiting on: the network came back, or the user asked.
+    /// Retries at once instead of waiting, for example when the network is back or the user asks
+    /// for it.
     public func wake() { send.yield(.wake) }
 
-    /// Syncs until everything is delivered both ways; a live engine until it is stopped.
+    /// Syncs until everything is delivered in both directions; a live engine runs until it is
+    /// stopped.
     ///
-    /// What the server's side made impossible is in the report's `failure`: `.offline`,
-    /// `.unauthorized`, `.protocolMismatch` and the other codes of a server's answers, after as many
-    /// attempts as the options say. Throws `LogError` where the store fails.
+    /// If the sync fails, the report's `failure` says why: `.offline`, `.unauthorized`,
+    /// `.protocolMismatch`, or another code from the server, after the number of attempts in the
+    /// options. Throws `LogError` if the store fails.
     public func run(
         progress: (@Sendable (SyncProgress) -> Void)? = nil
     ) async throws -> SyncReport {
@@ -167,11 +176,11 @@ public final class SyncEngine: Sendable {
         }
     }
 
-    /// What a sync would do, without doing it: one handshake.
+    /// Returns the numbers of events that a sync would transfer, using a single handshake.
     public func preview() async throws -> SyncReport {
         do {
             guard case .send(let request) = try await box.perform({ try $0.begin() }) else {
-                throw SyncError(.internalError, "a sync does not begin with a handshake")
+                throw SyncError(.internalError, "the sync did not begin with a handshake")
             }
             let response = try await connector.send(request)
             await connector.close()
@@ -210,12 +219,12 @@ public final class SyncEngine: Sendable {
             case .send(let request):
                 switch await answer(to: request, &ahead) {
                 case .success(let response):
-                    // While it is recorded here, the server sees to the next.
+                    // Let the server prepare the next response while this one is recorded.
                     let next = try await box.perform { try $0.requestAhead(response) }
                     ahead = next.map { RequestAhead(request: $0, task: begin($0)) }
                     step = try await box.perform { try $0.answered(response) }
                 case .failure(let failure):
-                    // A request that `stop` has cut off is no failure.
+                    // A request cancelled by `stop` is not a failure.
                     let isStopped = stopping.withLock(\.isStopped) || Task.isCancelled
                     step = try await box.perform {
                         isStopped ? try $0.stop() : try $0.failed(failure)
@@ -262,7 +271,7 @@ public final class SyncEngine: Sendable {
         }
     }
 
-    /// Notes a change, and signals it unless that has been done already.
+    /// Notes a change, and sends a signal unless one is pending.
     private func note(_ change: (inout Pending) -> Void) {
         let isNew = pending.withLock { pending in
             change(&pending)
@@ -287,13 +296,13 @@ public final class SyncEngine: Sendable {
         }
     }
 
-    /// A request that was sent before the session has asked for it.
+    /// A request that was sent before the session asked for it.
     private struct RequestAhead {
         let request: SyncRequest
         let task: Task<Result<SyncResponse, SyncFailure>, Never>
     }
 
-    /// Sends a request, unless that was done ahead, and waits for its answer; `stop` cuts that off.
+    /// Sends a request unless it was sent ahead, and waits for the response; `stop` cancels it.
     private func answer(
         to request: SyncRequest, _ ahead: inout RequestAhead?
     ) async -> Result<SyncResponse, SyncFailure> {
@@ -337,7 +346,7 @@ public final class SyncEngine: Sendable {
         }
     }
 
-    /// Tells of appends by other processes; those of this one are told at once.
+    /// Signals appends of other processes by polling, and appends of this process at once.
     private func watchLog() -> Task<Void, Never> {
         let box = box
         let number = log.observeCommits { [weak self] _ in self?.note { $0.isLocal = true } }

@@ -1,16 +1,16 @@
 public import TapedeckModel
 
-/// Why a request to an upstream came to nothing: a value, not a surprise.
+/// The reason why a request to a server or remote failed, as a value.
 package struct SyncFailure: Error, Hashable, Sendable {
-    /// What went wrong; the codes of HTTP error bodies, and `.offline`.
+    /// The error code: one from an HTTP error body, or `.offline`.
     package var code: ErrorCode
-    /// What went wrong, for people.
+    /// The error message.
     package var message: String
-    /// What can be done about it.
+    /// The suggested remedy.
     package var hint: String?
-    /// How long the upstream asks to be left alone, in milliseconds.
+    /// The requested pause before the next request, in milliseconds.
     package var retryAfter: UInt64?
-    /// Whether it is certain that the request never got there.
+    /// Whether the request certainly never arrived.
     package var isUnsent = false
 
     package init(
@@ -22,12 +22,12 @@ package struct SyncFailure: Error, Hashable, Sendable {
         self.retryAfter = retryAfter
     }
 
-    /// The hint at one remote: connectors, which do not know what it is called, write `NAME`.
+    /// Returns the hint with the name of the remote; connectors do not know it and write `NAME`.
     package func hint(for remote: Remote) -> String? {
         hint?.replacing("storectl login NAME", with: "storectl login \(remote.name)")
     }
 
-    /// Whether asking again later can help without anybody doing anything.
+    /// Whether a later retry can help without anyone taking action.
     package var isTransient: Bool {
         switch code {
         case .offline, .throttled, .unavailable, .diskFull, .internalError, .lineageChanged,
@@ -38,15 +38,15 @@ package struct SyncFailure: Error, Hashable, Sendable {
     }
 }
 
-/// What sync could not do.
+/// An error of a sync.
 public struct SyncError: CodedError {
-    /// What went wrong, for programs.
+    /// The error code.
     public let code: ErrorCode
-    /// What went wrong and where.
+    /// The failure and the affected object.
     public let message: String
-    /// What to do about it.
+    /// The suggested remedy.
     public let hint: String?
-    /// The error below this one.
+    /// The underlying error.
     public let cause: (any Error)?
 
     package init(

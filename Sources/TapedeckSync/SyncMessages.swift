@@ -1,6 +1,6 @@
 package import TapedeckSyncProtocol
 
-/// What a device asks a server.
+/// A request of a device to a server.
 package enum SyncRequest: Hashable, Sendable {
     case handshake(WireHandshakeRequest)
     case lineage(WireLineageRequest)
@@ -8,22 +8,23 @@ package enum SyncRequest: Hashable, Sendable {
     case pull(WirePullRequest)
 }
 
-/// What a server answers.
+/// The response of a server.
 package enum SyncResponse: Hashable, Sendable {
-    /// To a handshake, and to asking for a new lineage.
+    /// The response to a handshake or to a request for a new lineage.
     case handshake(WireHandshakeResponse)
     case push(WirePushResponse)
     case pull(WirePullResponse)
 }
 
-/// The way to a server; see `HTTPSyncConnector`.
+/// A connection to a server; see `HTTPSyncConnector`.
 ///
-/// Whatever it does to a request - lose it, lose its answer, deliver it twice or late - costs time only.
+/// If it loses a request or its response, or delivers a request late or twice, this only costs
+/// time.
 package protocol SyncConnector: Sendable {
-    /// Sends a request and waits for its answer.
+    /// Sends a request and waits for the response.
     func send(_ request: SyncRequest) async throws(SyncFailure) -> SyncResponse
-    /// The heads that the server tells of, from now on; ends when the connection does.
+    /// Returns the positions of the server's head as they are announced; ends with the connection.
     func heads() async throws(SyncFailure) -> AsyncStream<UInt64>
-    /// Lets go of its connections.
+    /// Closes the connections.
     func close() async
 }

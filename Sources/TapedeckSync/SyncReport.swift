@@ -1,43 +1,45 @@
 public import TapedeckModel
 
-/// What a sync did, and what it could not do.
+/// The result of a sync.
 public struct SyncReport: Sendable {
-    /// An event that counts nowhere, and why.
+    /// An event that the server refused, and the reason.
     public struct Refusal: Hashable, Sendable {
-        /// Which event.
+        /// The id of the event.
         public var event: EventID
-        /// Why.
+        /// The reason.
         public var code: ErrorCode
     }
 
-    /// An event that has not arrived, and why.
+    /// An event that has not been delivered, and the reason.
     public struct Waiting: Hashable, Sendable {
-        /// Which event.
+        /// The id of the event.
         public var event: EventID
-        /// Why.
+        /// The reason.
         public var reason: ErrorCode
-        /// When it is tried again, in Unix milliseconds; nil where somebody has to do something.
+        /// The time of the next retry, in milliseconds since 1970; nil if someone must take action
+        /// first.
         public var until: UInt64?
     }
 
-    /// Events that the server did not have.
+    /// The number of events that the server did not have.
     public var pushed: UInt64 = 0
-    /// Events that this store did not have.
+    /// The number of events that this store did not have.
     public var pulled: UInt64 = 0
-    /// Events that the server refused.
+    /// The events that the server refused.
     public var refused: [Refusal] = []
-    /// The first of the events that wait, at most `waitingMax`.
+    /// The first pending events, at most `waitingMax`.
     public var waiting: [Waiting] = []
-    /// How many wait.
+    /// The total number of pending events.
     public var waitingCount: UInt64 = 0
-    /// How often the store took a fresh origin, because it had been put back to an earlier state.
+    /// The number of times the store took a new origin because it had been restored to an earlier
+    /// state.
     public var renewedOrigins = 0
-    /// Events that were written anew because two histories of one origin met.
+    /// The number of events that were rewritten because the origin's history had split.
     public var healed: UInt64 = 0
 
-    /// Why it ended before everything was delivered; nil where all was.
+    /// The reason why the sync ended early; nil if everything was delivered.
     public var failure: SyncError?
 
-    /// The most events that a report lists as waiting.
+    /// The maximum number of pending events in a report.
     public static let waitingMax = 1_000
 }

@@ -2,20 +2,21 @@ package import TapedeckLog
 internal import TapedeckModel
 internal import TapedeckSyncProtocol
 
-/// A page of a server's log, read and checked, ready to be recorded.
+/// A page of a server's log that has been read and checked but not recorded.
 struct PulledPage: Sendable {
     var foreign = ForeignEvents()
     var cursor: SyncCursor
-    /// Whether something else stands where a push was told that its last event stands.
+    /// Whether it contradicts the last receipt: another event is at the position of a pushed event.
     var contradictsLastReceipt = false
-    /// Whether what was seeded stands where the server put it; nil where the page does not come there.
+    /// Whether it contains the last seeded receipt at its position; nil if the page does not
+    /// include the position.
     var holdsLastSeed: Bool?
-    /// The last sequence of each origin in it.
+    /// The last sequence of each origin in the page.
     var reached: [OriginID: UInt64] = [:]
 }
 
 extension SyncSession {
-    /// Asks for what stands behind a cursor.
+    /// Returns a request for the entries after a cursor.
     func pullRequest(
         behind cursor: SyncCursor, bytesMax: Int
     ) throws(LogError) -> WirePullRequest {
@@ -27,12 +28,13 @@ extension SyncSession {
         return request
     }
 
-    /// What will be asked once a pulled page is recorded, so that the server can see to it meanwhile;
-    /// nil where that is another thing than the page behind it.
+    /// Returns the request that follows once a pulled page is recorded, so that the server can
+    /// already prepare the response.
     ///
-    /// It reads the page and keeps it for `answered`, which is to be called next. Whoever gets another
-    /// request from that has to drop the answer to this one: it may tell of a head that has moved.
-    /// Costs what reading the page costs, which `answered` then saves. Throws what a read of the log does.
+    /// Returns nil if the next request is not for the next page. This reads the page and keeps it
+    /// for `answered`, which must be called next. If `answered` then returns a different request,
+    /// the caller must discard the response to this one, because its head may be outdated. Costs as
+    /// much as reading the page, which `answered` then saves. Throws the errors of reading the log.
     package mutating func requestAhead(
         _ response: SyncResponse
     ) throws(LogError) -> SyncRequest? {
@@ -47,7 +49,7 @@ extension SyncSession {
         return .pull(try pullRequest(behind: page.cursor, bytesMax: SyncLimits.pullBytesUsual))
     }
 
-    /// The page that `requestAhead` has read, or else what is read of the answer.
+    /// Returns the page read by `requestAhead`, or reads it from the response.
     private func page(
         of answer: WirePullResponse, from cursor: SyncCursor
     ) throws(LogError) -> PulledPage? {
@@ -55,7 +57,7 @@ extension SyncSession {
         return try read(answer, from: cursor)
     }
 
-    /// Records a page, the receipts in it and the cursor behind it, all or none.
+    /// Records a page, its receipts and the new cursor, all or nothing.
     mutating func apply(_ answer: WirePullResponse) throws(LogError) -> SyncState.Input {
         guard let cursor = upstream.cursor, let lineage = LineageID(answer.lineage),
             lineage == cursor.lineage
@@ -63,26 +65,26 @@ extension SyncSession {
         if let last = upstream.lastReceipt, answer.head < last.serverPosition {
             unconfirmed = last
             return .failed(
-                SyncFailure(.cursorMismatch, "the server has less than it gave receipts for"))
+                SyncFailure(.cursorMismatch, "the server is missing events that it had confirmed"))
         }
         if let last = upstream.lastSeed, answer.head < last.position { upstream.seedAgain() }
         let digest = answer.digest.withUnsafeBytes { SyncDigest($0) }
         guard !answer.receivedAt.isEmpty else {
             guard digest == cursor.digest else { return .failed(.altered) }
-            // Nothing behind the cursor, whatever the head was said to be.
+            // There is nothing after the cursor, whatever head was reported.
             return .pulled(head: min(answer.head, cursor.position), [:])
         }
         guard answer.firstPosition == cursor.position + 1,
             let page = try page(of: answer, from: cursor)
         else { return .failed(.malformed("a pull")) }
-        // Before anything of it is recorded.
+        // Checked before anything is recorded.
         guard digest == page.cursor.digest else { return .failed(.altered) }
         if page.contradictsLastReceipt {
             unconfirmed = upstream.lastReceipt
             return .failed(
                 SyncFailure(
-                    .cursorMismatch, "the server has other events where it put those of this store")
-            )
+                    .cursorMismatch,
+                    "the server has other events at the positions of this store's events"))
         }
         var next = upstream
         next.cursor = page.cursor
@@ -92,7 +94,7 @@ extension SyncSession {
         default: break
         }
         var rows = [next.row]
-        // Another server may lack what this one said.
+        // Another server may lack what this one sent.
         if page.foreign.eventCount + page.foreign.otherReceipts.count > 0, try hasOtherServer() {
             rows.append(ReceiptRounds.row(try ReceiptRounds.current(log) + 1))
         }
@@ -105,7 +107,7 @@ extension SyncSession {
         return .pulled(head: answer.head, page.reached)
     }
 
-    /// Gives up the own version of an event of which the server has another.
+    /// Gives up this store's version of an event that differs on the server.
     private mutating func mend(_ error: LogError) throws(LogError) -> SyncState.Input {
         guard error.code == .fork, let position = error.position else { throw error }
         if let event = try log.event(at: position) {
@@ -127,7 +129,7 @@ extension SyncSession {
         }
     }
 
-    /// Reads a page; nil where it is not one.
+    /// Reads a page; returns nil if it is invalid.
     private func read(
         _ answer: WirePullResponse, from cursor: SyncCursor
     ) throws(LogError) -> PulledPage? {
@@ -197,7 +199,8 @@ extension SyncSession {
         }
     }
 
-    /// The own events that a page names by their sequences alone: the digest is over their bytes.
+    /// Returns this store's own events that a page refers to by sequence only; the digest covers
+    /// their bytes.
     private func ownEvents(
         in entries: [UInt8], _ own: OriginID
     ) throws(LogError) -> [UInt64: [UInt8]] {

@@ -3,7 +3,7 @@ internal import TapedeckModel
 internal import TapedeckSyncProtocol
 
 extension SyncSession {
-    /// How far the sync is.
+    /// Returns the progress of the sync.
     func progress() throws(LogError) -> SyncProgress {
         let position = upstream.cursor?.position ?? 0
         var wait: (ErrorCode, String, UInt64)?
@@ -17,9 +17,10 @@ extension SyncSession {
             isSettled: state.phase == .settled)
     }
 
-    /// The events that the server lacks, by origin: the last one that it has, and how many follow.
+    /// Returns the events that the server lacks, by origin: its last event, and the number of
+    /// further ones.
     ///
-    /// Before the server has said it, what its receipts say: the same that `outbox` and `status` tell.
+    /// Before the server has reported this, its receipts are used, as in `outbox` and `status`.
     func lacking() throws(LogError) -> [(origin: OriginID, from: UInt64, count: UInt64)] {
         let known = state.acknowledged
         guard !known.isEmpty else { return try upstream.undelivered(in: log) }
@@ -29,7 +30,7 @@ extension SyncSession {
         }
     }
 
-    /// What was done, and what waits and why.
+    /// Returns the results and the pending events with their reasons.
     func finalReport(_ failure: SyncFailure?) throws(LogError) -> SyncReport {
         var report = report
         report.failure = failure.map(SyncError.init)
@@ -49,7 +50,7 @@ extension SyncSession {
         return report
     }
 
-    /// What a sync would do, by a handshake's answer.
+    /// Returns what a sync would transfer, based on the response to a handshake.
     func preview(_ response: SyncResponse) throws -> SyncReport {
         guard case .handshake(let answer) = response, LineageID(answer.lineage) != nil else {
             throw SyncError(SyncFailure.malformed("a handshake"))

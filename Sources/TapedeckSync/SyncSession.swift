@@ -2,21 +2,21 @@ package import TapedeckLog
 internal import TapedeckModel
 internal import TapedeckSyncProtocol
 
-/// One stretch of work with one server: does on the log what `SyncState` decides, and says what to
-/// send or to wait for.
+/// One sync with one server: applies the decisions of `SyncState` to the log, and returns what to
+/// send or wait for.
 ///
-/// It blocks on the log and never on the network, holds no transaction between two calls, and may be
-/// dropped after any of them: all that it remembers beyond is in the log.
+/// It blocks on the log but never on the network, and holds no transaction between calls. It can be
+/// dropped after any call, because everything else that it needs is in the log.
 package struct SyncSession {
-    /// What is to be done outside.
+    /// The next step for the driver.
     package enum Step: Hashable, Sendable {
-        /// Nothing: what was asked for before still goes on.
+        /// Nothing new: continue with the previous step.
         case none
-        /// Send it, and give `answered` or `failed`.
+        /// Send the request, then call `answered` or `failed`.
         case send(SyncRequest)
-        /// Call `woken` then, or earlier when there is a reason.
+        /// Call `woken` at the given time, or earlier if there is a reason.
         case wait(SyncWait)
-        /// All is done for now; tell of changes here and there.
+        /// Everything is done for now; report changes on either side.
         case listen
         case end(SyncFailure?)
     }
@@ -26,22 +26,23 @@ package struct SyncSession {
     package internal(set) var upstream: Upstream
     package internal(set) var report = SyncReport()
     private var random: any RandomNumberGenerator & Sendable
-    /// What the last push holds, in its order.
+    /// The content of the last push, in order.
     private var pushed = PushedBatch()
     private var forked: [OriginID] = []
-    /// A page that was read before it is recorded, and the answer that it is of.
+    /// A page that was read before it is recorded, with its response.
     var pageAhead: (WirePullResponse, PulledPage)?
-    /// A receipt of which the server is to say whether it still holds the event.
+    /// A receipt that the server must confirm again.
     var unconfirmed: Receipt?
-    /// Whether the server is back in a lineage that it had left: it was put back, whatever it holds.
+    /// Whether the server has returned to a previous lineage, which means that it was restored from
+    /// a backup.
     private var hasReturned = false
     private let now: @Sendable () -> UInt64
     private let clock: SteadyClock
 
     /// - Parameters:
-    ///   - name: how the user calls the server.
-    ///   - clock: against which the server's is held.
-    ///   - random: jitter only.
+    /// - name: The user's name for the server.
+    /// - clock: The clock that the server's is compared with.
+    /// - random: Used only for jitter.
     package init(
         _ log: EventLog, upstream name: String, options: SyncState.Options = .init(),
         clock: SteadyClock = .system,
@@ -85,7 +86,7 @@ package struct SyncSession {
     // MARK: - Actions
 
     private mutating func handle(_ first: SyncState.Input) throws(LogError) -> Step {
-        // What it was read against may be another now.
+        // The log may have changed since the page was read.
         pageAhead = nil
         var input = first
         while true {
@@ -119,7 +120,7 @@ package struct SyncSession {
                 input = .mended
             case .push(let bytesMax):
                 guard let request = try nextPush(bytesMax) else {
-                    // What seemed to be lacking is parked or gone: look again.
+                    // The lacking events are parked or gone; decide again.
                     input = .pushed([:], nil)
                     continue
                 }
@@ -154,7 +155,7 @@ package struct SyncSession {
         }
     }
 
-    /// Remembers why the server is waited for; what the host said of the network is remembered already.
+    /// Stores the reason for the wait, unless it is the network state, which is stored already.
     private mutating func note(_ wait: SyncWait) throws(LogError) {
         guard try NetworkState.current(in: log) != .offline else { return }
         upstream.wait = wait
@@ -177,9 +178,9 @@ package struct SyncSession {
             network: try .current(in: log))
     }
 
-    /// Notes that everything was delivered, so that it can be told without the network.
+    /// Notes that everything was delivered, so that it can be reported without the network.
     private mutating func settle() throws(LogError) {
-        // A session that was stopped ends as one does that has delivered everything.
+        // A stopped session ends like one that has delivered everything.
         guard state.parked.isEmpty, try lacking().isEmpty else { return }
         upstream.settledAt = try log.currentHead().rawValue
         try log.setSyncRows([upstream.row])
@@ -199,7 +200,7 @@ extension SyncSession {
             return .failed(
                 SyncFailure(
                     .protocolMismatch,
-                    "the server speaks version \(answer.protocol) of the protocol, this program"
+                    "the server uses protocol version \(answer.protocol), this program"
                         + " version \(SyncLimits.protocolVersion)",
                     hint: "upgrade the older one"))
         }
@@ -210,7 +211,7 @@ extension SyncSession {
         var known: [OriginID: UInt64] = [:]
         forked = []
         for state in answer.origins {
-            // An origin that a server knows has events.
+            // A server only lists origins with events.
             guard let origin = OriginID(state.origin), state.lastSequence > 0 else { continue }
             known[origin] = state.lastSequence
             guard let chain = HashChain([UInt8](state.chain)) else { continue }
@@ -220,26 +221,27 @@ extension SyncSession {
         }
         unconfirmed = nil
         if state.phase == .renewing, upstream.cursor?.lineage == lineage {
-            // It was asked, and stands by its lineage.
+            // The server was asked and confirmed its lineage.
             upstream.formerLineages.removeAll { $0 == lineage }
         } else {
             if upstream.cursor?.lineage != lineage {
-                // A new server, or a new life of it: its log is read from the beginning, and it is given
+                // The server is new or has a new lineage: read its log from the beginning, and send
                 // what it lacks.
                 upstream.adopt(lineage)
                 upstream.lastReceipt = try lastReceipt(of: lineage)
             }
-            // What has been read is told by the digest; what was only pushed is not.
+            // The digest verifies what has been read, but not what was only pushed.
             if let last = upstream.lastReceipt,
                 last.serverPosition > upstream.cursor?.position ?? 0
             {
                 unconfirmed = last
             }
         }
-        // Both stand in the row until the server was asked: an answer may be lost, and this process.
+        // Both stay in the row until the server has been asked, because the response or this
+        // process may be lost.
         hasReturned = upstream.formerLineages.contains(lineage)
         for (origin, sequence) in known where upstream.acknowledged[origin] ?? 0 < sequence {
-            // What others have pushed of an origin is of no interest until this device pushes, too.
+            // Origins pushed by other devices matter only once this device pushes them too.
             if upstream.acknowledged[origin] != nil || origin == log.origin {
                 upstream.acknowledged[origin] = sequence
             }
@@ -249,9 +251,9 @@ extension SyncSession {
 }
 
 extension SyncSession {
-    /// The receipt of a lineage with the greatest position; costs all receipts.
+    /// Returns the receipt of a lineage with the highest position; reads all receipts.
     ///
-    /// A log that has this entry in its place has all before it.
+    /// If a log has this entry at its position, it has all entries before it.
     private func lastReceipt(of lineage: LineageID) throws(LogError) -> Receipt? {
         var last: Receipt?
         var place: [UInt8]? = []
@@ -269,29 +271,29 @@ extension SyncSession {
 
 extension SyncFailure {
     static let altered = SyncFailure(
-        .altered, "a page of the server's log was changed on the way",
-        hint: "it is asked for again; look at what stands between")
+        .altered, "a page of the server's log was changed in transit",
+        hint: "it is requested again; check for faulty proxies")
 
     static func malformed(_ what: String) -> SyncFailure {
         SyncFailure(
-            .malformedRequest, "the server's answer to \(what) makes no sense",
-            hint: "check that the address is a Tapedeck server's; upgrade the older side")
+            .malformedRequest, "the server's answer to \(what) is invalid",
+            hint: "check that the address is that of a Tapedeck server; upgrade the older side")
     }
 }
 
 // MARK: - Push
 
-/// What a push holds.
+/// The content of a push.
 struct PushedBatch: Sendable {
     var events: [EventID] = []
-    /// Receipts behind the events.
+    /// The number of receipts after the events.
     var receipts = 0
-    /// Where the next seed begins; nil at the end.
+    /// The position at which the next seed starts; nil at the end.
     var seedPlace: [UInt8]?
 }
 
 extension SyncSession {
-    /// Receipts in one push.
+    /// The maximum number of receipts in a push.
     static let receiptsPerPushMax = 8_192
 
     private mutating func nextPush(_ bytesMax: Int) throws(LogError) -> WirePushRequest? {
@@ -302,14 +304,16 @@ extension SyncSession {
         let lacking = try log.origins().filter {
             $0.lastSequence > state.acknowledged[$0.origin] ?? 0 && state.parked[$0.origin] == nil
         }
-        // The own origin first: others may have these events, too.
+        // Send the store's own origin first, because other devices may have the events of the rest
+        // too.
         let own = log.origin
         for row in lacking.sorted(by: { ($0.origin == own ? 0 : 1) < ($1.origin == own ? 0 : 1) }) {
             guard entries.count < bytesMax, batch.events.count < SyncLimits.pushEntriesMax else {
                 break
             }
             let from = state.acknowledged[row.origin] ?? 0
-            // Not known of the middle of what was compacted; then that tells where histories differ.
+            // The chain is unknown inside a compacted range; the next known one then shows where
+            // histories differ.
             if let chain = try log.chain(of: row.origin, at: from) {
                 request.bases.append(.init(row.origin, from, chain))
             }
@@ -335,7 +339,7 @@ extension SyncSession {
         var request = WirePushRequest()
         request.lineage = upstream.cursor?.lineage.data ?? .init()
         var entries: [UInt8] = []
-        // What was compacted cannot be compared, and a question must not bring anything there.
+        // Compacted events cannot be compared, and a probe must not add anything to the server.
         var asked: [EventID] = []
         try log.forEachCanonical(of: event.origin, after: event.sequence - 1) { _, canonical in
             guard !RangeStub.isStub(canonical) else { return false }
@@ -348,7 +352,7 @@ extension SyncSession {
         return request
     }
 
-    /// Takes in what became of a push.
+    /// Applies the response to a push.
     private mutating func took(_ answer: WirePushResponse) throws(LogError) -> SyncState.Input {
         guard let lineage = LineageID(answer.lineage), lineage == upstream.cursor?.lineage,
             answer.positions.count == answer.receivedAt.count,
@@ -370,7 +374,8 @@ extension SyncSession {
             let position = answer.positions[index]
             guard position > 0 else { return .failed(.malformed("a push")) }
             let code = refusals[position]
-            // Only where it was taken before, or where others have been read, can it be elsewhere.
+            // The position can only contradict earlier data if the event was accepted before or the
+            // position was read.
             if !isProbe, position <= read || event.sequence <= former[event.origin] ?? 0,
                 try !holds(event, lineage, position)
             {
@@ -385,7 +390,7 @@ extension SyncSession {
             reached[event.origin] = max(reached[event.origin] ?? 0, event.sequence)
             if let code, !isProbe { report.refused.append(.init(event: event, code: code)) }
         }
-        // What is seeded are receipts, which count nowhere.
+        // Seeds contain only receipts, which are not counted.
         if !isProbe, !isSeed { report.pushed += min(answer.fresh, UInt64(pushed.events.count)) }
         for (origin, sequence) in reached {
             upstream.acknowledged[origin] = max(upstream.acknowledged[origin] ?? 0, sequence)
@@ -410,17 +415,17 @@ extension SyncSession {
             let origin = OriginID(answer.problem.origin),
             answer.problem.sequence <= former[origin] ?? 0
         {
-            // It asks for an event that it has given a receipt for.
+            // The server asks for an event that it has given a receipt for.
             isContradiction = true
             let event = EventID(origin: origin, sequence: answer.problem.sequence)
             unconfirmed = try receipt(of: event, lineage) ?? upstream.lastReceipt
         }
-        // Where a problem was found, the event it is of is not among these: they agree.
+        // The event with a problem is not among these; they agree.
         try log.record(receipts: receipts, rows: [upstream.row])
         if isContradiction {
             return .failed(
                 SyncFailure(
-                    .cursorMismatch, "the server put events where others have been read before"))
+                    .cursorMismatch, "the server put events at positions that held others before"))
         }
         let problem: SyncProblem? =
             answer.hasProblem
@@ -432,16 +437,16 @@ extension SyncSession {
         return .pushed(reached, problem)
     }
 
-    /// Whether an event is known to stand at a position of the server's log.
+    /// Returns whether an event is known to be at a position in the server's log.
     private func holds(
         _ event: EventID, _ lineage: LineageID, _ position: UInt64
     ) throws(LogError) -> Bool {
         if let held = try receipt(of: event, lineage) { return held.serverPosition == position }
-        // What was compacted there stands in one place, which the last of it has a receipt of.
+        // A compacted range has one position there, which is in the receipt of its last event.
         return try log.isCovered(event, lineage, by: position)
     }
 
-    /// What a lineage said of an event.
+    /// Returns the receipt of a lineage for an event.
     private func receipt(
         of event: EventID, _ lineage: LineageID
     ) throws(LogError) -> Receipt? {
@@ -455,7 +460,7 @@ extension SyncSession {
         return try ReceiptRounds.current(log) > upstream.seedRound
     }
 
-    /// The next receipts of other lineages; nil when there are none.
+    /// Returns the next receipts of other lineages; nil if there are none.
     private mutating func nextSeed() throws(LogError) -> WirePushRequest? {
         let round = try ReceiptRounds.current(log)
         if upstream.seedPlace == nil { upstream.seedPlace = [] }

@@ -3,32 +3,36 @@ package import TapedeckSyncProtocol
 
 /// # Sync with one server, as a pure state machine
 ///
-/// Inputs come in, one action goes out; the clock's time and the random source are arguments. Whoever
-/// drives it (`SyncSession`) does what the action says and reports with the next input.
+/// The machine takes inputs and returns actions; the time and the random source are arguments. Its
+/// driver, `SyncSession`, performs each action and reports the result as the next input.
 ///
-///     ready ──begin──▶ shaking ──shaken──▶ (what next?) ◀───────────────┐
-///                         ▲                 │ own history forgotten: renewOrigin
-///                         │                 │ server lost a part: renewing ──▶ shaken
-///                         │                 │ histories differ: probing ──▶ heal
-///                         │                 │ server lacks events: pushing ─┤
-///                         │                 │ device lacks entries: pulling ┤
-///                         │                 │ server lacks receipts: seeding┘
-///                         │                 └ nothing: settled (ends, or listens while live)
-///       any failure ──▶ waiting(reason, until) ──woken──┘
+/// ```
+/// ready ──begin──▶ shaking ──shaken──▶ (what next?) ◀───────────────┐
+///                     ▲                 │ own history forgotten: renewOrigin
+///                     │                 │ server lost a part: renewing ──▶ shaken
+///                     │                 │ histories differ: probing ──▶ heal
+///                     │                 │ server lacks events: pushing ─┤
+///                     │                 │ device lacks entries: pulling ┤
+///                     │                 │ server lacks receipts: seeding┘
+///                     │                 └ nothing: settled (ends, or listens while live)
+///   any failure ──▶ waiting(reason, until) ──woken──┘
+/// ```
 ///
 /// Invariants:
-/// 1. Every phase but `ready`, `settled` and `ended` waits for one named answer or one named time.
-/// 2. A failure never changes what is known to be delivered; after one, a handshake says where we are.
-/// 3. Events are offered only after the server's chain was seen to agree with ours.
-/// 4. An origin whose events a server cannot take is parked, with a code; the others go on.
+/// 1. Every phase except `ready`, `settled` and `ended` waits for one specific response or time.
+/// 2. A failure never changes the record of delivered events. After a failure, a handshake
+///    determines the position.
+/// 3. Events are offered only after the server's chain was found to agree with ours.
+/// 4. If a server cannot accept the events of an origin, that origin is parked with a code; the
+///    others continue.
 package struct SyncState: Sendable {
-    /// How a session behaves.
+    /// Options of a session.
     package struct Options: Hashable, Sendable {
         /// Whether to stay connected when there is nothing more to do.
         package var isLive: Bool
-        /// Failures in a row after which a session ends; 0 for never.
+        /// The number of consecutive failures after which a session ends; 0 for never.
         package var failuresMax: UInt32
-        /// The longest wait between two attempts, in milliseconds.
+        /// The maximum wait between two attempts, in milliseconds.
         package var backoffMax: UInt64
 
         package init(
@@ -46,22 +50,24 @@ package struct SyncState: Sendable {
         case ended(SyncFailure?)
     }
 
-    /// What of this device the decisions rest on; read anew for every input.
+    /// The local data for decisions, read again for every input.
     package struct Local: Sendable {
-        /// The origin that the device writes as.
+        /// The origin of this device.
         package var own: OriginID
         /// The last sequence of every origin.
         package var lastSequences: [OriginID: UInt64]
-        /// How far the server's log has been read; nil where it never was.
+        /// The position up to which the server's log has been read; nil if it was never read.
         package var cursor: SyncCursor?
         /// Whether there may be receipts of other lineages that the server lacks.
         package var hasReceiptsToSeed: Bool
-        /// The origins whose chain differs from the server's; looked at after a handshake only.
+        /// The origins whose chain differs from the server's; used only after a handshake.
         package var forkedOrigins: [OriginID]
-        /// Whether the server has given receipts beyond what has been read of its log, so that it is
-        /// to be asked whether it still holds the last of them; looked at after a handshake only.
+        /// Whether the server must confirm the last receipt, because it is beyond the part of its
+        /// log that has been read.
+        ///
+        /// Used only after a handshake.
         package var hasReceiptToConfirm: Bool
-        /// What the host says of the network.
+        /// The network state set by the host.
         package var network: NetworkState
 
         package init(
@@ -81,22 +87,23 @@ package struct SyncState: Sendable {
 
     package enum Input: Sendable {
         case begin
-        /// A handshake was answered, or a request for a new lineage.
+        /// A response to a handshake or to a request for a new lineage.
         case shaken(lineage: LineageID, head: UInt64, lastSequences: [OriginID: UInt64])
-        /// A push was answered: the last sequences it brought the server to, and why it ended early.
+        /// A response to a push: the last sequences on the server, and the problem that ended it
+        /// early.
         case pushed([OriginID: UInt64], SyncProblem?)
-        /// Some receipts were taken.
+        /// The server accepted some receipts.
         case seeded
         /// A page was recorded, up to these sequences.
         case pulled(head: UInt64, [OriginID: UInt64])
-        /// The own events are written anew; `renewOrigin` and `heal` are done.
+        /// `renewOrigin` or `heal` has rewritten this store's events.
         case mended
         case failed(SyncFailure)
-        /// The device has new events.
+        /// This device has new events.
         case localChanged
-        /// The server says that it has new entries.
+        /// The server has announced new entries.
         case serverChanged(head: UInt64)
-        /// The time of a wait has come, or somebody asked for an attempt now.
+        /// A wait has ended, or a retry was requested.
         case woken
         case stop
     }
@@ -106,16 +113,16 @@ package struct SyncState: Sendable {
         case shake
         case renewLineage
         case renewOrigin
-        /// Push what the server lacks, at most so many bytes; not of the parked origins.
+        /// Push events that the server lacks, up to `bytesMax`, except those of parked origins.
         case push(bytesMax: Int)
-        /// Push one event again, to see whether the server has the same.
+        /// Push one event again, to check whether the server has the same one.
         case probe(EventID)
-        /// The histories of an origin differ from this event on.
+        /// Rewrite an origin's events from this one on, where the histories differ.
         case heal(EventID)
         case seed
         case pull(bytesMax: Int)
         case wait(SyncWait)
-        /// All is done; listen for changes.
+        /// Everything is done; listen for changes.
         case listen
         case end(SyncFailure?)
     }
@@ -123,28 +130,30 @@ package struct SyncState: Sendable {
     package let options: Options
     package private(set) var phase = Phase.ready
     package private(set) var lineage: LineageID?
-    /// The server's last position, as it said last.
+    /// The server's last position, as last reported.
     package private(set) var head: UInt64 = 0
-    /// The last sequence of each origin that the server has.
+    /// The last sequence of each origin on the server.
     package private(set) var acknowledged: [OriginID: UInt64] = [:]
-    /// Origins whose events the server does not take, and why.
+    /// The origins whose events the server does not accept, and the reasons.
     package private(set) var parked: [OriginID: SyncProblem] = [:]
     private var backoff: Backoff
-    /// In which phase the last failure came, if it has not succeeded since.
+    /// The phase of the last failure, until that phase succeeds.
     private var failedPhase: Phase?
-    /// How long parked origins wait; it grows although everything else succeeds.
+    /// The backoff of parked origins, which grows even if everything else succeeds.
     private var parking: Backoff
     private var pushBytes = SyncLimits.pushBytesUsual
     private var search: ForkSearch?
-    /// Origins of which the server's chain was said to differ although their last event is the same.
+    /// The origins whose chain was reported to differ although their last event is the same.
     private var doubted: Set<OriginID> = []
-    /// Pushes in a row that brought nothing.
+    /// The number of consecutive pushes without progress.
     private var idlePushes = 0
-    /// Renewals of the lineage in this session: a server that asks for more is broken.
+    /// The number of lineage renewals in this session; a server that needs more than the maximum is
+    /// broken.
     private var renewals = 0
     private var pullsNext = false
-    /// Whether the server has answered a pull from our cursor since the handshake: one that was put back may
-    /// have come to the same head again, with other entries.
+    /// Whether the server has answered a pull from our cursor since the handshake.
+    ///
+    /// A restored server may have reached the same head again with other entries.
     private var isCursorConfirmed = false
 
     private static let idlePushesMax = 3
@@ -156,7 +165,7 @@ package struct SyncState: Sendable {
         parking = Backoff(longest: options.backoffMax)
     }
 
-    /// Takes an input; gives what to do.
+    /// Handles an input and returns the next action.
     package mutating func handle(
         _ input: Input, _ local: Local, now: UInt64, _ random: inout some RandomNumberGenerator
     ) -> Action {
@@ -183,14 +192,14 @@ package struct SyncState: Sendable {
         case .pulled(let head, let reached):
             self.head = head
             isCursorConfirmed = true
-            // What came from the server need not be offered to it.
+            // Events from the server need not be pushed back.
             for (origin, sequence) in reached {
                 acknowledged[origin] = max(known(origin), sequence)
             }
             succeeded()
             return next(local, now, &random)
         case .mended:
-            // What the server knows of the fresh origin and the old one is to be asked again.
+            // Ask the server again for both the new and the old origin.
             search = nil
             return shake()
         case .failed(let failure):
@@ -199,11 +208,11 @@ package struct SyncState: Sendable {
     }
 }
 
-/// A wait with its reason: nothing waits without one.
+/// A wait and its reason.
 package struct SyncWait: Hashable, Sendable {
     package var reason: ErrorCode
     package var message: String
-    /// In Unix milliseconds.
+    /// The end of the wait, in milliseconds since 1970.
     package var until: UInt64
 
     package init(reason: ErrorCode, message: String, until: UInt64) {
@@ -213,7 +222,7 @@ package struct SyncWait: Hashable, Sendable {
     }
 }
 
-/// Why a server did not take an event.
+/// The reason why a server did not accept an event.
 package struct SyncProblem: Hashable, Sendable {
     package var kind: WireProblem.Kind
     package var origin: OriginID
@@ -221,7 +230,7 @@ package struct SyncProblem: Hashable, Sendable {
     package var sequence: UInt64
     package var message: String
 
-    /// The code under which it is told.
+    /// The error code of the problem.
     package var code: ErrorCode {
         switch kind {
         case .fork: .fork
@@ -240,22 +249,22 @@ package struct SyncProblem: Hashable, Sendable {
     }
 }
 
-/// The search for the first event in which two histories of one origin differ: halving.
+/// A binary search for the first event at which two histories of an origin differ.
 private struct ForkSearch: Sendable {
     let origin: OriginID
-    /// The histories agree up to here.
+    /// The last sequence at which the histories are known to agree.
     var agreed: UInt64 = 0
-    /// They differ here.
+    /// The first sequence at which they are known to differ.
     var differs: UInt64
-    /// Whether the server has said so of the event itself, and not only of a chain.
+    /// Whether the server has confirmed this for the event itself, rather than only for a chain.
     var isConfirmed: Bool
 
     var isOver: Bool { isConfirmed && differs == agreed + 1 }
-    /// What the server is asked next.
+    /// The next sequence to ask the server about.
     var asked: UInt64 { isConfirmed ? agreed + (differs - agreed) / 2 : differs }
 }
 
-// MARK: - What next
+// MARK: - Next action
 
 extension SyncState {
     private mutating func shake() -> Action {
@@ -264,7 +273,7 @@ extension SyncState {
         return .shake
     }
 
-    /// What is done while the host says that there is no network.
+    /// Returns the action while the device is offline; nil if it is not.
     private mutating func offline(_ local: Local, _ now: UInt64) -> Action? {
         if let failure = local.network.failure, !options.isLive { return end(failure) }
         guard let wait = local.network.wait(until: now + NetworkState.pause) else { return nil }
@@ -277,10 +286,10 @@ extension SyncState {
         return .end(failure)
     }
 
-    /// A step has succeeded.
+    /// Notes the success of a step.
     ///
-    /// Where another one failed before, that has not: a server that answers pulls and never takes a push is not asked
-    /// for ever.
+    /// If another phase failed before, that failure remains: a server that answers pulls but never
+    /// accepts a push must not be retried forever.
     private mutating func succeeded() {
         if let failedPhase, failedPhase != phase { return }
         failedPhase = nil
@@ -291,7 +300,7 @@ extension SyncState {
         _ lineage: LineageID, _ head: UInt64, _ lastSequences: [OriginID: UInt64], _ local: Local,
         _ now: UInt64, _ random: inout some RandomNumberGenerator
     ) -> Action {
-        // No success yet: a server that shakes hands and takes nothing would be tried for ever.
+        // Not a success yet: a server that only accepts handshakes must not be retried forever.
         self.lineage = lineage
         self.head = head
         acknowledged = lastSequences
@@ -305,7 +314,7 @@ extension SyncState {
         if let cursor = local.cursor, cursor.lineage == lineage, cursor.position > head {
             return renew(local, now, &random)
         }
-        // An event of ours that we do not know: the store was put back to an earlier state.
+        // The server has an event of ours that we lack: the store was restored to an earlier state.
         if acknowledged[local.own] ?? 0 > local.lastSequences[local.own] ?? 0 {
             phase = .shaking
             return .renewOrigin
@@ -325,8 +334,8 @@ extension SyncState {
         guard renewals <= SyncState.renewalsMax else {
             return failed(
                 SyncFailure(
-                    .cursorMismatch, "the server keeps losing what it said",
-                    hint: "look at the server's log and disk"), local, now, &random)
+                    .cursorMismatch, "the server keeps losing data",
+                    hint: "check the server's log and disk"), local, now, &random)
         }
         phase = .renewing
         return .renewLineage
@@ -337,12 +346,12 @@ extension SyncState {
         local.lastSequences[origin] ?? 0
     }
 
-    /// Whether the server lacks events that it can be given.
+    /// Returns whether the server lacks events that can be pushed.
     private func lacksEvents(_ local: Local) -> Bool {
         local.lastSequences.contains { parked[$0.key] == nil && $0.value > known($0.key) }
     }
 
-    /// Decides what is to be done now; pushing and pulling take turns.
+    /// Decides the next action; pushing and pulling alternate.
     private mutating func next(
         _ local: Local, _ now: UInt64, _ random: inout some RandomNumberGenerator
     ) -> Action {
@@ -364,14 +373,14 @@ extension SyncState {
             pullsNext = true
             return .push(bytesMax: pushBytes)
         }
-        // Last, since a receipt is taken only of an event that the server has.
+        // Seed last, because servers accept receipts only for events that they have.
         if local.hasReceiptsToSeed {
             phase = .seeding
             return .seed
         }
         guard options.isLive else { return end(nil) }
         if let problem = parked.values.min(by: { $0.origin < $1.origin }) {
-            // Nobody else will tell when it can be tried again.
+            // There is no notification when a retry would succeed, so wait.
             let wait = parking.fail(retryAfter: nil, &random)
             let waiting = SyncWait(
                 reason: problem.code, message: problem.message, until: now + wait)
@@ -402,7 +411,7 @@ extension SyncState {
         idlePushes += 1
         switch problem.kind {
         case .gap where idlePushes <= SyncState.idlePushesMax:
-            // The server knows less than it said: it begins where it says now.
+            // The server has less than it reported; continue from its current position.
             acknowledged[problem.origin] = problem.sequence - min(problem.sequence, 1)
         case .fork:
             let differs =
@@ -444,23 +453,23 @@ extension SyncState {
             search.differs = search.asked
             search.isConfirmed = true
         } else if let problem {
-            // It cannot be told: the origin waits for the next session.
+            // The difference cannot be located; the origin waits for the next session.
             parked[search.origin] = problem
             self.search = nil
             return next(local, now, &random)
         } else if search.isConfirmed {
             search.agreed = search.asked
         } else if reached[search.origin] == search.asked {
-            // The last event is the same: most likely the chain was changed on the way. If it is said again, an earlier
-            // event differs.
+            // The last event is the same, so the chain was probably changed in transit. If it is
+            // reported again, an earlier event differs.
             doubted.insert(search.origin)
             return failed(
                 SyncFailure(
-                    .altered, "the server's answer to a handshake was changed on the way",
-                    hint: "it is asked for again; look at what stands between"), local, now, &random
+                    .altered, "the server's answer to a handshake was changed in transit",
+                    hint: "it is requested again; check for faulty proxies"), local, now, &random
             )
         } else {
-            // Of what was compacted only the chain tells.
+            // For compacted events, only the chain can be compared.
             search.isConfirmed = true
         }
         self.search = search
@@ -475,7 +484,8 @@ extension SyncState {
     ) -> Action {
         switch failure.code {
         case .lineageChanged where backoff.failures == 0:
-            // The handshake tells the new lineage. Twice in a row it would be a broken server.
+            // The handshake returns the new lineage. If this happens twice in a row, the server is
+            // broken.
             _ = backoff.fail(retryAfter: nil, &random)
             return shake()
         case .cursorMismatch
@@ -497,6 +507,6 @@ extension SyncState {
         return .wait(waiting)
     }
 
-    /// Pushes are not made smaller than this; one event may be larger, and goes alone.
+    /// The minimum limit for a push; a single larger event is still sent alone.
     private static let pushBytesMin = 16 << 10
 }

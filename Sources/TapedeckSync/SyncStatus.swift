@@ -2,38 +2,38 @@ public import TapedeckLog
 public import TapedeckModel
 internal import TapedeckSyncProtocol
 
-/// How a store stands with a server, told from the log alone, without the network.
+/// The state of a store's sync with a server, read from the log without the network.
 public struct SyncStatus: Sendable {
-    /// What can be said.
+    /// The overall state.
     public enum State: String, Sendable {
         /// The server has never answered.
         case never
-        /// Everything that this store holds has been delivered, and nothing is waited for.
+        /// Everything has been delivered and nothing is pending.
         case upToDate
-        /// Events have not been delivered, and nothing is known to be in the way.
+        /// Some events are undelivered, and no obstacle is known.
         case behind
-        /// Something is in the way; `reason` says what.
+        /// Delivery is blocked; see `reason`.
         case waiting
     }
 
-    /// The server's address.
+    /// The address of the server.
     public var server: String
-    /// What can be said.
+    /// The overall state.
     public var state: State
-    /// Events of this store that the server has not taken.
+    /// The number of events in this store that the server has not accepted.
     public var undelivered: UInt64
-    /// When the server answered last, in Unix milliseconds; nil for never.
+    /// The time of the server's last response, in milliseconds since 1970; nil for never.
     public var contactedAt: UInt64?
-    /// Why the last attempt came to nothing.
+    /// The reason why the last attempt failed, as a code.
     public var reason: ErrorCode?
-    /// The same for people.
+    /// The reason, as a message.
     public var message: String?
-    /// When it is tried again, in Unix milliseconds; nil where that takes another `sync`.
+    /// The time of the next retry, in milliseconds since 1970; nil if it takes another `sync`.
     public var until: UInt64?
 
-    /// Every server that a store has been synced with, by address.
+    /// Returns the status of every server that the store has synced with, by address.
     ///
-    /// Costs a few look-ups for each origin. Throws `LogError`: `.damaged`, `.closed`.
+    /// Costs a few lookups per origin. Throws `LogError`: `.damaged`, `.closed`.
     @available(*, noasync)
     public static func all(in log: EventLog) throws(LogError) -> [SyncStatus] {
         var found: [SyncStatus] = []
@@ -60,18 +60,18 @@ public struct SyncStatus: Sendable {
         return found
     }
 
-    /// The address by which a store remembers a server; nil where it has not heard of it.
+    /// Returns the address under which a store remembers a server; nil if it is unknown.
     @available(*, noasync)
     public static func name(of server: String, in log: EventLog) throws(LogError) -> String? {
         let names = try Upstream.all(in: log).map(\.name)
         return [server, HTTPAddress.name(server)].first(where: names.contains)
     }
 
-    /// Forgets a server: nothing waits for it any more.
+    /// Forgets a server, so that nothing waits for it.
     ///
-    /// What it said of events stays, and a sync with it begins anew.
+    /// Its receipts for events are kept. A later sync with it starts from scratch.
     ///
-    /// - Returns: false where the store has not heard of it.
+    /// - Returns: False if the server is unknown.
     ///
     /// Throws `LogError`: `.readOnly`, `.diskFull`, `.closed`.
     @available(*, noasync)
@@ -82,29 +82,28 @@ public struct SyncStatus: Sendable {
     }
 }
 
-/// What has become of one event on its way to a server.
+/// The delivery of one event to a server.
 public struct EventDelivery: Sendable {
-    /// How far it is.
+    /// The progress of a delivery.
     public enum State: Hashable, Sendable {
-        /// The server has not taken it; the next sync offers it.
+        /// The server does not have the event; the next sync pushes it.
         case queued
-        /// As before, and something is in the way until a time in Unix milliseconds; nil where the next
-        /// attempt takes another `sync`.
+        /// Like `queued`, but blocked until a time in milliseconds since 1970; nil if a retry takes
+        /// another `sync`.
         case waiting(reason: ErrorCode, until: UInt64?)
-        /// The server has given it a position and a time.
+        /// The server has given the event a position and a time.
         case sequenced(Receipt)
-        /// The server has given it a position, and it counts nowhere.
+        /// The server has given the event a position but refused it.
         case refused(ErrorCode, Receipt)
     }
 
-    /// The server's address.
+    /// The address of the server.
     public var server: String
-    /// How far it is.
+    /// The progress of the delivery.
     public var state: State
 
-    /// An event's way to every server that it is to be delivered to; empty where there is none.
+    /// Returns the delivery of an event to each server in `servers`; empty if there are none.
     ///
-    /// See `servers`.
     /// Throws `LogError`: `.damaged`, `.closed`.
     @available(*, noasync)
     public static func all(of event: EventID, in log: EventLog) throws(LogError) -> [EventDelivery]
@@ -129,19 +128,20 @@ public struct EventDelivery: Sendable {
         }
     }
 
-    /// The addresses of the servers that events are to be delivered to.
+    /// Returns the addresses of the servers that events are delivered to.
     ///
-    /// One that has never answered, as one that was mistyped, counts only where none has.
+    /// Servers that have never answered, perhaps because of a mistyped address, count only if no
+    /// server has.
     @available(*, noasync)
     public static func servers(in log: EventLog) throws(LogError) -> [String] {
         try Upstream.counted(in: log).map(\.name)
     }
 
-    /// The events that a server has not taken, in the order of their origins and sequences.
+    /// Returns the events that a server has not accepted, ordered by origin and sequence.
     ///
     /// - Parameters:
-    ///   - after: the last event already seen.
-    ///   - limit: at most so many.
+    /// - after: The last event already read.
+    /// - limit: The maximum number of events.
     @available(*, noasync)
     public static func undelivered(
         to server: String, in log: EventLog, after: EventID? = nil, limit: Int
@@ -166,9 +166,10 @@ public struct EventDelivery: Sendable {
 }
 
 extension Upstream {
-    /// The events that the server has not taken: behind which one of each origin, and how many.
+    /// Returns the events that the server has not accepted: for each origin, its last delivered
+    /// event and the number of further ones.
     ///
-    /// A server takes an origin's events in order, so those that have its receipt come first.
+    /// A server accepts the events of an origin in order, so the delivered ones come first.
     @available(*, noasync)
     func undelivered(
         in log: EventLog
@@ -177,7 +178,7 @@ extension Upstream {
         for row in try log.origins() where row.lastSequence > 0 {
             var delivered: UInt64 = 0
             var above = row.lastSequence + 1
-            // The last one first: mostly all are delivered.
+            // Check the last one first, because usually all are delivered.
             var probe = row.lastSequence
             while delivered + 1 < above {
                 if try isDelivered(EventID(origin: row.origin, sequence: probe), in: log) {

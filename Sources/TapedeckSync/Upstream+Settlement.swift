@@ -2,10 +2,12 @@ package import TapedeckLog
 package import TapedeckModel
 
 extension Upstream {
-    /// Whether an event with some receipts, and all before it of its origin, may be compacted as far as servers
-    /// are concerned: each has given it a place, and has been read up to there.
+    /// Returns a check for whether the servers permit compaction of an event with given receipts
+    /// and all earlier events of its origin.
     ///
-    /// Behind that no digest of what was read is over its bytes any more. Where a store has no server, always.
+    /// Each server must have given the event a position, and its log must have been read up to
+    /// there, because later digests no longer cover the event's bytes. Without servers, the check
+    /// always succeeds.
     @available(*, noasync)
     package static func settlement(
         in log: EventLog

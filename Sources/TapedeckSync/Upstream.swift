@@ -2,36 +2,38 @@ package import TapedeckLog
 package import TapedeckModel
 package import TapedeckSyncProtocol
 
-/// What a device remembers of a server: a row of the log, written together with what it speaks of.
+/// The state of a server on this device: a row of the log, written together with the events it
+/// refers to.
 ///
-/// It goes neither into exports nor into digests, and losing it costs a second reading only.
+/// It is not exported or included in digests. If it is lost, the server's log is read again.
 package struct Upstream: Hashable, Sendable {
-    /// How the user names the server: its address.
+    /// The user's name for the server: its address.
     package var name: String
-    /// How far its log has been read.
+    /// The position up to which its log has been read.
     package var cursor: SyncCursor?
-    /// The last sequence of each origin that it has, of those that this device has pushed.
+    /// The last sequence that the server has, for each origin that this device pushes.
     package var acknowledged: [OriginID: UInt64] = [:]
-    /// The receipt with the greatest position, of the cursor's lineage, that this device has of pushing or
-    /// had when the lineage was met.
+    /// The receipt with the highest position in the current lineage, either from a push or already
+    /// present when the lineage was adopted.
     package var lastReceipt: Receipt?
-    /// Lineages that the server has left, the latest last; see `SyncSession.shaken`.
+    /// The previous lineages of the server, latest last; see `SyncSession.shaken`.
     package var formerLineages: [LineageID] = []
-    /// How far the receipts of other lineages have been pushed; nil when all have.
+    /// The position up to which receipts of other lineages have been pushed; nil if all have.
     package var seedPlace: [UInt8]?
-    /// Where the server put the last receipt of another lineage, until that has been read there: a server that
-    /// lost a part of its log has to be given them again.
+    /// The server's position for the last receipt of another lineage, until it has been read there.
+    ///
+    /// A server that lost part of its log must be sent these receipts again.
     package var lastSeed: SeedMark?
-    /// Up to which round of receipts from elsewhere that holds; see `ReceiptRounds`.
+    /// The round of receipts from other servers that has been pushed; see `ReceiptRounds`.
     package var seedRound: UInt64 = 0
-    /// When it answered last, in Unix milliseconds; 0 for never.
+    /// The time of the last response, in milliseconds since 1970; 0 for never.
     package var contactedAt: UInt64 = 0
-    /// Up to which position of the own log everything had been delivered when all was done last.
+    /// The position of this store's log at the last time that everything was delivered.
     package var settledAt: UInt64 = 0
-    /// Why it is waited for, if it is.
+    /// The wait for the server, if any.
     package var wait: SyncWait?
 
-    /// A place in a server's log that a receipt of another lineage was given.
+    /// The position and time that a server gave to a receipt of another lineage.
     package struct SeedMark: Hashable, Sendable {
         var position: UInt64
         var receivedAt: Stamp
@@ -39,12 +41,13 @@ package struct Upstream: Hashable, Sendable {
 
     package init(name: String) { self.name = name }
 
-    /// The most lineages that are remembered.
+    /// The maximum number of stored lineages.
     private static let formerLineagesMax = 64
 
-    /// Begins to read a lineage from its beginning.
+    /// Starts reading a lineage from the beginning.
     ///
-    /// One that the server had left stays among these until the server was asked to leave it again.
+    /// If the server had left it before, it stays in `formerLineages` until the server has been
+    /// asked to leave it again.
     mutating func adopt(_ lineage: LineageID) {
         if let former = cursor?.lineage {
             formerLineages.removeAll { $0 == former }
@@ -57,7 +60,7 @@ package struct Upstream: Hashable, Sendable {
         lastReceipt = nil
     }
 
-    /// Begins to push the receipts of other lineages once more.
+    /// Starts pushing the receipts of other lineages again.
     mutating func seedAgain() {
         seedPlace = []
         lastSeed = nil
@@ -66,7 +69,7 @@ package struct Upstream: Hashable, Sendable {
     private static let version: UInt8 = 2
     static let prefix = "server/"
 
-    /// The row that holds it.
+    /// The row that stores the state.
     package var row: SyncRow {
         var bytes: [UInt8] = [Upstream.version]
         bytes.append(cursor == nil ? 0 : 1)
@@ -104,7 +107,8 @@ package struct Upstream: Hashable, Sendable {
         return SyncRow(Upstream.prefix + name, bytes)
     }
 
-    /// Reads a row; nil where it is of another form, which means that the server is read anew.
+    /// Reads a row; returns nil if it has another format, in which case the server's log is read
+    /// again.
     package init?(_ row: SyncRow) {
         guard row.name.hasPrefix(Upstream.prefix), let value = row.value else { return nil }
         name = String(row.name.dropFirst(Upstream.prefix.count))
@@ -167,13 +171,13 @@ package struct Upstream: Hashable, Sendable {
         return reader.isAtEnd
     }
 
-    /// Every server that a store has spoken with.
+    /// Returns every server that the store has contacted.
     @available(*, noasync)
     package static func all(in log: EventLog) throws(LogError) -> [Upstream] {
         try log.syncRows(prefix: prefix).compactMap { Upstream($0) }
     }
 
-    /// Those that have answered; all, where none has.
+    /// Returns the servers that have answered, or all if none has.
     @available(*, noasync)
     static func counted(in log: EventLog) throws(LogError) -> [Upstream] {
         let all = try all(in: log)
@@ -181,7 +185,7 @@ package struct Upstream: Hashable, Sendable {
         return answered.isEmpty ? all : answered
     }
 
-    /// What a store remembers of a server; a fresh start where it remembers nothing.
+    /// Returns the state of a server; a new one if none is stored.
     @available(*, noasync)
     package static func named(_ name: String, in log: EventLog) throws(LogError) -> Upstream {
         guard let value = try log.syncRow(prefix + name),

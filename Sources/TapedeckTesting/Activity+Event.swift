@@ -1,9 +1,9 @@
 public import Tapedeck
 
 extension Activity {
-    /// The proposal that reading the line of `appendLine(to:)` gives.
+    /// Returns the proposal that the line written by `appendLine(to:)` describes.
     ///
-    /// Throws what the events' own checks throw; for what the generator makes, nothing.
+    /// Throws the validation errors of the events; never for activity from the generator.
     public func event() throws -> ProposedEvent {
         switch kind {
         case .broadcastReceived: try proposal(broadcast())
@@ -34,9 +34,9 @@ extension Activity {
     var video: String { text(appendVideo) }
     /// The video's title.
     var title: String { text(appendTitle) }
-    /// Somebody.
+    /// The name of a person.
     var person: String { text(appendPerson) }
-    /// What somebody says.
+    /// The text of a comment.
     var saying: String { text(appendSaying) }
 
     private func name(_ letter: Character) -> String { "\(letter)\(number)" }

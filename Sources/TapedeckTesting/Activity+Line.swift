@@ -1,11 +1,11 @@
 extension Activity {
-    /// Appends the line that `storectl append --file` reads, and a newline.
+    /// Appends a line in the format of `storectl append --file`, including the newline.
     ///
     /// ```json
     /// {"type":"WatchLaterToggled","payload":{…},"at":"2015-01-01T00:00:07.250Z","origin":"phone"}
     /// ```
     ///
-    /// `origin` names the device; a store gives every event that it is told of its own origin.
+    /// `origin` names the device. When the line is appended, the store uses its own origin instead.
     public func appendLine(to bytes: inout [UInt8]) {
         switch kind {
         case .broadcastReceived: appendBroadcast(to: &bytes)

@@ -1,38 +1,39 @@
 public import TapedeckModel
 
-/// One thing that happened to a made-up user, as `ActivityGenerator` makes it.
+/// One action of a simulated user, as `ActivityGenerator` generates it.
 ///
-/// It holds numbers only; texts, ids and addresses follow from them when a line or an event is written.
+/// It holds numbers only. Texts, ids and URLs are derived from them when a line or an event is
+/// written.
 public struct Activity: Hashable, Sendable {
     /// The kinds of activity, named like the event types.
     public enum Kind: UInt8, Sendable, CaseIterable {
-        /// Somebody shared a video.
+        /// A person shared a video.
         case broadcastReceived
-        /// A player says where it is.
+        /// A player reported its position.
         case playbackProgressed
-        /// The user said something.
+        /// The user posted a comment.
         case commentPosted
-        /// The user marked a video, or took the mark away.
+        /// The user marked a video to watch later, or removed the mark.
         case watchLaterToggled
-        /// The address of a video's content was found.
+        /// The URL of a video's content was found.
         case videoExtracted
-        /// An answer was handed in.
+        /// An answer was uploaded.
         case answerUploaded
     }
 
     /// The user's devices.
     public enum Device: UInt8, Sendable, CaseIterable {
-        /// The first.
+        /// The most active device.
         case phone
-        /// The second.
+        /// The second device.
         case tablet
-        /// The third.
+        /// The third device.
         case laptop
 
-        /// The name in a line's `origin`.
+        /// The device's name in a line's `origin`.
         public var name: String { String(describing: self) }
 
-        /// The origin as which this device writes, the same for every seed.
+        /// The origin of this device's events, the same for every seed.
         public var origin: OriginID {
             OriginID(
                 high: SeededGenerator.mixed(UInt64(rawValue) &+ 0x0D15_EA5E),
@@ -40,24 +41,26 @@ public struct Activity: Hashable, Sendable {
         }
     }
 
-    /// What happened.
+    /// The kind of activity.
     public var kind: Kind
-    /// Where it happened.
+    /// The device that recorded it.
     public var device: Device
-    /// When, in Unix milliseconds.
+    /// The time of the activity, in milliseconds since 1970.
     public var atMilliseconds: UInt64
-    /// The video's rank from 0; the lower, the hotter.
+    /// The video's rank from 0; lower ranks are more popular.
     public var videoRank: UInt64
     /// The number of the broadcast, viewing, comment or answer.
     var number: UInt64
-    /// Random bits that decide texts and options.
+    /// Random bits that determine texts and optional fields.
     var draw: UInt64
-    /// When the broadcast was shared, in Unix seconds; where the player is, in seconds.
+    /// The time at which the broadcast was shared, in seconds since 1970, or the player's position
+    /// or the answer's length, in seconds.
     var seconds: UInt64
-    /// How often the broadcast was seen before; 1 when the mark is set.
+    /// The number of earlier sightings of the broadcast; 1 if the mark is set or the answer is
+    /// published, else 0.
     var count: UInt64
 
-    /// How long a video is, in seconds.
+    /// Returns the length of a video, in seconds.
     static func durationSeconds(ofVideo rank: UInt64) -> UInt64 {
         30 + SeededGenerator.mixed(rank ^ 0xD0) % 1_800
     }

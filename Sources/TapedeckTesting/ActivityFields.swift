@@ -1,8 +1,8 @@
-/// The texts of an activity, written into bytes; lines and events share them.
+/// Writes the texts of an activity as bytes, for lines and events alike.
 ///
-/// Every method appends plain UTF-8 that needs no escape in JSON.
+/// Every method appends UTF-8 that needs no escaping in JSON.
 extension Activity {
-    /// `youtube:` and eleven characters.
+    /// Appends the video's key: `youtube:` and eleven characters.
     func appendVideo(to bytes: inout [UInt8]) {
         bytes.add("youtube:")
         appendVideoID(to: &bytes)
@@ -14,11 +14,11 @@ extension Activity {
             bytes.append(Activity.digit(bits >> 58))
             bits <<= 6
         }
-        // Four bits are left, as in the real ones.
+        // The last character carries four bits, as in real YouTube ids.
         bytes.append(Activity.digit(bits >> 58))
     }
 
-    /// The 64 characters of base64url, from their number.
+    /// Returns a character of the base64url alphabet.
     private static func digit(_ value: UInt64) -> UInt8 {
         let value = UInt8(truncatingIfNeeded: value)
         switch value {
@@ -30,13 +30,13 @@ extension Activity {
         }
     }
 
-    /// A letter and the number.
+    /// Appends a letter and the activity's number.
     func appendName(_ letter: UInt8, to bytes: inout [UInt8]) {
         bytes.append(letter)
         bytes.add(number)
     }
 
-    /// A video's title; now and then a broadcast has it in another form.
+    /// Appends the video's title; one broadcast in eight has a variant of it.
     func appendTitle(to bytes: inout [UInt8]) {
         let bits = SeededGenerator.mixed(videoRank &+ 0x717E)
         bytes.add(ActivityTexts.adjectives[Int(bits & 15)])
@@ -47,25 +47,25 @@ extension Activity {
         if draw & 7 == 0 { bytes.add(" (HD)") }
     }
 
-    /// Somebody among a few thousand.
+    /// Appends one of a few thousand names.
     func appendPerson(to bytes: inout [UInt8]) {
         bytes.add(ActivityTexts.people[Int(draw >> 8 & 15)])
         bytes.add(draw >> 12 & 255)
     }
 
-    /// Something that people say.
+    /// Appends a short comment.
     func appendSaying(to bytes: inout [UInt8]) {
         bytes.add(ActivityTexts.openings[Int(draw >> 20 & 7)])
         bytes.append(0x20)
         bytes.add(ActivityTexts.endings[Int(draw >> 23 & 7)])
     }
 
-    /// On which network it was shared.
+    /// Appends the network on which the broadcast was shared.
     func appendNetwork(to bytes: inout [UInt8]) {
         bytes.add(ActivityTexts.networks[Int(draw >> 26 & 3)])
     }
 
-    /// Where the video's content is.
+    /// Appends the URL of the video's content.
     func appendAddress(to bytes: inout [UInt8]) {
         bytes.add("https://media.example/")
         appendVideoID(to: &bytes)
@@ -73,28 +73,29 @@ extension Activity {
         bytes.add(expiresSeconds)
     }
 
-    /// Where an answer can be watched.
+    /// Appends the URL of an answer's video.
     func appendAnswerAddress(to bytes: inout [UInt8]) {
         bytes.add("https://answers.example/")
         bytes.add(number)
         bytes.add(".mp4")
     }
 
-    /// Whether the sharer said something.
+    /// Whether the broadcast has a comment by its sharer.
     var hasComment: Bool { draw >> 28 & 7 == 0 }
     /// Whether the network is known.
     var hasNetwork: Bool { draw >> 31 & 3 == 0 }
     /// Whether the comment is about an answer.
     var isAboutAnswer: Bool { draw >> 33 & 15 == 0 }
-    /// Whether a broadcast that is seen again is marked.
+    /// Whether a broadcast that was sighted again is marked to watch later.
     var isMarked: Bool { count & 1 == 1 }
-    /// When a broadcast that is seen again was changed, in Unix seconds.
+    /// The time at which a broadcast that was sighted again was updated, in seconds since 1970.
     var updatedSeconds: UInt64 { seconds + count * 60 }
-    /// When the address of the content ceases to be good: six hours later, in Unix seconds.
+    /// The time at which the content's URL expires, in seconds since 1970: six hours after the
+    /// activity.
     var expiresSeconds: UInt64 { atMilliseconds / 1_000 + 21_600 }
-    /// How long the video is.
+    /// The length of the video, in seconds.
     var durationSeconds: UInt64 { Activity.durationSeconds(ofVideo: videoRank) }
-    /// The answer or question that is spoken of: one of a few hundred.
+    /// The question of an uploaded answer, or one of 256 answers for a comment.
     var subject: UInt64 { kind == .answerUploaded ? number / 3 + 1 : draw >> 37 & 255 }
 }
 
@@ -106,7 +107,7 @@ extension [UInt8] {
                 start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
-    /// Decimal digits.
+    /// Appends a number in decimal.
     mutating func add(_ value: UInt64) {
         var rest = value
         var divisor: UInt64 = 1
@@ -118,7 +119,7 @@ extension [UInt8] {
         }
     }
 
-    /// Decimal digits, padded with zeros.
+    /// Appends a number in decimal, padded with zeros.
     @inline(__always)
     mutating func add(_ value: UInt64, digits: Int) {
         var divisor: UInt64 = 1
@@ -129,9 +130,9 @@ extension [UInt8] {
         }
     }
 
-    /// `YYYY-MM-DDTHH:MM:SSZ`, with milliseconds where they are given.
+    /// Appends `YYYY-MM-DDTHH:MM:SSZ`, with milliseconds if they are given.
     mutating func addTime(seconds: UInt64, milliseconds: UInt64? = nil) {
-        // Days to a date: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms", civil_from_days.
+        // From Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms", civil_from_days.
         let shifted = seconds / 86_400 + 719_468
         let era = shifted / 146_097
         let dayOfEra = shifted % 146_097

@@ -1,9 +1,10 @@
-/// Makes up the activity of a user who watches videos on three devices.
+/// Generates the activity of a user who watches videos on three devices.
 ///
-/// It looks like the real thing where that matters to a store: few videos are hot and very many are
-/// hardly ever seen (about Zipf's law with exponent 1), activity comes in bursts around one video, and
-/// every tenth event is late: its time lies minutes to days before that of its neighbours. Most of it
-/// is broadcasts. The same seed gives the same activity on every machine.
+/// It resembles real activity in the ways that matter to a store. A few videos are popular and most
+/// are hardly ever seen (roughly Zipf's law with exponent 1). Activity comes in bursts around one
+/// video. Every tenth event is late: its time is minutes to days before that of its neighbours.
+/// More than half of the events are broadcasts. The same seed generates the same activity on every
+/// machine.
 ///
 /// ```swift
 /// var activity = ActivityGenerator(seed: 1, videos: 10_000)
@@ -12,22 +13,22 @@
 /// for _ in 0..<1_000 { activity.next().appendLine(to: &lines) }
 /// ```
 public struct ActivityGenerator: Sendable {
-    /// How many videos there are.
+    /// The number of videos.
     public let videos: UInt64
     private var random: SeededGenerator
-    /// The time of what is not late, in Unix milliseconds.
+    /// The time of events that are not late, in milliseconds since 1970.
     private(set) var now: UInt64 = ActivityGenerator.startMilliseconds
     private var burst = Burst()
     private var numbers = Numbers()
     private var recent: [Shared] = []
 
-    /// When the activity begins: 2015-01-01T00:00:00Z.
+    /// The start of the activity: 2015-01-01T00:00:00Z.
     public static let startMilliseconds: UInt64 = 1_420_070_400_000
 
-    /// Broadcasts that may be seen again.
+    /// The maximum number of broadcasts that may be sighted again.
     private static let recentMax = 64
 
-    /// What goes on at the moment.
+    /// The current burst of activity.
     private struct Burst {
         var remaining = 0
         var device = Activity.Device.phone
@@ -36,7 +37,7 @@ public struct ActivityGenerator: Sendable {
         var positionSeconds: UInt64 = 0
     }
 
-    /// The last number of each thing that is numbered.
+    /// The last number assigned to each kind of numbered thing.
     private struct Numbers {
         var broadcast: UInt64 = 0
         var viewing: UInt64 = 0
@@ -44,7 +45,7 @@ public struct ActivityGenerator: Sendable {
         var answer: UInt64 = 0
     }
 
-    /// A broadcast that may be seen again.
+    /// A broadcast that may be sighted again.
     private struct Shared {
         var number: UInt64
         var videoRank: UInt64
@@ -53,21 +54,21 @@ public struct ActivityGenerator: Sendable {
         var count: UInt64
     }
 
-    /// Makes a generator.
+    /// Creates a generator.
     ///
-    /// - Parameter videos: how many videos there are, at least 1.
+    /// - Parameter videos: The number of videos, at least 1.
     public init(seed: UInt64, videos: Int = 10_000) {
-        precondition(videos > 0, "there must be a video to watch")
+        precondition(videos > 0, "videos must be at least 1")
         self.videos = UInt64(videos)
         random = SeededGenerator(seed: seed)
     }
 
-    /// The next thing that happens.
+    /// Generates the next activity.
     public mutating func next() -> Activity {
         if burst.remaining == 0 { beginBurst() }
         burst.remaining -= 1
         now += random.below(1_500)
-        // Half of a burst is about its video, the rest about any.
+        // About half of a burst concerns its own video, the rest any video.
         let rank = random.oneIn(2) ? burst.videoRank : videoRank()
         var activity = Activity(
             kind: kind(), device: random.oneIn(8) ? device() : burst.device,
@@ -82,7 +83,7 @@ public struct ActivityGenerator: Sendable {
         case .watchLaterToggled: activity.count = random.oneIn(3) ? 0 : 1
         case .videoExtracted: break
         case .answerUploaded:
-            // Every third time it is the one before, which has been published meanwhile.
+            // One time in three, the previous answer appears again, now published.
             activity.count = numbers.answer > 0 && random.oneIn(3) ? 1 : 0
             if activity.count == 0 { numbers.answer += 1 }
             activity.number = numbers.answer
@@ -120,7 +121,7 @@ public struct ActivityGenerator: Sendable {
         }
     }
 
-    /// Minutes to days before now, every doubling as likely as the next.
+    /// Returns a time minutes to days before now; each doubling of the delay is equally likely.
     private mutating func late() -> UInt64 {
         now - 60_000 - random.below(60_000 << random.below(13))
     }
@@ -167,7 +168,9 @@ public struct ActivityGenerator: Sendable {
 }
 
 extension SeededGenerator {
-    /// A rank from 0 of so many things, at least 1: every octave is as likely as the next, about Zipf's law.
+    /// Returns a rank from 0 below `count`, which must be at least 1.
+    ///
+    /// Every octave is equally likely, which approximates Zipf's law.
     mutating func rank(of count: UInt64) -> UInt64 {
         let octaves = UInt64(UInt64.bitWidth - count.leadingZeroBitCount)
         while true {

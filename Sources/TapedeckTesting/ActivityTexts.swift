@@ -1,4 +1,4 @@
-/// The words that titles, names and comments are made of; none needs an escape in JSON.
+/// The words of titles, names and comments; none needs escaping in JSON.
 enum ActivityTexts {
     static let adjectives: [StaticString] = [
         "Slow", "Last", "Little", "Northern", "Hidden", "Bright", "Second", "Quiet", "Crème",

@@ -1,20 +1,20 @@
 internal import Foundation
 public import Tapedeck
 
-/// A projection that stands in for another and folds nothing: tests of that other one must then fail.
+/// A projection that replaces another and folds nothing, so that tests of the original must fail.
 ///
-/// `TemporaryStore` opens its stores with one in place of the projection that the environment variable
-/// `TAPEDECK_EMPTY_FOLD` names, so that a whole suite can be tried:
-/// `TAPEDECK_EMPTY_FOLD=watch-later swift test` shows which tests would notice that nothing is marked.
+/// `TemporaryStore` uses it in place of the projection named by the environment variable
+/// `TAPEDECK_EMPTY_FOLD`, so you can check a whole suite: `TAPEDECK_EMPTY_FOLD=watch-later swift
+/// test` shows which tests notice that no video is ever marked.
 ///
-/// Queries find it by the name, the version and the parameters of the one that it stands in for.
+/// Queries find it because it has the name, the version and the parameters of the original.
 public struct EmptyFold<Original: Projection>: Projection {
     private let original: Original
 
-    /// Stands in for a projection.
+    /// Creates a replacement for a projection.
     public init(_ original: Original) { self.original = original }
 
-    /// The original's state, as it is before the first event.
+    /// The original's state type; the state always stays as it is before the first event.
     public typealias State = Original.State
     /// The original's name.
     public var name: String { original.name }
@@ -22,44 +22,44 @@ public struct EmptyFold<Original: Projection>: Projection {
     public var version: Int { original.version }
     /// The original's parameters.
     public var parameters: String { original.parameters }
-    /// The original's kind of tag.
+    /// The original's tag kind.
     public var tagKind: String { original.tagKind }
-    /// The original's events.
+    /// The original's event types in Swift.
     public var events: [any Event.Type] { original.events }
-    /// The original's types.
+    /// The original's event types.
     public var eventTypes: [EventType] { original.eventTypes }
-    /// The original's law.
+    /// The original's fold law.
     public var law: FoldLaw { original.law }
-    /// The original's versions of payloads.
+    /// The original's maximum schema version.
     public var schemaVersionMax: UInt16 { original.schemaVersionMax }
-    /// The original's rule.
+    /// The original's rule text.
     public var ruleText: String? { original.ruleText }
     /// The original's tables.
     public var tables: [String] { original.tables }
     /// Whether the original's items yield rows.
     public var itemsYieldRows: Bool { original.itemsYieldRows }
-    /// The original's items that can be followed.
+    /// The items of the original that can be followed.
     public var followedItems: [[UInt8]] { original.followedItems }
     /// Whether the original's rows can be followed.
     public var rowsAreFollowed: Bool { original.rowsAreFollowed }
-    /// Whether the original is kept on demand.
+    /// Whether the original is built on demand.
     public var isOnDemand: Bool { original.isOnDemand }
 
-    /// Folds nothing.
+    /// Does nothing.
     public func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {}
 
-    /// What the original shows of nothing.
+    /// Passes the original's rows for an initial state.
     public func rows(of state: State, key: Tag, into rows: inout RowSink) {
         original.rows(of: state, key: key, into: &rows)
     }
 
-    /// What the original shows of an item.
+    /// Passes the original's rows for an item.
     public func rows(ofItem item: Row, key: Tag, into rows: inout RowSink) throws {
         try original.rows(ofItem: item, key: key, into: &rows)
     }
 }
 
-/// Puts an empty fold in the place of the projection that the environment names.
+/// Replaces the projection named by the environment with an empty fold.
 enum EmptyFolds {
     static func replacing(_ projections: [any Projection]) -> [any Projection] {
         guard let name = ProcessInfo.processInfo.environment["TAPEDECK_EMPTY_FOLD"] else {

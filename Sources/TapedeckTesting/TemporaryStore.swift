@@ -2,7 +2,7 @@ internal import Foundation
 internal import Synchronization
 public import Tapedeck
 
-/// A store in a directory of its own, which goes away with this object.
+/// A store in its own temporary directory, which is deleted with this object.
 ///
 /// ```swift
 /// let place = try TemporaryStore()
@@ -13,30 +13,30 @@ public import Tapedeck
 /// let again = try place.open()
 /// ```
 ///
-/// Nothing but the directory is made until something is opened. What was opened here is closed with this object, if it
-/// is still open.
+/// Only the directory is created at first. Stores and logs opened here are closed with this object,
+/// if they are still open.
 public final class TemporaryStore: Sendable {
     /// The store's directory.
     public let directory: String
-    /// The time of day of everything that is opened here.
+    /// The clock of all stores and logs opened here.
     public let clock: ManualClock
     private let closers = Mutex<[@Sendable () -> Void]>([])
 
-    /// The directory of all such stores of this process.
+    /// The parent directory of all temporary stores of this process.
     ///
-    /// It is removed when the process exits, because a task that
-    /// is never cancelled may hold a store until then.
+    /// It is removed when the process exits, because a task that is never cancelled may keep a
+    /// store open until then.
     private static let base: String = {
         let name = "tapedeck-stores-\(ProcessInfo.processInfo.processIdentifier)"
         atexit { try? FileManager.default.removeItem(atPath: TemporaryStore.base) }
         return FileManager.default.temporaryDirectory.appendingPathComponent(name).path
     }()
 
-    /// Makes an empty directory with a name that nothing else has.
+    /// Creates an empty directory with a unique name.
     ///
     /// - Parameters:
-    ///   - name: how the directory's name begins, to be told from others.
-    ///   - clock: one that is shared with other stores; nil for one of its own.
+    ///   - name: The prefix of the directory's name, to recognize it by.
+    ///   - clock: A clock shared with other stores, or nil to create one.
     public init(_ name: String = "store", clock: ManualClock? = nil) throws {
         directory = "\(TemporaryStore.base)/\(name)-\(UUID().uuidString)"
         try FileManager.default.createDirectory(
@@ -49,12 +49,12 @@ public final class TemporaryStore: Sendable {
         try? FileManager.default.removeItem(atPath: directory)
     }
 
-    /// Options whose clock is `clock`.
+    /// Options that use `clock`.
     public var options: EventLog.Options { EventLog.Options(now: clock.now) }
 
-    /// Opens the store, which is made where there is none.
+    /// Opens the store, or creates it if it does not exist.
     ///
-    /// Throws what `TapedeckStore.open` throws; `.busy` where it is still open.
+    /// Throws the errors of `TapedeckStore.open`, such as `.busy` if the store is still open.
     public func open(
         projections: [any Projection] = VideoProjections.standard.all
     ) throws -> TapedeckStore {
@@ -64,9 +64,9 @@ public final class TemporaryStore: Sendable {
         return store
     }
 
-    /// Opens the log alone, which is made where there is none.
+    /// Opens only the log, or creates it if it does not exist.
     ///
-    /// Throws what `EventLog` throws; `.busy` where it is still open.
+    /// Throws the errors of `EventLog`, such as `.busy` if the log is still open.
     public func openLog() throws -> EventLog {
         let exists = FileManager.default.fileExists(atPath: path("store.json"))
         let log =
@@ -77,6 +77,6 @@ public final class TemporaryStore: Sendable {
         return log
     }
 
-    /// A path inside the directory, for files beside the store's own.
+    /// Returns a path inside the directory, for files next to the store's own.
     public func path(_ name: String) -> String { directory + "/" + name }
 }

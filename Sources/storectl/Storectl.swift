@@ -3,7 +3,7 @@ import StorectlCommands
 
 @main
 enum Storectl {
-    /// Larger blocks of memory go back to the system as soon as they are freed.
+    /// The size in bytes from which a freed memory block is returned to the system at once.
     private static let blockBytesMax: Int32 = 256 << 10
 
     static func main() async {

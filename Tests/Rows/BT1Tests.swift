@@ -4,7 +4,7 @@ import TapedeckModel
 import TapedeckTesting
 import Testing
 
-/// BT1: accounts with a nickname; reading takes none, handing in and chatting ask to sign in.
+/// BT1: Accounts with nicknames; reading needs no account, submitting and chatting ask the user to sign in.
 @Suite struct BT1Tests {
     private static let video = "youtube:dQw4w9WgXcQ"
 

@@ -3,7 +3,7 @@ import TapedeckModel
 import TapedeckTesting
 import Testing
 
-/// BT2: a video is handed in offline, once, and is the user's own until the server lists it.
+/// BT2: A video submitted offline is delivered once, and is shown as the user's own until the server lists it.
 @Suite struct BT2Tests {
     private func first(_ store: TapedeckStore) async throws -> SubmissionEntry? {
         try await store.query { try VideoQueries($0).submissions(order: .new).videos.first }

@@ -3,7 +3,7 @@ import TapedeckModel
 import TapedeckTesting
 import Testing
 
-/// BT3: videos that users have handed in, by views and by age, a page at a time while they move.
+/// BT3: Submitted videos by views and by age, in pages that stay consistent while the list changes.
 @Suite struct BT3Tests {
     private static let second: Int64 = 1_000
     private static let start: Int64 = 1_500_000_000_000

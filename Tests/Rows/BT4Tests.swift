@@ -3,7 +3,8 @@ import TapedeckModel
 import TapedeckTesting
 import Testing
 
-/// BT4: opening a video counts a view: once a viewer and window, also when retried, and until the server does.
+/// BT4: Opening a video counts one view per viewer and time window, also after retries and before the server
+/// counts it.
 @Suite struct BT4Tests {
     private static let video = "youtube:dQw4w9WgXcQ"
     private static let start: UInt64 = 1_500_000_000_000

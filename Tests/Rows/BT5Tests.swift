@@ -4,7 +4,8 @@ import TapedeckModel
 import TapedeckTesting
 import Testing
 
-/// BT5: the chat of a video: by time and number, each message once, one's own at the end until they are seen.
+/// BT5: The chat of a video, ordered by time and number: each message once, the user's own at the end until the
+/// server shows them.
 @Suite struct BT5Tests {
     private static let video = "youtube:dQw4w9WgXcQ"
     private static let start: Int64 = 1_500_000_000_000

@@ -2,8 +2,8 @@ import Tapedeck
 import TapedeckTesting
 import Testing
 
-/// CT1: the week Monday to Sunday, by days of the channel's own zone and sorted by beginning, for any country
-/// and for web channels.
+/// CT1: The week from Monday to Sunday, with days in the channel's time zone, sorted by start time, for any
+/// country and for web channels.
 @Suite struct CT1Tests {
     @Test func aWeekIsDividedByTheDaysOfTheChannelsZone() async throws {
         let stage = try await ScheduleStage("ct1")

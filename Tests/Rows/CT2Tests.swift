@@ -2,7 +2,8 @@ import Tapedeck
 import TapedeckTesting
 import Testing
 
-/// CT2: what a cell and the details of an episode show, summaries as clean text, the cast with its characters.
+/// CT2: The contents of a cell and of the episode details: summaries as plain text, and the cast with its
+/// characters.
 @Suite struct CT2Tests {
     @Test func aCellHasAllThatItShows() async throws {
         let stage = try await ScheduleStage("ct2")

@@ -2,7 +2,8 @@ import Tapedeck
 import TapedeckTesting
 import Testing
 
-/// CT3: a cast is read where its show is news, kept, and not asked for again while it is fresh; it survives a restart.
+/// CT3: A cast is fetched when its show is new or updated, stored, and not requested again while it is fresh; it
+/// survives a restart.
 @Suite struct CT3Tests {
     private func cast(_ people: [String], version: Int) -> String {
         let members = people.enumerated().map {

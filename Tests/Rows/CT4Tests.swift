@@ -2,8 +2,8 @@ import Tapedeck
 import TapedeckTesting
 import Testing
 
-/// CT4: what has changed, an episode at a time: added, rescheduled, cancelled, told otherwise; the week turns at
-/// midnight, and who follows is told when the remote is waited for.
+/// CT4: Schedule changes by episode (added, rescheduled, cancelled, edited), the new week at midnight, and a
+/// notice when a remote will be retried.
 @Suite struct CT4Tests {
     private let stage: ScheduleStage
     private let day = "2019-07-10"

@@ -2,7 +2,7 @@ import Tapedeck
 import TapedeckTesting
 import Testing
 
-/// CT5: the week, and what is on, of shows and channels whose name holds a text.
+/// CT5: The week, and the current programmes, of shows and channels whose name contains a text.
 @Suite struct CT5Tests {
     @Test func aFilterLooksAtTheShowAndAtTheChannel() async throws {
         let stage = try await ScheduleStage("ct5")

@@ -2,7 +2,8 @@ import Tapedeck
 import TapedeckTesting
 import Testing
 
-/// CT6: what is on now, what ends soon, and when that changes; kept between launches.
+/// CT6: The current programmes, the ones about to end, and the time of the next change; available after a
+/// restart.
 @Suite struct CT6Tests {
     private let stage: ScheduleStage
 

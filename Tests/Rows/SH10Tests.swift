@@ -2,7 +2,7 @@ import Tapedeck
 import TapedeckTesting
 import Testing
 
-/// SH10: addresses of contents are cached; they expire, failures are tried again, and both say why.
+/// SH10: Content URLs are cached and expire; failures are retried; both report a reason.
 @Suite struct SH10Tests {
     private let stage: PlaybackStage
 

@@ -4,7 +4,7 @@ import TapedeckModel
 import TapedeckTesting
 import Testing
 
-/// SH11: several accounts with their services and channels, and no secret in any event.
+/// SH11: Several accounts with their services and channels, and no secrets in any event.
 @Suite struct SH11Tests {
     private static func sighting(
         _ seen: Int64, _ more: (inout AccountObserved) -> Void

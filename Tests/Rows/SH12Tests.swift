@@ -2,7 +2,8 @@ import Tapedeck
 import TapedeckModel
 import Testing
 
-/// SH12: what was played, watched, finished and shared, by day and by provider, however clocks and zones differ.
+/// SH12: The videos played, watched, finished and shared, by day and by provider, despite wrong clocks and
+/// different time zones.
 @Suite struct SH12Tests {
     private let stage: PlaybackStage
 

@@ -2,7 +2,7 @@ import Tapedeck
 import TapedeckTesting
 import Testing
 
-/// SH13: what plays where, and handing it to another device with its position.
+/// SH13: The video that each device plays, and the handoff to another device with the position.
 @Suite struct SH13Tests {
     private let stage: PlaybackStage
 

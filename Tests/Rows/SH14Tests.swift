@@ -3,7 +3,7 @@ import Tapedeck
 import TapedeckTesting
 import Testing
 
-/// SH14: pictures are kept by their contents, within a budget, and are there without a network.
+/// SH14: Pictures are stored by content, within a budget, and are available without a network.
 @Suite struct SH14Tests {
     private let place: TemporaryStore
     private let store: TapedeckStore

@@ -2,7 +2,8 @@ import Tapedeck
 import TapedeckTesting
 import Testing
 
-/// SH15: the host says offline or metered; media wait with that reason, and facts go on.
+/// SH15: The host reports an offline or metered network; media wait and report the reason, and facts are still
+/// read.
 @Suite struct SH15Tests {
     private let stage: PlaybackStage
     /// Nobody listens here: whoever tries has another failure.
@@ -53,7 +54,7 @@ import Testing
         #expect(left.resumeSeconds == 10)
         let report = try await stage.store.sync(with: SH15Tests.server, token: "t")
         #expect(report.failure?.code == .offline)
-        #expect(report.failure?.message == "this device is said to have no network")
+        #expect(report.failure?.message == "this device is set to offline")
         // Where there is said to be one, it is tried.
         try await stage.store.setNetwork(.metered)
         let tried = try await stage.store.sync(with: SH15Tests.server, token: "t")

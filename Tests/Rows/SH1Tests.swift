@@ -2,7 +2,7 @@ import Tapedeck
 import TapedeckModel
 import Testing
 
-/// SH1: polls bring the same broadcasts again; what changed reaches the list as changes of rows, and nothing is lost.
+/// SH1: Polling returns the same broadcasts again; the list receives only the changed rows, and nothing is lost.
 @Suite struct SH1Tests {
     private let stage: GroupStage
 

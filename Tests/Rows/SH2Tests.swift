@@ -2,7 +2,8 @@ import Tapedeck
 import TapedeckModel
 import Testing
 
-/// SH2: broadcasts of one video are one video, whatever its URL looks like, with what all sharers said.
+/// SH2: All broadcasts of a video are one entry, whatever form of URL they use, with the comments of every
+/// sharer.
 @Suite struct SH2Tests {
     private let stage: GroupStage
 

@@ -2,7 +2,7 @@ import Tapedeck
 import TapedeckTesting
 import Testing
 
-/// SH3: whether a video can be played; a check that failed is not "unplayable".
+/// SH3: Whether a video can be played; a failed check does not count as "unplayable".
 @Suite struct SH3Tests {
     private let place: TemporaryStore
     private let store: TapedeckStore

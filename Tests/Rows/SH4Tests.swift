@@ -1,7 +1,7 @@
 import Tapedeck
 import Testing
 
-/// SH4: caps by a device's memory, on what is shown and never on the log.
+/// SH4: Limits by a device's memory apply to lists, never to the log.
 struct SH4Tests {
     private let stage: GroupStage
 

@@ -3,7 +3,7 @@ import TapedeckTesting
 import TapedeckVideo
 import Testing
 
-/// SH5: the notice "2 new videos & 1 new comment", and exact changes of rows behind it.
+/// SH5: The notice "2 new videos & 1 new comment", backed by exact row changes.
 struct SH5Tests {
     private let place: TemporaryStore
     private let store: TapedeckStore

@@ -1,7 +1,7 @@
 import Tapedeck
 import Testing
 
-/// SH6: pulling to refresh adds what is new and takes away what is gone, an entry at a time.
+/// SH6: Pull to refresh adds new entries and removes old ones, one entry at a time.
 @Suite struct SH6Tests {
     private let stage: GroupStage
 

@@ -1,7 +1,8 @@
 import Tapedeck
 import Testing
 
-/// SH7: watch later is set and unset, unsets itself at 75 % of a viewing, and speaks of the whole video.
+/// SH7: The watch-later mark is set and cleared, clears itself at 75 % of a viewing, and applies to the video,
+/// not to one broadcast.
 @Suite struct SH7Tests {
     private let stage: PlaybackStage
 

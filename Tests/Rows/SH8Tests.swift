@@ -2,7 +2,7 @@ import Tapedeck
 import TapedeckModel
 import Testing
 
-/// SH8: the tables of the app: timeline, favourites, watch later, in one order.
+/// SH8: The tables of the app: timeline, favourites and watch later, in the same order.
 struct SH8Tests {
     private let stage: GroupStage
 

@@ -2,7 +2,7 @@ import Tapedeck
 import TapedeckModel
 import Testing
 
-/// SH9: sharing by Twitter's length, the "@" of its names, an intent for each destination, and recent recipients.
+/// SH9: Sharing: Twitter's length limit, "@" names, one intent per destination, and recent recipients.
 @Suite struct SH9Tests {
     private let stage: PlaybackStage
 

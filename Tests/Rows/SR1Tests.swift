@@ -1,7 +1,7 @@
 import Tapedeck
 import Testing
 
-/// SR1: stream, likes, personal roll, channel dashboards and rolls as one list, from any place on.
+/// SR1: Stream, likes, personal roll, channel dashboards and rolls as one kind of list, starting at any position.
 struct SR1Tests {
     private let stage: GroupStage
 

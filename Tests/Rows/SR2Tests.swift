@@ -2,7 +2,7 @@ import Tapedeck
 import TapedeckTesting
 import Testing
 
-/// SR2: what is extracted when: one at a time, the current video first, and reasons for the rest.
+/// SR2: The extraction plan: one video at a time, the current one first, with a reason for each skipped video.
 @Suite struct SR2Tests {
     private typealias Knowledge = ExtractionPolicy.Knowledge
     private let time = UTCTime(milliseconds: 1_700_000_000_000)

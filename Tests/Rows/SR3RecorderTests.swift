@@ -3,7 +3,8 @@ import Tapedeck
 import TapedeckTesting
 import Testing
 
-/// SR3: a player that reports every second is recorded as few events, and every list is as if it were all.
+/// SR3: A player that reports every second is recorded as a few events, and every list is as if all reports were
+/// recorded.
 @Suite struct SR3RecorderTests {
     private static let start: UInt64 = 1_353_542_400_000
     private static let videos = ["vimeo:1", "vimeo:2", "youtube:aqz-KE-bpKQ"]

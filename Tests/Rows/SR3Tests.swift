@@ -2,7 +2,7 @@ import Tapedeck
 import TapedeckTesting
 import Testing
 
-/// SR3: playback resumes where it was left, on any device.
+/// SR3: Playback resumes at the last position, on any device.
 @Suite struct SR3Tests {
     private let stage: PlaybackStage
 

@@ -2,7 +2,7 @@ import Tapedeck
 import TapedeckModel
 import Testing
 
-/// SR4: an address that was found reaches the player that waits for this video, and no other.
+/// SR4: A content URL is delivered only to the player that waits for this video.
 @Suite struct SR4Tests {
     private let stage: PlaybackStage
 

@@ -2,7 +2,7 @@ import Tapedeck
 import TapedeckTesting
 import Testing
 
-/// SR5: what was downloaded plays from disk, within a budget.
+/// SR5: Downloaded videos play from disk, within a budget.
 @Suite struct SR5Tests {
     private let stage: PlaybackStage
 

@@ -2,7 +2,7 @@ import Tapedeck
 import TapedeckTesting
 import Testing
 
-/// SR6: at the end of a video the next one of the queue plays.
+/// SR6: When a video ends, the next one in the queue plays.
 @Suite struct SR6QueueTests {
     private let stage: PlaybackStage
 

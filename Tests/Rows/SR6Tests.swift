@@ -2,7 +2,7 @@ import Tapedeck
 import TapedeckTesting
 import Testing
 
-/// SR6: a video that was finished can be begun anew.
+/// SR6: A finished video can be played again from the beginning.
 @Suite struct SR6Tests {
     private let stage: PlaybackStage
 

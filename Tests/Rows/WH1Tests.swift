@@ -3,7 +3,7 @@ import TapedeckModel
 import TapedeckTesting
 import Testing
 
-/// WH1: signing up with or without a picture, signing in and out; an ended token takes nothing away.
+/// WH1: Signing up with or without a picture, signing in and out; an expired token loses no data.
 @Suite struct WH1Tests {
     private func account(_ store: TapedeckStore) async throws -> AccountEntry? {
         try await store.query { try VideoQueries($0).accounts().accounts.first }

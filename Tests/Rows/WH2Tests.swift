@@ -2,7 +2,8 @@ import Tapedeck
 import TapedeckTesting
 import Testing
 
-/// WH2: answers by pages: video, picture, question, who asks, counts; while the list moves.
+/// WH2: Answers in pages, with video, picture, question, author of the question and counts, while the list
+/// changes.
 @Suite struct WH2Tests {
     @Test func anAnswerTellsWhatItIsAnAnswerTo() async throws {
         let stage = try WhaleStage("wh2")

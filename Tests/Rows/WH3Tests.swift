@@ -2,7 +2,7 @@ import Tapedeck
 import TapedeckTesting
 import Testing
 
-/// WH3: comments of an answer by pages; a comment that is posted offline stands once.
+/// WH3: Comments on an answer in pages; a comment that is posted offline appears once.
 @Suite struct WH3Tests {
     private func seen(_ number: Int, _ text: String, postedAs: EventID? = nil) -> CommentObserved {
         .with {

@@ -3,7 +3,8 @@ import TapedeckModel
 import TapedeckTesting
 import Testing
 
-/// WH4: questions to me; an answer by segments, shorter than two minutes, merged and handed in.
+/// WH4: Questions to the user; an answer recorded in segments of less than two minutes in total, merged and
+/// uploaded.
 @Suite struct WH4Tests {
     private let stage: WhaleStage
     private static let files = AnswerFiles(

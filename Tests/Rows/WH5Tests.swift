@@ -3,7 +3,7 @@ import TapedeckModel
 import TapedeckTesting
 import Testing
 
-/// WH5: a profile with counts; any field is edited offline, and who wrote last wins, field by field.
+/// WH5: A profile with counts; any field can be edited offline, and the last write to each field wins.
 @Suite struct WH5Tests {
     private let stage: WhaleStage
 

@@ -3,7 +3,8 @@ import TapedeckModel
 import TapedeckTesting
 import Testing
 
-/// WH6: users are found by name, followed and unfollowed; offline, and where a remote has no route for it.
+/// WH6: Users are found by name, followed and unfollowed, even offline and at remotes without a route for
+/// following.
 @Suite struct WH6Tests {
     private let stage: WhaleStage
 

@@ -3,7 +3,7 @@ import TapedeckModel
 import TapedeckTesting
 import Testing
 
-/// WH7: a question is asked; an answer is liked, and who likes it is told by pages, each once.
+/// WH7: A question is asked; an answer is liked, and its likers are listed in pages, each once.
 @Suite struct WH7Tests {
     private let stage: WhaleStage
 

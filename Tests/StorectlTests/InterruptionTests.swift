@@ -30,7 +30,7 @@ import Testing
         let run = try appender.wait()
         #expect(run.exit == -SIGINT)
         #expect(run.stdout.isEmpty)
-        #expect(run.stderr == "interrupted: of the lines up to 1000, 1000 events are recorded\n")
+        #expect(run.stderr == "interrupted: recorded 1,000 events from the first 1,000 lines\n")
         #expect(try storectl.succeed("verify", "--json").document["events"]?.number == 1_000)
     }
 }

@@ -206,7 +206,7 @@ import Testing
         let message = clock?["message"]?.text ?? ""
         #expect(
             message.hasPrefix(
-                "2 events of a time to come, the last, at position 1, of 9999-12-31T00:00:00.000Z"),
+                "2 events dated in the future; the last, at position 1, is dated 9999-12-31T00:00:00.000Z"),
             "\(message)")
     }
 
@@ -228,13 +228,13 @@ import Testing
         }
         let files = try views()
         #expect(files.count > 1)
-        let listed = try messages().filter { $0.contains("serves another version") }
+        let listed = try messages().filter { $0.contains("belongs to another version") }
         #expect(!listed.isEmpty && listed.allSatisfy { $0.contains("last used 20") })
         let done = try messages("--prune", "--rebuild-index")
-        #expect(done.first == "index: made anew of \(Storectl.demoEvents) events")
+        #expect(done.first == "index: rebuilt from \(Storectl.demoEvents) events")
         #expect(done.dropFirst().first?.hasPrefix("views files: ") == true)
         #expect(try views().count == files.count - listed.count)
-        #expect(try messages().filter { $0.contains("serves another version") } == [])
+        #expect(try messages().filter { $0.contains("belongs to another version") } == [])
         #expect(try storectl.succeed("status", "--json").document["unindexed"]?.number == 0)
         try storectl.succeed("replay", "--verify")
         try storectl.succeed("verify")

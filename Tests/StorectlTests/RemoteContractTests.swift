@@ -110,18 +110,18 @@ import Testing
             "remote", "add", "work", "shelby", "http://127.0.0.1:1", code: "conditionFailed",
             exit: 3)
         try store.checkFails(
-            "sync", "home", code: "unauthorized", exit: 7, says: "nobody has logged in")
+            "sync", "home", code: "unauthorized", exit: 7, says: "not logged in")
         try store.checkFails(
             "sync", "home", "--token-file", "token", code: "usage", exit: 64)
         try store.checkFails(
-            "remote", "remove", "home", code: "usage", exit: 64, says: "no terminal")
+            "remote", "remove", "home", code: "usage", exit: 64, says: "not a terminal")
         try store.checkFails("login", "home", code: "usage", exit: 64, says: "neither --user")
         try store.checkFails(
             "login", "home", "--user", "ada", code: "usage", exit: 64, says: "no password")
         try store.checkFails("outbox", "retry", "1", code: "notFound", exit: 4)
         let intent = try store.append("LikeToggled", #"{"video":"vimeo:1","isOn":true}"#)
         try store.checkFails(
-            "outbox", "drop", intent, code: "usage", exit: 64, says: "no terminal")
+            "outbox", "drop", intent, code: "usage", exit: 64, says: "not a terminal")
         let one = try store.file("one", "only\n".utf8)
         try store.checkFails(
             "login", "home", "--token-file", one, code: "usage", exit: 64, says: "1 line")

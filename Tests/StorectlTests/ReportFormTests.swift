@@ -100,11 +100,11 @@ import Testing
 
     @Test func momentsKeepTheirHourInATerminal() {
         var table = TextTable([.moment("starts")])
-        for time in ["2012-05-03T17:00:00.000Z", "2012-05-04T18:30:00.000Z", "time not known"] {
+        for time in ["2012-05-03T17:00:00.000Z", "2012-05-04T18:30:00.000Z", "time unknown"] {
             table.add([time])
         }
         let text = table.text(isTerminal: true, width: 80, now: 1_336_068_000_000)
-        #expect(text == "STARTS\n1 h ago\n2012-05-04 18:30Z\ntime not known\n")
+        #expect(text == "STARTS\n1 h ago\n2012-05-04 18:30Z\ntime unknown\n")
         #expect(
             table.text(isTerminal: false, width: 80).hasPrefix("2012-05-03T17:00:00.000Z\n"))
     }

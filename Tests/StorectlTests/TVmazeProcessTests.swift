@@ -84,17 +84,17 @@ import Testing
         let url = "http://127.0.0.1:1"
         try store.checkFails(
             "remote", "add", "tv", "tvmaze", url, "--schedule", "UK", code: "usage", exit: 64,
-            says: "\"UK\" is no schedule")
+            says: "\"UK\" is not a TVmaze schedule")
         try store.checkFails(
             "remote", "add", "home", "shelby", url, "--schedule", "US", code: "usage", exit: 64,
             says: "shelby has no schedules")
         try store.succeed("remote", "add", "tv", "tvmaze", url)
         try store.checkFails(
-            "login", "tv", code: "usage", exit: 64, says: "takes no login")
+            "login", "tv", code: "usage", exit: 64, says: "has no logins")
         try store.checkFails(
-            "login", "tv", "--user", "ada", code: "usage", exit: 64, says: "takes no login")
+            "login", "tv", "--user", "ada", code: "usage", exit: 64, says: "has no logins")
         let server = try store.run("sync", "http://127.0.0.1:1", "--refresh")
-        #expect(server.exit == 64 && server.stderr.contains("--refresh is for a remote"))
+        #expect(server.exit == 64 && server.stderr.contains("--refresh is for remotes"))
         // There is nobody: that is said, and no login is asked for.
         let run = try store.run("sync", "tv", "--json")
         #expect(run.exit == 7, "\(run.stderr)")

@@ -19,7 +19,7 @@ import Testing
             arguments: ["help", "query", "nonsense"], code: "usage",
             says: "no command storectl query nonsense"),
         Case(arguments: ["append"], code: "usage", says: "--file FILE"),
-        Case(arguments: ["append", "WatchLaterToggled"], code: "usage", says: "TYPE and its JSON"),
+        Case(arguments: ["append", "WatchLaterToggled"], code: "usage", says: "TYPE and JSON"),
         Case(arguments: ["append", "A", "{}", "--file", "x"], code: "usage", says: "--file"),
         Case(
             arguments: ["append", "WatchLaterTogled", "{}"], code: "unknownType",
@@ -50,7 +50,7 @@ import Testing
         Case(
             arguments: ["append", "WatchLaterToggled", Samples.later, "--at", "1562678812"],
             code: "invalidTime", says: "--at"),
-        Case(arguments: ["ingest", "tvmaze/nothing", "x"], code: "usage", says: "no resource"),
+        Case(arguments: ["ingest", "tvmaze/nothing", "x"], code: "usage", says: "not a resource"),
         Case(arguments: ["ingest", "tvmaze/cast", "-"], code: "usage", says: "show"),
         Case(arguments: ["ingest", "tvmaze/show"], code: "usage", says: "<file>"),
         Case(
@@ -96,7 +96,7 @@ import Testing
             says: "--until"),
         Case(arguments: ["replay", "--verify", "--until", "1"], code: "usage", says: "--verify"),
         Case(arguments: ["replay", "--workers", "0"], code: "usage", says: "--workers"),
-        Case(arguments: ["erase"], code: "usage", says: "for ever"),
+        Case(arguments: ["erase"], code: "usage", says: "permanently"),
         Case(arguments: ["import", "/etc/passwd"], code: "damaged", exit: 6, says: "/etc/passwd"),
         Case(arguments: ["import", "/no/such/file"], code: "notFound", exit: 4, says: "/no/such"),
         Case(arguments: ["export", "/no/such/place"], code: "notFound", exit: 4, says: "/no/such"),

@@ -67,7 +67,7 @@ struct SecretHeaderTests {
         }
         #expect(
             HTTPFailure(Foreign(), at: "http://a").message
-                == "http://a cannot be reached: the connection broke")
+                == "http://a cannot be reached: the connection was lost")
         #expect(
             ForeignError.text(CocoaError(.fileNoSuchFile)).contains("No such file or directory"))
     }

@@ -5,14 +5,14 @@ internal import Tapedeck
 struct AppendCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "append",
-        abstract: "Record events.",
+        abstract: "Append events to the log.",
         discussion: """
-            Returns when the events are on disk. With --file, each line is {"type", "payload", \
-            "at"?}; a bad line is refused with its number and the others are kept; then the exit \
-            code is 2. Lines that storectl log --json writes can be read back.
+            Returns once the events are on disk. With --file, each line is {"type", "payload", \
+            "at"?}; lines printed by storectl log --json are accepted. Invalid lines are reported with \
+            their numbers and skipped, and the exit code is 2.
 
-            An event is recorded as it is, if it makes sense by itself. Whether what is known allows \
-            it is checked by storectl do, which makes the events of what somebody wants to do.
+            append validates only the event itself. storectl do also checks it against the current \
+            state.
 
             Types: \(EventCatalogue.video.typeNames.joined(separator: ", ")).
 
@@ -28,10 +28,10 @@ struct AppendCommand: ParsableCommand {
     @Argument(help: ArgumentHelp("The payload.", valueName: "json"))
     var payload: String?
 
-    @Option(help: ArgumentHelp("When it happened; else now.", valueName: "time"))
+    @Option(help: ArgumentHelp("When the event happened (default: now).", valueName: "time"))
     var at: String?
 
-    @Option(help: "A file with an event a line; - is stdin.", completion: .file())
+    @Option(help: "A file with one event per line; - is stdin.", completion: .file())
     var file: String?
 
     @OptionGroup var options: StoreOptions
@@ -39,10 +39,11 @@ struct AppendCommand: ParsableCommand {
     func validate() throws {
         if file != nil {
             guard type == nil, at == nil else {
-                throw ValidationError("--file takes no TYPE, JSON or --at: each line has its own")
+                throw ValidationError(
+                    "--file cannot be combined with TYPE, JSON or --at: each line has its own")
             }
         } else if type == nil || payload == nil {
-            throw ValidationError("a TYPE and its JSON are missing, or --file FILE")
+            throw ValidationError("TYPE and JSON are required, or --file FILE")
         }
     }
 

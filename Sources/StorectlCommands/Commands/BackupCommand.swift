@@ -5,16 +5,16 @@ internal import Tapedeck
 struct BackupCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "backup",
-        abstract: "Copy a store to one file while it is in use.",
+        abstract: "Back up the log to a file while the store is in use.",
         discussion: """
-            The store is verified first: of one that is damaged there is no backup, and what stands at \
-            the place stays.
+            The log is verified first. If it is damaged, no backup is written and an existing file is \
+            kept. Logins and media are not included.
 
             EXAMPLE:
               storectl backup tapedeck-$(date +%F).backup
             """)
 
-    @Argument(help: "Where to; what stands there is replaced.", completion: .file())
+    @Argument(help: "The file to write; an existing file is replaced.", completion: .file())
     var file: String
 
     @OptionGroup var options: StoreOptions
@@ -30,7 +30,7 @@ struct BackupCommand: ParsableCommand {
         meter.finish()
         try options.print(JSON(encoding: summary)) { text in
             text.line(
-                "copied \(Figures.count(summary.events, "event")) to \(file),"
+                "backed up \(Figures.count(summary.events, "event")) to \(file),"
                     + " \(Figures.bytes(summary.bytes))")
         }
     }

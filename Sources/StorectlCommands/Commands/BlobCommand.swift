@@ -6,7 +6,7 @@ internal import Tapedeck
 struct BlobCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "blob",
-        abstract: "Keep files that events speak of.",
+        abstract: "Manage the media files that events refer to.",
         discussion: """
             EXAMPLE:
               storectl blob add answer.mov still.jpg
@@ -18,10 +18,10 @@ struct BlobCommand: ParsableCommand {
 struct BlobAddCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "add",
-        abstract: "Copy files into the store, and print the names that events give them.",
+        abstract: "Copy files into the store and print their SHA-256 names.",
         discussion: """
-            A file's name is the SHA-256 of its bytes; equal files are kept once. An AnswerRecorded that \
-            is appended with the names of a video and a picture is handed in by the next sync.
+            A file is named by the SHA-256 of its contents; identical files are stored once. Pass the \
+            names of a video and a picture to storectl do answer hand-in to submit an answer.
 
             EXAMPLE:
               storectl blob add answer.mov still.jpg
@@ -34,7 +34,7 @@ struct BlobAddCommand: ParsableCommand {
     @OptionGroup var options: StoreOptions
 
     func run() throws {
-        // The log says that this is a store at all.
+        // Opening the log fails if the directory is not a store.
         let directory = try options.withLog(isReading: true) { $0.directory.path }
         let blobs = BlobStore(store: directory)
         let kept = try files.map { file in

@@ -5,29 +5,28 @@ internal import Tapedeck
 struct CompactCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "compact",
-        abstract:
-            "Take away what later events say as well, and make the log's file shorter.",
+        abstract: "Remove superseded events and shrink the log file.",
         discussion: """
-            Players' reports go that say nothing new, and of what a device plays, where a video was found or \
-            was not, all but the newest. No list changes, but that watch later by --rule 2012 may meet a mark \
-            that was set again late; lists --as-of a time gone by are as exact as what was left of it. What \
-            has not reached every server and subscription stays, and so do the last thousand events of each \
-            device. The store may be in use meanwhile; its file gets shorter only while no other process has \
-            it open.
+            Removes playback reports that change no list, and all but the latest now-playing and extraction \
+            events of each device and video. Lists stay the same, except that with --rule 2012 a mark set \
+            again after 75 % may leave watch-later at a later report. Queries with --as-of a past time use \
+            the events that remain. Events that have not reached every server and subscription stay, and so \
+            do the last thousand events of each device. The store may be in use; its file shrinks only while \
+            no other process has it open.
 
             EXAMPLE:
               storectl compact --store ~/tapedeck
             """)
 
-    @Flag(help: "Leave the file as long as it is; what is recorded next uses the room.")
+    @Flag(help: "Keep the file's size; new events reuse the free space.")
     var keepSize = false
 
     @OptionGroup var options: StoreOptions
 
-    /// What `--json` prints.
+    /// The document that `--json` prints.
     private struct Outcome: Encodable {
         var compaction: CompactionReport
-        /// Nil where the file was left as it is.
+        /// The file's size before and after; nil if the file was not rewritten.
         @NullWhenNil var file: ShrinkSummary?
     }
 
@@ -53,30 +52,30 @@ struct CompactCommand: ParsableCommand {
             let report = outcome.compaction
             text.line(
                 report.removed == 0
-                    ? "nothing to take away among \(Figures.count(report.examined, "event"))"
-                    : "took away \(Figures.count(report.removed, "event")) of"
-                        + " \(Figures.count(report.examined, "event")) that were looked at")
+                    ? "nothing to remove (\(Figures.count(report.examined, "event")) examined)"
+                    : "removed \(Figures.count(report.removed, "event"))"
+                        + " (\(Figures.count(report.examined, "event")) examined)")
             for waiting in report.waiting {
                 text.line(
-                    "origin \(waiting.origin) waits at event \(waiting.sequence):"
+                    "origin \(waiting.origin) is not compacted from event \(waiting.sequence) on:"
                         + " \(CompactCommand.text(of: waiting.reason))")
             }
             if let file = outcome.file {
                 text.line(
-                    "the log's file has \(Figures.bytes(file.bytes)), was"
+                    "the log file now takes \(Figures.bytes(file.bytes)), previously"
                         + " \(Figures.bytes(file.bytesBefore))")
             } else if isBusy {
-                text.line("the log's file is as long as it was: another process has the store open")
+                text.line("the log file was not shrunk: another process has the store open")
             }
         }
     }
 
     private static func text(of reason: CompactionReport.Reason) -> String {
         switch reason {
-        case .notDelivered: "not delivered to every server and read back from it; run storectl sync"
-        case .clock: "its clock is ahead; a server may put it right"
-        case .subscription: "a subscription has not acknowledged it; storectl status lists them"
-        case .projections: "projections have not taken it in"
+        case .notDelivered: "some events lack a receipt from a server; run storectl sync"
+        case .clock: "some events are dated in the future; a server may correct their times"
+        case .subscription: "a subscription has not acknowledged all events; see storectl status"
+        case .projections: "projections have not processed all events"
         }
     }
 }

@@ -4,19 +4,19 @@ internal import ArgumentParser
 struct CompletionsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "completions",
-        abstract: "Print a script that completes commands in a shell.",
+        abstract: "Print a shell completion script.",
         discussion: """
             EXAMPLE:
               storectl completions bash > /etc/bash_completion.d/storectl
               storectl completions fish > ~/.config/fish/completions/storectl.fish
             """)
 
-    /// A shell.
+    /// The supported shells.
     enum Shell: String, ExpressibleByArgument, CaseIterable {
         case bash, zsh, fish
     }
 
-    @Argument(help: "Which shell.")
+    @Argument(help: "The shell.")
     var shell: Shell
 
     func run() throws {

@@ -5,10 +5,11 @@ internal import Tapedeck
 struct DoAnswerCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "answer",
-        abstract: "Record an answer by segments, merge them, and hand the answer in.",
+        abstract: "Record an answer in segments, merge them, and submit it.",
         discussion: """
-            The files are kept by storectl blob add, which prints their names. What was handed in \
-            goes out by the next sync. All segments together are shorter than \(Int(AnswerRecorded.secondsMax)) s.
+            Add the files with storectl blob add, which prints their names. The next sync uploads a \
+            submitted answer. All segments together must be shorter than \
+            \(Int(AnswerRecorded.secondsMax)) s.
 
             EXAMPLE:
               storectl blob add one.mov
@@ -25,9 +26,9 @@ struct DoAnswerCommand: ParsableCommand {
 struct DoAnswerAddCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "add",
-        abstract: "Add a segment behind the others.",
+        abstract: "Add a segment to the end of a recording.",
         discussion: """
-            One that is there already records nothing.
+            A segment that is already part of the recording is not added again.
 
             EXAMPLE:
               storectl do answer add 4711 r-1 one --blob "$BLOB" --seconds 34.5
@@ -38,10 +39,10 @@ struct DoAnswerAddCommand: AsyncParsableCommand {
     @Argument(help: "The segment's name.")
     var segment: String
 
-    @Option(help: ArgumentHelp("Its file's name among the blobs.", valueName: "sha-256"))
+    @Option(help: ArgumentHelp("The SHA-256 name of the segment's file.", valueName: "sha-256"))
     var blob: String
 
-    @Option(help: "How long it is.")
+    @Option(help: "The segment's duration in seconds.")
     var seconds: Double
 
     @OptionGroup var options: StoreOptions
@@ -56,7 +57,7 @@ struct DoAnswerAddCommand: AsyncParsableCommand {
 struct DoAnswerRemoveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove",
-        abstract: "Take a segment out.",
+        abstract: "Remove a segment.",
         discussion: """
             EXAMPLE:
               storectl do answer remove 4711 r-1 one
@@ -76,7 +77,7 @@ struct DoAnswerRemoveCommand: AsyncParsableCommand {
 struct DoAnswerDiscardCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "discard",
-        abstract: "Take all segments out.",
+        abstract: "Remove all segments.",
         discussion: """
             EXAMPLE:
               storectl do answer discard 4711 r-1
@@ -93,7 +94,7 @@ struct DoAnswerDiscardCommand: AsyncParsableCommand {
 struct DoAnswerMergeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "merge",
-        abstract: "Say that the segments are being merged.",
+        abstract: "Record that merging the segments has started.",
         discussion: """
             EXAMPLE:
               storectl do answer merge 4711 r-1
@@ -110,7 +111,7 @@ struct DoAnswerMergeCommand: AsyncParsableCommand {
 struct DoAnswerFailMergeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "fail-merge",
-        abstract: "Say that the segments could not be merged.",
+        abstract: "Record that merging the segments has failed.",
         discussion: """
             EXAMPLE:
               storectl do answer fail-merge 4711 r-1 interrupted
@@ -118,7 +119,7 @@ struct DoAnswerFailMergeCommand: AsyncParsableCommand {
 
     @OptionGroup var recording: RecordingArguments
 
-    @Argument(help: "Why, in lower-case letters, digits and hyphens.")
+    @Argument(help: "The reason, in lower-case letters, digits and hyphens.")
     var reason: String
 
     @OptionGroup var options: StoreOptions
@@ -130,7 +131,7 @@ struct DoAnswerFailMergeCommand: AsyncParsableCommand {
 struct DoAnswerHandInCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "hand-in",
-        abstract: "Say that the segments are merged: the next sync hands the answer in.",
+        abstract: "Record the merged video; the next sync submits the answer.",
         discussion: """
             EXAMPLE:
               storectl do answer hand-in 4711 r-1 --video "$VIDEO" --thumbnail "$PICTURE"
@@ -138,16 +139,16 @@ struct DoAnswerHandInCommand: AsyncParsableCommand {
 
     @OptionGroup var recording: RecordingArguments
 
-    @Option(help: ArgumentHelp("The video's name among the blobs.", valueName: "sha-256"))
+    @Option(help: ArgumentHelp("The SHA-256 name of the video's file.", valueName: "sha-256"))
     var video: String
 
-    @Option(help: ArgumentHelp("The still picture's name among the blobs.", valueName: "sha-256"))
+    @Option(help: ArgumentHelp("The SHA-256 name of the picture's file.", valueName: "sha-256"))
     var thumbnail: String
 
-    @Option(help: "How the video's file name ends.")
+    @Option(help: "The video's file name extension.")
     var videoExtension = "mov"
 
-    @Option(help: "How the picture's file name ends.")
+    @Option(help: "The picture's file name extension.")
     var thumbnailExtension = "jpg"
 
     @OptionGroup var options: StoreOptions
@@ -160,12 +161,12 @@ struct DoAnswerHandInCommand: AsyncParsableCommand {
     }
 }
 
-/// Which recording.
+/// The arguments that name a recording.
 struct RecordingArguments: ParsableArguments {
     @Argument(help: "The question's id.")
     var question: String
 
-    @Argument(help: "The recording's name, unique for ever.")
+    @Argument(help: "The recording's name, which must never be reused.")
     var recording: String
 
     fileprivate func take(_ step: RecordAnswer.Step, _ options: StoreOptions) async throws {

@@ -4,12 +4,11 @@ internal import ArgumentParser
 struct DoCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "do",
-        abstract: "Do something, if what is known allows it.",
+        abstract: "Perform a user action, if the current state allows it.",
         discussion: """
-            As an app does it: each action looks at what is known, makes the events that follow, and \
-            records them if nothing that it looked at has changed meanwhile. What is so already \
-            records nothing. What is not allowed is refused, with the reason, and records nothing, \
-            either. storectl append records events without looking.
+            Each action reads the current state, decides on events, and appends them only if that state \
+            is still current. An action that would change nothing appends nothing. A refused action \
+            appends nothing and reports why. storectl append skips these checks.
 
             EXAMPLE:
               storectl do share youtube:aqz-KE-bpKQ --to twitter

@@ -6,38 +6,38 @@ internal import TapedeckConnectors
 struct DoShareCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "share",
-        abstract: "Share a video with others.",
+        abstract: "Share a video on Twitter, Facebook or Tumblr, or by email.",
         discussion: """
-            Each destination is an intent of its own. Without --text it says what the app of 2012 proposed. \
-            A text for twitter has \(ShareVideo.twitterCharactersMax) characters at the most.
+            Each destination is delivered separately. Without --text the 2012 app's default text is used. \
+            A text for twitter has at most \(ShareVideo.twitterCharactersMax) characters.
 
             EXAMPLE:
               storectl do share youtube:aqz-KE-bpKQ --to twitter --to facebook
               storectl do share vimeo:1084537 --to email --recipient ada@example.org --json
             """)
 
-    @Argument(help: "The video: its key, provider:id, or any URL of it.")
+    @Argument(help: "The video's key (provider:id) or any URL of it.")
     var video: String
 
     @Option(
         help: ArgumentHelp(
-            "Where: twitter, facebook, tumblr or email; may be repeated.",
+            "The destination: twitter, facebook, tumblr or email; may be repeated.",
             valueName: "destination"),
         completion: .list(["twitter", "facebook", "tumblr", "email"]))
     var to: [String]
 
-    @Option(help: "What is said.")
+    @Option(help: "The message.")
     var text: String?
 
     @Option(
-        help: ArgumentHelp("Who gets the e-mail; may be repeated.", valueName: "address"))
+        help: ArgumentHelp("An email recipient; may be repeated.", valueName: "address"))
     var recipient: [String] = []
 
     @OptionGroup var options: StoreOptions
 
     func validate() throws {
         guard recipient.isEmpty || to.contains("email") else {
-            throw ValidationError("--recipient is for --to email")
+            throw ValidationError("--recipient requires --to email")
         }
     }
 
@@ -51,28 +51,29 @@ struct DoShareCommand: AsyncParsableCommand {
 struct DoSubmitCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "submit",
-        abstract: "Hand a video of YouTube in.",
+        abstract: "Submit a YouTube video.",
         discussion: """
-            Somebody has to be signed in. What is listed or waits already records nothing. The page on which \
-            the video is watched tells its title and its picture.
+            You must be signed in. A video that is already listed or submitted is not submitted again. \
+            --page reads the title and the picture from the video's page.
 
             EXAMPLE:
               storectl do submit https://youtu.be/aqz-KE-bpKQ --title "Big Buck Bunny"
               storectl do submit youtube:aqz-KE-bpKQ --page watch.html
             """)
 
-    @Argument(help: "The video: its key, provider:id, or any URL of it.")
+    @Argument(help: "The video's key (provider:id) or any URL of it.")
     var video: String
 
-    @Option(help: "Its title.")
+    @Option(help: "The video's title.")
     var title: String?
 
-    @Option(help: ArgumentHelp("Where its still picture is.", valueName: "url"))
+    @Option(help: ArgumentHelp("The URL of its thumbnail.", valueName: "url"))
     var thumbnail: String?
 
     @Option(
         help: ArgumentHelp(
-            "The HTML of its page, for what is not told; - is stdin.", valueName: "file"))
+            "The HTML of the video's page, which supplies a missing title and picture; - is stdin.",
+            valueName: "file"))
     var page: String?
 
     @OptionGroup var options: StoreOptions
@@ -88,14 +89,14 @@ struct DoSubmitCommand: AsyncParsableCommand {
         try await options.decide(wanted) { try submit.decide($0) }
     }
 
-    /// What the page tells of the video.
+    /// Reads the video's page from a file; throws if the page is about another video.
     private func read(_ file: String) throws -> YouTubePage {
         let page = try YouTubePage(
             html: try FileInput(file).readAll(bytesMax: YouTubePage.bytesMax))
         guard try page.video == VideoKey(video) else {
             throw CommandError(
                 .usage, "\(file) is the page of \(page.video)",
-                hint: "name that video, or give the page of \(video.prefix(80))")
+                hint: "name that video, or pass the page of \(video.prefix(80))")
         }
         return page
     }
@@ -105,22 +106,22 @@ struct DoSubmitCommand: AsyncParsableCommand {
 struct DoChatCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "chat",
-        abstract: "Say something in the chat of a video.",
+        abstract: "Post a message in a video's chat.",
         discussion: """
-            Somebody has to be signed in. A file has to be at its address already.
+            You must be signed in. A file must already be available at its URL.
 
             EXAMPLE:
               storectl do chat youtube:aqz-KE-bpKQ "The rabbit wins."
               storectl do chat youtube:aqz-KE-bpKQ --file https://example.org/a.png --json
             """)
 
-    @Argument(help: "The video: its key, provider:id, or any URL of it.")
+    @Argument(help: "The video's key (provider:id) or any URL of it.")
     var video: String
 
-    @Argument(help: "What is said.")
+    @Argument(help: "The message.")
     var text: String?
 
-    @Option(help: ArgumentHelp("In place of a text, where a file is.", valueName: "url"))
+    @Option(help: ArgumentHelp("The URL of a file to post instead of a text.", valueName: "url"))
     var file: String?
 
     @Option(help: "The file's name.")
@@ -129,17 +130,17 @@ struct DoChatCommand: AsyncParsableCommand {
     @Option(help: "The file's media type.")
     var type: String?
 
-    @Option(help: "How large the file is.")
+    @Option(help: "The file's size in bytes.")
     var bytes: UInt64?
 
     @OptionGroup var options: StoreOptions
 
     func validate() throws {
         guard (text == nil) != (file == nil) else {
-            throw ValidationError("a TEXT or --file is missing, or both are given")
+            throw ValidationError("give either TEXT or --file")
         }
         guard file != nil || name == nil && type == nil && bytes == nil else {
-            throw ValidationError("--name, --type and --bytes are for --file")
+            throw ValidationError("--name, --type and --bytes require --file")
         }
     }
 
@@ -163,18 +164,18 @@ struct DoChatCommand: AsyncParsableCommand {
 struct DoAskCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "ask",
-        abstract: "Ask somebody something.",
+        abstract: "Ask a user a question.",
         discussion: """
-            A question that waits to be asked already records nothing.
+            A question that is already waiting to be delivered is not asked again.
 
             EXAMPLE:
               storectl do ask 7 "Why is the sky blue?"
             """)
 
-    @Argument(help: "The id of the user who is asked.")
+    @Argument(help: "The id of the user to ask.")
     var user: String
 
-    @Argument(help: "What is asked.")
+    @Argument(help: "The question.")
     var text: String
 
     @OptionGroup var options: StoreOptions
@@ -189,7 +190,7 @@ struct DoAskCommand: AsyncParsableCommand {
 struct DoLikeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "like",
-        abstract: "Like an answer, or no longer.",
+        abstract: "Like or unlike an answer.",
         discussion: """
             EXAMPLE:
               storectl do like 4711
@@ -199,7 +200,7 @@ struct DoLikeCommand: AsyncParsableCommand {
     @Argument(help: "The answer's id.")
     var answer: String
 
-    @Flag(help: "No longer.")
+    @Flag(help: "Remove the like.")
     var off = false
 
     @OptionGroup var options: StoreOptions
@@ -214,7 +215,7 @@ struct DoLikeCommand: AsyncParsableCommand {
 struct DoCommentCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "comment",
-        abstract: "Say something about an answer.",
+        abstract: "Comment on an answer.",
         discussion: """
             EXAMPLE:
               storectl do comment 4711 "Well said."
@@ -223,7 +224,7 @@ struct DoCommentCommand: AsyncParsableCommand {
     @Argument(help: "The answer's id.")
     var answer: String
 
-    @Argument(help: "What is said.")
+    @Argument(help: "The comment.")
     var text: String
 
     @OptionGroup var options: StoreOptions
@@ -238,19 +239,19 @@ struct DoCommentCommand: AsyncParsableCommand {
 struct DoFollowCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "follow",
-        abstract: "Follow somebody, or no longer.",
+        abstract: "Follow or unfollow a user.",
         discussion: """
-            It is the user of the account who follows, so that has to be known.
+            You follow as the user of your account, so the store must know your account.
 
             EXAMPLE:
               storectl do follow 7
               storectl do follow 7 --off --json
             """)
 
-    @Argument(help: "The id of the user who is followed.")
+    @Argument(help: "The id of the user to follow.")
     var user: String
 
-    @Flag(help: "No longer.")
+    @Flag(help: "Unfollow the user.")
     var off = false
 
     @OptionGroup var options: StoreOptions
@@ -269,34 +270,34 @@ struct DoFollowCommand: AsyncParsableCommand {
 struct DoProfileCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "profile",
-        abstract: "Change the profile of the user of the account.",
+        abstract: "Edit your profile.",
         discussion: """
-            What is given is changed, what is named by --clear is taken away, and the rest stays.
+            Sets the given fields, clears those named by --clear, and keeps the rest.
 
             EXAMPLE:
               storectl do profile --about "I answer on Sundays."
               storectl do profile --first-name Ada --clear imageUrl --json
             """)
 
-    @Option(help: "What the user is called.")
+    @Option(help: "Your user name.")
     var username: String?
 
-    @Option(help: "The first name.")
+    @Option(help: "Your first name.")
     var firstName: String?
 
-    @Option(help: "The last name.")
+    @Option(help: "Your last name.")
     var lastName: String?
 
-    @Option(help: ArgumentHelp("Where the picture is.", valueName: "url"))
+    @Option(help: ArgumentHelp("The URL of your picture.", valueName: "url"))
     var imageUrl: String?
 
-    @Option(help: "The address for e-mail.")
+    @Option(help: "Your email address.")
     var email: String?
 
-    @Option(help: "What the user says about themselves.")
+    @Option(help: "A text about yourself.")
     var about: String?
 
-    @Option(help: ArgumentHelp("What to take away; may be repeated.", valueName: "field"))
+    @Option(help: ArgumentHelp("A field to clear; may be repeated.", valueName: "field"))
     var clear: [ClearableArgument] = []
 
     @OptionGroup var options: StoreOptions
@@ -318,12 +319,12 @@ struct DoProfileCommand: AsyncParsableCommand {
     }
 }
 
-/// The fields of a profile that can be taken away, by their names in `ProfileEdited`.
+/// The fields of a profile that can be cleared, by their names in `ProfileEdited`.
 enum ClearableArgument: String, ExpressibleByArgument, CaseIterable {
     case firstName, lastName, imageUrl, email, about
 }
 
 extension VideoProjections {
-    /// Those that tell of an answer, and of who likes it.
+    /// The projections that commands about answers read.
     fileprivate var ofAnswers: [any Projection] { [answers, questions, users, accounts] }
 }

@@ -6,24 +6,25 @@ internal import Tapedeck
 struct DoOpenCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "open",
-        abstract: "Open a video, which counts as a view.",
+        abstract: "Record that a viewer opened a video, which counts as a view.",
         discussion: """
-            A viewing counts once, also where it is recorded again under the same name.
+            A viewing counts once, even if it is recorded again under the same name.
 
             EXAMPLE:
               storectl do open youtube:aqz-KE-bpKQ --viewer guest
               storectl do open youtube:aqz-KE-bpKQ --viewer me --viewing v-1 --json
             """)
 
-    @Argument(help: "The video: its key, provider:id, or any URL of it.")
+    @Argument(help: "The video's key (provider:id) or any URL of it.")
     var video: String
 
-    @Option(help: "Who opens it: an account, or a name for a guest.")
+    @Option(help: "The viewer: an account, or a name for a guest.")
     var viewer: String
 
     @Option(
         help: ArgumentHelp(
-            "The viewing's name, unique for ever; else a fresh one.", valueName: "name"))
+            "A name for this viewing, which must never be reused (default: a new one).",
+            valueName: "name"))
     var viewing: String?
 
     @OptionGroup var options: StoreOptions
@@ -38,7 +39,7 @@ struct DoOpenCommand: AsyncParsableCommand {
 struct DoQueueCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "queue",
-        abstract: "Change what is to be played.",
+        abstract: "Edit the play queue.",
         discussion: """
             EXAMPLE:
               storectl do queue add vimeo:1084537
@@ -54,13 +55,13 @@ struct DoQueueCommand: ParsableCommand {
 struct DoQueueAddCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "add",
-        abstract: "Put a video behind all others.",
+        abstract: "Add a video to the end of the queue.",
         discussion: """
             EXAMPLE:
               storectl do queue add vimeo:1084537
             """)
 
-    @Argument(help: "The video: its key, provider:id, or any URL of it.")
+    @Argument(help: "The video's key (provider:id) or any URL of it.")
     var video: String
 
     @OptionGroup var queue: QueueOptions
@@ -72,17 +73,20 @@ struct DoQueueAddCommand: AsyncParsableCommand {
 struct DoQueueNextCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "next",
-        abstract: "Put a video behind another, or in front; one that is in the queue moves.",
+        abstract: "Insert a video after another one or at the front; a queued video moves.",
         discussion: """
             EXAMPLE:
               storectl do queue next vimeo:1084537
               storectl do queue next vimeo:1084537 --after youtube:aqz-KE-bpKQ --json
             """)
 
-    @Argument(help: "The video: its key, provider:id, or any URL of it.")
+    @Argument(help: "The video's key (provider:id) or any URL of it.")
     var video: String
 
-    @Option(help: ArgumentHelp("Behind which, such as the one that plays.", valueName: "video"))
+    @Option(
+        help: ArgumentHelp(
+            "Insert after this video, such as the one that is playing (default: at the front).",
+            valueName: "video"))
     var after: String?
 
     @OptionGroup var queue: QueueOptions
@@ -96,13 +100,13 @@ struct DoQueueNextCommand: AsyncParsableCommand {
 struct DoQueueRemoveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove",
-        abstract: "Take a video out.",
+        abstract: "Remove a video from the queue.",
         discussion: """
             EXAMPLE:
               storectl do queue remove vimeo:1084537
             """)
 
-    @Argument(help: "The video: its key, provider:id, or any URL of it.")
+    @Argument(help: "The video's key (provider:id) or any URL of it.")
     var video: String
 
     @OptionGroup var queue: QueueOptions
@@ -114,7 +118,7 @@ struct DoQueueRemoveCommand: AsyncParsableCommand {
 struct DoQueueClearCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "clear",
-        abstract: "Take all videos out.",
+        abstract: "Remove all videos from the queue.",
         discussion: """
             EXAMPLE:
               storectl do queue clear
@@ -126,9 +130,9 @@ struct DoQueueClearCommand: AsyncParsableCommand {
     func run() async throws { try await queue.edit(.clear) }
 }
 
-/// Which queue is changed.
+/// The options of the commands that edit a play queue.
 struct QueueOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Which queue.", valueName: "name"))
+    @Option(help: ArgumentHelp("The queue's name.", valueName: "name"))
     var queue = PlayQueue.defaultName
 
     @OptionGroup var options: StoreOptions
@@ -143,16 +147,16 @@ struct QueueOptions: ParsableArguments {
 struct DoHandOffCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "hand-off",
-        abstract: "Hand what one device plays to another, with the place where it is.",
+        abstract: "Continue playback on another device, at the same position.",
         discussion: """
             EXAMPLE:
               storectl do hand-off tv phone
             """)
 
-    @Argument(help: "The device that plays.")
+    @Argument(help: "The device that is playing.")
     var from: String
 
-    @Argument(help: "The device that goes on.")
+    @Argument(help: "The device that continues.")
     var to: String
 
     @OptionGroup var options: StoreOptions
@@ -170,30 +174,33 @@ struct DoHandOffCommand: AsyncParsableCommand {
 struct DoPlayabilityCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "playability",
-        abstract: "Record what a check of a video has found.",
+        abstract: "Record the result of checking whether a video plays.",
         discussion: """
-            What is known already records nothing. Behind a failure the next check has its time; query playability tells when.
+            A result that is already known is not recorded again. After a failed check, the next one is \
+            refused until it is due; see storectl query playability.
 
             EXAMPLE:
               storectl do playability youtube:aqz-KE-bpKQ playable
               storectl do playability vimeo:1084537 failed --reason timeout --json
             """)
 
-    @Argument(help: "The video: its key, provider:id, or any URL of it.")
+    @Argument(help: "The video's key (provider:id) or any URL of it.")
     var video: String
 
     @Argument(
-        help: "Whether it can be played: playable, unplayable, or failed where that is not known.")
+        help: "The result: playable, unplayable, or failed if the check itself failed.")
     var finding: FindingArgument
 
-    @Option(help: "Why not, in lower-case letters, digits and hyphens.")
+    @Option(
+        help: "The reason for unplayable or failed, in lower-case letters, digits and hyphens.")
     var reason: String?
 
     @OptionGroup var options: StoreOptions
 
     func validate() throws {
         guard (finding == .playable) == (reason == nil) else {
-            throw ValidationError("--reason goes with unplayable and failed, which need one")
+            throw ValidationError(
+                "unplayable and failed require --reason; playable does not accept it")
         }
     }
 
@@ -223,19 +230,19 @@ enum FindingArgument: String, ExpressibleByArgument, CaseIterable {
 struct DoFailExtractionCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "fail-extraction",
-        abstract: "Record that the address of a video's content was not found.",
+        abstract: "Record that a video's content URL could not be extracted.",
         discussion: """
-            Before the next try has its time it is refused; query extractions tells when.
+            Refused until the next attempt is due; see storectl query extractions.
 
             EXAMPLE:
               storectl do fail-extraction vimeo:1084537 timeout
             """)
 
-    @Argument(help: "The video: its key, provider:id, or any URL of it.")
+    @Argument(help: "The video's key (provider:id) or any URL of it.")
     var video: String
 
     @Argument(
-        help: "Why: timeout, gone, refused, unsupported, or another word of lower-case letters.",
+        help: "The reason: timeout, gone, refused, unsupported, or another lower-case word.",
         completion: .list([
             FailExtraction.timeout, FailExtraction.gone, FailExtraction.refused,
             FailExtraction.unsupported,
@@ -256,18 +263,18 @@ struct DoFailExtractionCommand: AsyncParsableCommand {
 struct DoRemoveDownloadsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove-downloads",
-        abstract: "Record that downloads were taken off a device's disk.",
+        abstract: "Record that downloads were deleted from a device.",
         discussion: """
-            query downloads --budget tells which have to go.
+            storectl query downloads --budget lists the downloads to delete.
 
             EXAMPLE:
               storectl do remove-downloads vimeo:1084537 youtube:aqz-KE-bpKQ
             """)
 
-    @Argument(help: "The videos: keys, provider:id, or URLs.")
+    @Argument(help: "The videos: keys or URLs.")
     var videos: [String]
 
-    @Option(help: ArgumentHelp("Which device.", valueName: "name"))
+    @Option(help: ArgumentHelp("The device's name.", valueName: "name"))
     var device = Downloads.defaultDevice
 
     @OptionGroup var options: StoreOptions
@@ -279,7 +286,7 @@ struct DoRemoveDownloadsCommand: AsyncParsableCommand {
 }
 
 extension UTCTime {
-    /// The clock's.
+    /// The current time.
     fileprivate static var now: UTCTime {
         UTCTime(milliseconds: Int64(clamping: EventLog.Options().now()))
     }

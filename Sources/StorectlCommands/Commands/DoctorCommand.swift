@@ -5,15 +5,15 @@ internal import Tapedeck
 struct DoctorCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
-        abstract: "Look for what is wrong around a store, and say what to do.",
+        abstract: "Diagnose problems with a store and suggest fixes.",
         discussion: """
-            A problem makes the exit code 3; a warning does not. Whether the stored bytes are \
-            intact is checked by storectl verify.
+            Exits with 3 if there is a problem; a warning does not change the exit code. To check the \
+            stored bytes, use storectl verify.
 
-            --rebuild-index drops the index and makes it anew from the events, which are not \
-            touched. --prune removes projections that another version of this program, or another \
-            choice of query --winner and --rule, has left and that no process has open; whoever \
-            needs them builds them again.
+            --rebuild-index drops the index and rebuilds it from the events, which are not touched. \
+            --prune deletes projection files that belong to another version of this program or to \
+            another choice of --winner and --rule, if no process has them open. They are rebuilt when \
+            needed.
 
             EXAMPLE:
               storectl doctor
@@ -21,10 +21,10 @@ struct DoctorCommand: ParsableCommand {
               storectl doctor --prune --json
             """)
 
-    @Flag(help: "Make the index anew from the events: for one that is damaged.")
+    @Flag(help: "Drop the index and rebuild it from the events.")
     var rebuildIndex = false
 
-    @Flag(help: "Remove projections that this program does not use and nobody has open.")
+    @Flag(help: "Delete projection files that this program does not use and no process has open.")
     var prune = false
 
     @OptionGroup var options: StoreOptions
@@ -53,13 +53,13 @@ struct DoctorCommand: ParsableCommand {
         if let failure { throw ReportedFailure(.checkFailed, failure) }
     }
 
-    /// Does what was asked for, and says what that was.
+    /// Makes the requested repairs and returns a finding for each.
     private func repair(_ store: TapedeckStore) throws -> [Finding] {
         var done: [Finding] = []
         if rebuildIndex {
             try store.log.rebuildIndex()
             let events = try store.log.currentHead().rawValue
-            done.append(.ok("index", "made anew of \(Figures.count(events, "event"))"))
+            done.append(.ok("index", "rebuilt from \(Figures.count(events, "event"))"))
         }
         if prune {
             let removed = try store.projections.pruneViews()

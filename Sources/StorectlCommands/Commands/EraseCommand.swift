@@ -5,16 +5,16 @@ internal import Tapedeck
 struct EraseCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "erase",
-        abstract: "Delete a store, all of it.",
+        abstract: "Delete a store, including its logins and media.",
         discussion: """
-            Files in its directory that are not the store's stay. While another process is using it, the \
-            exit code is 5 and nothing is deleted.
+            Other files in the directory are kept. If another process has the store open, nothing is \
+            deleted and the exit code is 5.
 
             EXAMPLE:
               storectl erase --yes --store /tmp/demo
             """)
 
-    @Flag(help: "That it is meant so; without it nothing is deleted.")
+    @Flag(help: "Confirm the deletion. Without this flag nothing is deleted.")
     var yes = false
 
     @OptionGroup var options: StoreOptions
@@ -23,8 +23,8 @@ struct EraseCommand: ParsableCommand {
         let directory = try options.directory()
         guard yes else {
             throw CommandError(
-                .usage, "this would delete the store in \(directory) for ever",
-                hint: "storectl backup FILE keeps a copy; storectl erase --yes deletes")
+                .usage, "this would permanently delete the store in \(directory)",
+                hint: "storectl backup FILE saves a copy; storectl erase --yes deletes the store")
         }
         try EventLog.erase(directory)
         try options.print(["path": .text(directory), "erased": .init(true)]) { text in

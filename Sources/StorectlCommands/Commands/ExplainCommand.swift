@@ -6,17 +6,17 @@ internal import TapedeckConnectors
 struct ExplainCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "explain",
-        abstract: "Print what has become of an event, or why a projection's key is what it is.",
+        abstract: "Explain what became of an event, or how a key got its state.",
         discussion: """
-            Of an event: whether it counts and as of when, and for each server that the store has been \
-            synced with: queued, waiting (why, until when), sequenced, or refused (why). Without a server \
-            an event is local. For each remote that has to do with it: queued, sent (no answer came), \
-            waiting, confirmed (as what), refused, unknown, dropped, or replaced by a later one. Then the \
-            keys that it is a part of, and what part it has in each.
+            For an event: whether it counts and from what time, and its state at each server (queued, \
+            waiting, sequenced or refused; local without a server) and at each remote (queued, sent, \
+            waiting, confirmed, refused, unknown, dropped, replaced, or untold if the remote does not \
+            support it). Then the keys that it affects, with its role in each.
 
-            Of a key of a projection, such as a video of watch-later: the rule, what is known of it, and \
-            its events. Without a deciding one it would be another; a supporting one says what another \
-            says, too; one that is lost makes no difference; a refused one counts nowhere.
+            For a key of a projection, such as a video in watch-later: the rule, the state, and the key's \
+            events with their roles. Without a deciding event the state would differ; a supporting event \
+            has the same effect as another one; a lost event makes no difference; a refused event counts \
+            nowhere.
 
             EXAMPLE:
               storectl explain 1
@@ -27,24 +27,25 @@ struct ExplainCommand: ParsableCommand {
 
     @Argument(
         help: ArgumentHelp(
-            "An event's id or position; or a projection's name, with a KEY behind it.",
+            "An event's id or position, or a projection's name followed by KEY.",
             valueName: "event|projection"))
     var subject: String
 
     @Argument(
         help: ArgumentHelp(
-            "The key: a video in any form, or the name behind the slash of a tag.",
+            "The key: a video in any form, a tag's name, or a whole tag.",
             valueName: "key"))
     var key: String?
 
     @Option(
-        help: ArgumentHelp(
-            "As if this event had not happened; may be given more than once.", valueName: "event"))
+        help: ArgumentHelp("Ignore this event; may be repeated.", valueName: "event"))
     var without: [String] = []
 
     @Option(
         help: ArgumentHelp(
-            "How many of the key's events are examined, the last ones.", valueName: "n"))
+            "The number of recent events of the key to examine (default: "
+                + "\(KeyExplanation.eventsDefault), at most \(KeyExplanation.eventsMax)).",
+            valueName: "n"))
     var events: Int?
 
     @OptionGroup var parameters: ParameterOptions
@@ -54,12 +55,12 @@ struct ExplainCommand: ParsableCommand {
         guard key == nil else { return }
         guard without.isEmpty, events == nil, options.asOf == nil else {
             throw ValidationError(
-                "--without, --events and --as-of are for a PROJECTION and its KEY")
+                "--without, --events and --as-of require a PROJECTION and a KEY")
         }
         guard EventArgument.isOne(subject) else {
             throw ValidationError(
-                "\"\(subject.prefix(80))\" is neither an event's id nor a position; of a projection "
-                    + "name a KEY, too: storectl explain watch-later VIDEO")
+                "\"\(subject.prefix(80))\" is neither an event's id nor a position; a projection "
+                    + "also needs a KEY, as in storectl explain watch-later VIDEO")
         }
     }
 
@@ -81,7 +82,8 @@ struct ExplainCommand: ParsableCommand {
         guard let projection = projections.first(where: { $0.name == name }) else {
             throw CommandError(
                 .notFound, "there is no projection \(name)",
-                hint: "there are " + ShippedProjections.names.sorted().joined(separator: ", "))
+                hint: "the projections are "
+                    + ShippedProjections.names.sorted().joined(separator: ", "))
         }
         let tag = try ExplainCommand.tag(key, of: projection)
         let told = try options.store.withLog(isReading: true) { log in
@@ -94,14 +96,14 @@ struct ExplainCommand: ParsableCommand {
         }
         guard told.state != nil || !told.events.isEmpty else {
             throw CommandError(
-                .notFound, "no event has made \(tag) anything in \(name)",
-                hint: "storectl log --tag \(tag) prints what there is of it")
+                .notFound, "no event affects \(tag) in \(name)",
+                hint: "storectl log --tag \(tag) prints the events with this tag")
         }
         let report = KeyReport(told)
         try options.print(report.json) { report.write(&$0) }
     }
 
-    /// The key that a text names: a whole tag, what stands behind its slash, or a video in any form.
+    /// Returns the key that a text names: a whole tag, a tag's name, or a video in any form.
     private static func tag(_ text: String, of projection: any Projection) throws -> Tag {
         let kind = projection.tagKind
         if text.hasPrefix(kind + "/") { return try Tag(text) }
@@ -109,16 +111,16 @@ struct ExplainCommand: ParsableCommand {
     }
 }
 
-/// What has become of an event.
+/// An event's deliveries and the keys that it affects, as `storectl explain` prints them.
 private struct Explanation {
     let event: EventEnvelope
     let effectiveStamp: Stamp
     let isRefused: Bool
-    /// Whether its name has come to belong to another event.
+    /// Whether the event's id now belongs to another event.
     let hasLostName: Bool
     let deliveries: [EventDelivery]
     let fates: [RemoteFate]
-    /// The keys that it is a part of.
+    /// The keys that the event affects.
     let parts: [EventPart]
 
     init(
@@ -170,18 +172,18 @@ private struct Explanation {
             ("at", TimeArgument.text(event.stamp)),
         ]
         if effectiveStamp != event.stamp {
-            fields.append(("counts as of", TimeArgument.text(effectiveStamp)))
+            fields.append(("counts from", TimeArgument.text(effectiveStamp)))
         }
         if hasLostName {
             fields.append(
-                ("because", "two histories of its origin met; it was written anew as another"))
+                ("because", "its origin has two histories, so it was recorded again with a new id"))
         } else if isRefused, state == "refused" {
-            fields.append(("because", "a server refused it: it counts nowhere"))
+            fields.append(("because", "a server refused it, so it counts nowhere"))
         } else if isRefused {
-            fields.append(("because", "another event says the same; that one counts"))
+            fields.append(("because", "it duplicates another event, which counts instead"))
         }
         if let former = event.reissuedFrom {
-            fields.append(("first known as", former.description))
+            fields.append(("original id", former.description))
         }
         for delivery in deliveries {
             fields.append((delivery.server, EventDeliveryText(delivery).line))
@@ -189,17 +191,17 @@ private struct Explanation {
         for fate in fates { fields.append((fate.remote ?? fate.system, fate.line)) }
         text.fields(fields)
         guard !parts.isEmpty else { return }
-        var table = TextTable([.text("projection"), .long("key"), .text("part")])
+        var table = TextTable([.text("projection"), .long("key"), .text("role")])
         for part in parts {
             table.add([part.projection, part.key, part.role?.rawValue ?? "not examined"])
         }
         text.line()
         text.table(table)
-        text.remark("storectl explain PROJECTION KEY tells the rule and the other events")
+        text.remark("storectl explain PROJECTION KEY shows the rule and the other events")
     }
 }
 
-/// An event's way to a server, in words.
+/// The state of an event's delivery to a server, as text.
 struct EventDeliveryText {
     let delivery: EventDelivery
 
@@ -216,15 +218,15 @@ struct EventDeliveryText {
 
     var line: String {
         switch delivery.state {
-        case .queued: return "queued: the next sync offers it"
+        case .queued: return "queued: the next sync sends it"
         case .waiting(let reason, let until):
             let end = until.map { " until " + TimeArgument.text(Int64($0)) } ?? ""
             return "waiting\(end): \(reason)"
         case .sequenced(let receipt):
-            return "sequenced as \(receipt.serverPosition) at"
+            return "sequenced at server position \(receipt.serverPosition), received"
                 + " \(TimeArgument.text(receipt.receivedAt))"
         case .refused(let code, let receipt):
-            return "refused as \(receipt.serverPosition): \(code)"
+            return "refused at server position \(receipt.serverPosition): \(code)"
         }
     }
 

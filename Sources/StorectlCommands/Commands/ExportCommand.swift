@@ -7,13 +7,14 @@ struct ExportCommand: ParsableCommand {
         commandName: "export",
         abstract: "Write all events to a file that any store can import.",
         discussion: """
-            The file holds identities, hash chains and receipts, and says the same on every machine.
+            The file contains identities, hash chains and receipts. Exporting an unchanged store again \
+            writes the same bytes.
 
             EXAMPLE:
               storectl export events.tapedeck
             """)
 
-    @Argument(help: "Where to; what stands there is replaced.", completion: .file())
+    @Argument(help: "The file to write; an existing file is replaced.", completion: .file())
     var file: String
 
     @OptionGroup var options: StoreOptions

@@ -6,10 +6,10 @@ internal import Tapedeck
 struct ImageCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "image",
-        abstract: "Keep the pictures that lists show for when there is no network.",
+        abstract: "Manage the cache of pictures for offline use.",
         discussion: """
-            Events hold the addresses of pictures. What stands there is this device's own, is not synced, and \
-            may go at any time.
+            Events contain only the URLs of pictures. The cache belongs to this device, is not synced, \
+            and can be deleted at any time.
 
             EXAMPLE:
               storectl image keep https://example.org/ada.png ada.png
@@ -24,22 +24,23 @@ struct ImageCommand: ParsableCommand {
 struct ImageKeepCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "keep",
-        abstract: "Keep a file as the picture at an address.",
+        abstract: "Cache a file as the picture at a URL.",
         discussion: """
-            It takes the place of what was kept of the address. Where there are more bytes than the budget, the \
-            pictures go that were asked for longest ago.
+            Replaces the picture cached for this URL. If the cache exceeds the budget, the least recently \
+            used pictures are deleted.
 
             EXAMPLE:
               storectl image keep https://example.org/ada.png ada.png
             """)
 
-    @Argument(help: "The address.")
+    @Argument(help: "The picture's URL.")
     var url: String
 
-    @Argument(help: "The file.", completion: .file())
+    @Argument(help: "The picture's file.", completion: .file())
     var file: String
 
-    @Option(help: ArgumentHelp("How many bytes all pictures may have.", valueName: "bytes"))
+    @Option(
+        help: ArgumentHelp("The maximum size of all cached pictures together.", valueName: "bytes"))
     var budget = ImageCache.bytesMaxDefault
 
     @OptionGroup var options: StoreOptions
@@ -47,7 +48,7 @@ struct ImageKeepCommand: ParsableCommand {
     func run() throws {
         let images = try options.images(bytesMax: budget)
         guard let data = FileManager.default.contents(atPath: file) else {
-            throw CommandError(.notFound, "\(file) cannot be read", hint: "name a file")
+            throw CommandError(.notFound, "\(file) cannot be read", hint: "check the path")
         }
         try ImageReport.print([images.keep(Array(data), at: url)], options)
     }
@@ -57,16 +58,16 @@ struct ImageKeepCommand: ParsableCommand {
 struct ImageListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "The pictures that are kept, the one asked for longest ago first.",
+        abstract: "List cached pictures, least recently used first.",
         discussion: """
-            With an address, its picture alone, which is now the one that was asked for last.
+            With a URL, shows only that picture and marks it as just used.
 
             EXAMPLE:
               storectl image list --json
               storectl image list https://example.org/ada.png
             """)
 
-    @Argument(help: "Only the picture at this address.")
+    @Argument(help: "Only the picture at this URL.")
     var url: String?
 
     @OptionGroup var options: StoreOptions
@@ -76,8 +77,8 @@ struct ImageListCommand: ParsableCommand {
         guard let url else { return try ImageReport.print(images.images(), options) }
         guard let image = try images.image(at: url) else {
             throw CommandError(
-                .notFound, "no picture of \(url) is kept",
-                hint: "storectl image keep keeps one")
+                .notFound, "no picture is cached for \(url)",
+                hint: "storectl image keep caches one")
         }
         try ImageReport.print([image], options)
     }
@@ -87,14 +88,14 @@ struct ImageListCommand: ParsableCommand {
 struct ImageEvictCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "evict",
-        abstract: "Let pictures go that were asked for longest ago, until a budget is kept.",
+        abstract: "Delete the least recently used pictures until the rest fit a budget.",
         discussion: """
             EXAMPLE:
               storectl image evict --budget 50000000
               storectl image evict --budget 0
             """)
 
-    @Option(help: ArgumentHelp("How many bytes may stay.", valueName: "bytes"))
+    @Option(help: ArgumentHelp("The number of bytes to keep.", valueName: "bytes"))
     var budget: UInt64
 
     @OptionGroup var options: StoreOptions
@@ -108,7 +109,7 @@ struct ImageEvictCommand: ParsableCommand {
 }
 
 extension StoreOptions {
-    /// The pictures of the store; its log says that it is one at all.
+    /// Returns the store's picture cache; throws if the directory is not a store.
     fileprivate func images(
         bytesMax: UInt64 = ImageCache.bytesMaxDefault
     ) throws -> ImageCache {
@@ -116,7 +117,7 @@ extension StoreOptions {
     }
 }
 
-/// What is said of pictures.
+/// Prints cached pictures.
 private enum ImageReport {
     static func print(_ images: [ImageCache.Image], _ options: StoreOptions) throws {
         try options.print(
@@ -131,7 +132,7 @@ private enum ImageReport {
                     })
             ]
         ) { text in
-            var table = TextTable([.time("asked for"), .number("bytes"), .long("address")])
+            var table = TextTable([.time("last used"), .number("bytes"), .long("url")])
             for image in images {
                 table.add([TimeArgument.text(image.usedAt), String(image.bytes), image.url])
             }

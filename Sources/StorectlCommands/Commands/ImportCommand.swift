@@ -5,16 +5,15 @@ internal import Tapedeck
 struct ImportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
-        abstract: "Record the events of an exported file that are not known yet.",
+        abstract: "Import the events of an export file that the store lacks.",
         discussion: """
-            A file that is damaged, or that contradicts what is recorded, is refused before \
-            anything of it is recorded.
+            A file that is damaged or contradicts the store is refused as a whole.
 
             EXAMPLE:
               storectl import events.tapedeck
             """)
 
-    @Argument(help: "What storectl export wrote.", completion: .file())
+    @Argument(help: "An export file.", completion: .file())
     var file: String
 
     @OptionGroup var options: StoreOptions
@@ -25,9 +24,9 @@ struct ImportCommand: ParsableCommand {
         }
         try options.print(JSON(encoding: summary)) { text in
             text.line(
-                "recorded \(Figures.count(summary.recorded, "event")) and"
+                "imported \(Figures.count(summary.recorded, "event")) and"
                     + " \(Figures.count(summary.receipts, "receipt"));"
-                    + " \(Figures.grouped(summary.known)) were known")
+                    + " already known: \(Figures.grouped(summary.known))")
         }
     }
 }

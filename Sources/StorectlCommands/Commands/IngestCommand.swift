@@ -6,14 +6,13 @@ internal import TapedeckConnectors
 struct IngestCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "ingest",
-        abstract: "Record what responses of a remote system say.",
+        abstract: "Record the facts in saved responses of a remote system.",
         discussion: """
-            Each fact in a file is recorded unless it is known already, so the same file can be \
-            ingested again. What cannot be read is refused with its place, and the rest is kept; \
-            then the exit code is 2.
+            Facts that the store already has are skipped, so a file can be ingested again. Elements that \
+            cannot be read are reported with their path and skipped, and the exit code is 2.
 
-            --date tells that a schedule is the whole answer for that day: what an earlier answer had and \
-            this one lacks is cancelled.
+            With --date, the file is the complete schedule of that day: episodes that an earlier response \
+            listed and this one does not are cancelled.
 
             Resources: \(IngestResource.all.map(\.name).joined(separator: ", ")).
 
@@ -26,44 +25,43 @@ struct IngestCommand: ParsableCommand {
             """)
 
     @Argument(
-        help: ArgumentHelp("What the files are.", valueName: "system/resource"),
+        help: ArgumentHelp("The kind of response.", valueName: "system/resource"),
         completion: .list(IngestResource.all.map(\.name)))
     var resource: String
 
-    @Argument(help: "Responses as JSON; - is stdin.", completion: .file())
+    @Argument(help: "JSON responses; - is stdin.", completion: .file())
     var file: [String]
 
     @Option(
         help: ArgumentHelp(
-            "When the responses were received; else it is not known.", valueName: "time"))
+            "When the responses were received (default: unknown).", valueName: "time"))
     var observedAt: String?
 
     @Option(
         help: ArgumentHelp(
-            "TVmaze's id of the show, where a response does not tell it.", valueName: "id"))
+            "TVmaze's id of the show, if the response does not contain it.", valueName: "id"))
     var show: Int64?
 
     @Option(
         help: ArgumentHelp(
-            "The video beside which messages of a chat are said: its key, or any URL of it.",
-            valueName: "video"))
+            "The video that the chat belongs to: its key or any URL.", valueName: "video"))
     var video: String?
 
     @Option(
         help: ArgumentHelp(
-            "Which list a dashboard or roll of Shelby is: stream, personal-roll, dashboard/ID, roll/ID.",
+            "Which Shelby list the file is: stream, personal-roll, dashboard/ID or roll/ID.",
             valueName: "name"))
     var list: String?
 
     @Option(
         help: ArgumentHelp(
-            "The day whose whole schedule the file is, YYYY-MM-DD; needs --observed-at.",
+            "Treat the file as the complete schedule of this day, YYYY-MM-DD; needs --observed-at.",
             valueName: "date"))
     var date: String?
 
     @Option(
         help: ArgumentHelp(
-            "With --date, the country that was asked for (default: US; web schedules: the world).",
+            "With --date, the requested country (default: US; for web schedules, worldwide).",
             valueName: "code"))
     var country: String?
 
@@ -71,10 +69,10 @@ struct IngestCommand: ParsableCommand {
 
     func validate() throws {
         guard date == nil || file.count == 1 else {
-            throw ValidationError("--date belongs to one file")
+            throw ValidationError("--date requires exactly one file")
         }
         guard country == nil || date != nil else {
-            throw ValidationError("--country needs --date")
+            throw ValidationError("--country requires --date")
         }
     }
 
@@ -82,7 +80,7 @@ struct IngestCommand: ParsableCommand {
         let resource = try IngestResource.named(resource)
         let listing = try date.map { try ListingRequest(date: $0, country: country) }
         let observedAt = try observedAt.map { try TimeArgument.milliseconds($0, "--observed-at") }
-        // Says what is wrong with the options, and with a file's name, before anything is recorded.
+        // Rejects invalid options and missing files before anything is recorded.
         _ = try resource.read(
             Array("[]".utf8), show: show, video: video, list: list, listing: listing,
             observedAt: observedAt)
@@ -130,14 +128,14 @@ struct IngestCommand: ParsableCommand {
     }
 }
 
-/// What became of one file.
+/// The outcome of ingesting one file.
 private struct FileReport {
     let file: String
     let read: Int
     let outcome: FactRecorder.Outcome
     let refused: [IngestRefusal]
 
-    /// How many refusals of one file are told on stderr.
+    /// The maximum number of refusals of a file that are printed to stderr.
     static let diagnosedMax = 20
 
     var json: JSON {

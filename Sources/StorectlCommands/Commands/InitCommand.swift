@@ -5,10 +5,10 @@ internal import Tapedeck
 struct InitCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "init",
-        abstract: "Make a store.",
+        abstract: "Create a store.",
         discussion: """
-            A demo store holds sample activity to try the other commands on. Each sample is tagged \
-            demo/sample, and a store with such events never syncs.
+            A demo store contains sample activity to try the other commands on. Its events are tagged \
+            demo/sample, and a store that contains such events never syncs.
 
             EXAMPLE:
               storectl init
@@ -31,7 +31,7 @@ struct InitCommand: ParsableCommand {
             "recorded": .init(recorded),
         ]
         try options.print(document) { text in
-            text.line("made a store in \(directory)")
+            text.line("created a store in \(directory)")
             if demo {
                 text.line("recorded \(Figures.count(recorded, "sample event"))")
                 text.remark("try: storectl query videos --store \(directory)")

@@ -6,10 +6,10 @@ internal import Tapedeck
 struct LogCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "log",
-        abstract: "Print events in the order of the log.",
+        abstract: "Print events in log order.",
         discussion: """
-            Without --limit all events are printed. With --follow the command waits for new \
-            events, also of other processes, until it is interrupted or its output is closed.
+            Without --limit all events are printed. With --follow the command waits for new events, \
+            including those of other processes, until it is interrupted or its output is closed.
 
             EXAMPLE:
               storectl log --type WatchLaterToggled --json
@@ -24,18 +24,18 @@ struct LogCommand: ParsableCommand {
         completion: .list(KnownTypes.names))
     var type: String?
 
-    @Option(help: ArgumentHelp("Only events with this tag, kind/name.", valueName: "tag"))
+    @Option(help: ArgumentHelp("Only events with this tag, as kind/name.", valueName: "tag"))
     var tag: String?
 
-    @Option(help: ArgumentHelp("Only events behind this position.", valueName: "position"))
+    @Option(help: ArgumentHelp("Only events after this position.", valueName: "position"))
     var after: UInt64 = 0
 
-    @Option(help: ArgumentHelp("At most so many events.", valueName: "n"))
+    @Option(help: ArgumentHelp("The maximum number of events.", valueName: "n"))
     var limit: UInt64?
 
     @OptionGroup var options: StoreOptions
 
-    /// Events that are read at a time.
+    /// The number of events that are read at a time.
     private static let pageCount: UInt64 = 500
 
     func validate() throws {
@@ -67,7 +67,7 @@ struct LogCommand: ParsableCommand {
         }
     }
 
-    /// Says so where neither this program nor the log knows a type: a slip, more often than not.
+    /// Warns if neither this program nor the log knows a type, because it is probably a typo.
     private func diagnose(_ type: EventType, in log: EventLog) throws {
         guard KnownTypes.schemaVersion(of: type) == nil,
             try log.events(after: .start, limit: 1, type: type).isEmpty
@@ -79,7 +79,7 @@ struct LogCommand: ParsableCommand {
         }
     }
 
-    /// False where there is nobody left to wait for.
+    /// Waits for events after a position; returns false if the command should end instead.
     private func waitForEvents(_ log: EventLog, after position: LogPosition) throws -> Bool {
         while try log.currentHead() <= position {
             if Interruption.isRequested || StandardOutput.isClosed { return false }

@@ -7,15 +7,14 @@ internal import TapedeckConnectors
 struct LoginCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "login",
-        abstract: "Log in at a remote, for this device.",
+        abstract: "Log in to a remote on this device.",
         discussion: """
-            What was given is kept in the store's directory, in a file that only you can read; it is \
-            never in the log, in a backup or on a command line. The password is read from \
-            --password-file, else from the file that TAPEDECK_PASSWORD_FILE names, else it is asked \
-            for without being shown, or read as one line of stdin that is no terminal. A token file \
-            has the token and its secret on a line each, and if the system wants that, the consumer \
-            key and the consumer secret on a third and a fourth. With --sign-up the account is made first, \
-            where the system lets other programs do that: birdtube does.
+            The credentials are kept in the store's directory, in a file that only you can read, and \
+            never in the log, a backup or a command line. The password is read from --password-file, \
+            else from the file named by TAPEDECK_PASSWORD_FILE, else from the terminal without echo, \
+            else from one line of stdin. A token file has the token and its secret on a line each, \
+            followed by the consumer key and its secret if the system needs them. --sign-up creates \
+            the account first, on systems that allow it (birdtube).
 
             EXAMPLE:
               storectl login home --token-file token
@@ -27,20 +26,21 @@ struct LoginCommand: AsyncParsableCommand {
     @Argument(help: ArgumentHelp("The remote's name.", valueName: "name"))
     var name: String
 
-    @Option(help: "Who you are there: a name or an e-mail address; else it is asked for.")
+    @Option(help: "Your user name or email address there (default: ask).")
     var user: String?
 
     @Option(
-        help: ArgumentHelp("The file that holds the password on a line.", valueName: "path"),
+        help: ArgumentHelp("The file that contains the password.", valueName: "path"),
         completion: .file())
     var passwordFile: String?
 
     @Option(
-        help: ArgumentHelp("The file that holds an OAuth token and its secret.", valueName: "path"),
+        help: ArgumentHelp(
+            "The file that contains an OAuth token and its secret.", valueName: "path"),
         completion: .file())
     var tokenFile: String?
 
-    @Flag(help: "Make the account first.")
+    @Flag(help: "Create the account first.")
     var signUp = false
 
     @OptionGroup var options: StoreOptions
@@ -48,7 +48,7 @@ struct LoginCommand: AsyncParsableCommand {
     func validate() throws {
         if tokenFile != nil, user != nil || passwordFile != nil || signUp {
             throw ValidationError(
-                "--token-file goes without --user, --password-file and --sign-up")
+                "--token-file cannot be combined with --user, --password-file or --sign-up")
         }
     }
 
@@ -56,17 +56,17 @@ struct LoginCommand: AsyncParsableCommand {
         let store = try options.openStore()
         defer { store.close() }
         let remotes = StoreRemotes(store)
-        // Before anybody types a password for a remote that is not there, or takes none.
+        // The user should not type a password for a remote that does not exist or needs no login.
         try check(remotes)
         let credentials = try credentials()
         let account = try await logIn(remotes, credentials)
         let document: JSON = ["name": .text(name), "account": .text(account)]
         try options.print(document) {
-            $0.line(VisibleText.line("logged in at \(name) as \(user ?? account)"))
+            $0.line(VisibleText.line("logged in to \(name) as \(user ?? account)"))
         }
     }
 
-    /// A login that is refused names the file that it was read from.
+    /// Logs in; if the remote refuses the credentials, the error names their file.
     private func logIn(
         _ remotes: StoreRemotes, _ credentials: RemoteCredentials
     ) async throws -> String {
@@ -91,10 +91,10 @@ struct LoginCommand: AsyncParsableCommand {
             guard [2, 4].contains(lines.count), !lines.contains(where: \.isEmpty) else {
                 throw CommandError(
                     .usage,
-                    "the token file \(tokenFile) holds \(Figures.count(lines.count, "line")), not"
+                    "the token file \(tokenFile) contains \(Figures.count(lines.count, "line")), not"
                         + " two or four",
-                    hint: "write the token and its secret on a line each, then, if there are any,"
-                        + " the consumer key and the consumer secret")
+                    hint: "write the token and its secret on a line each, then the consumer key and"
+                        + " its secret if the system needs them")
             }
             return RemoteCredentials(
                 token: lines[0], secret: lines[1], consumerKey: lines.count > 2 ? lines[2] : nil,
@@ -102,7 +102,8 @@ struct LoginCommand: AsyncParsableCommand {
         }
         let user = try self.user ?? askedUser()
         guard !user.isEmpty else {
-            throw CommandError(.usage, "the user is empty", hint: "--user names who you are there")
+            throw CommandError(
+                .usage, "the user name is empty", hint: "pass your user name with --user")
         }
         return RemoteCredentials(user: user, password: try password(of: user))
     }
@@ -111,9 +112,9 @@ struct LoginCommand: AsyncParsableCommand {
         guard SecretInput.isTerminal else {
             throw CommandError(
                 .usage, "neither --user nor --token-file is given",
-                hint: "storectl login --help tells what it takes")
+                hint: "storectl login --help shows the options")
         }
-        return try SecretInput.answer("user at \(name)")
+        return try SecretInput.answer("user name at \(name)")
     }
 
     private var namedPasswordFile: String? {
@@ -123,7 +124,7 @@ struct LoginCommand: AsyncParsableCommand {
 
     private func password(of user: String) throws -> String {
         if let file = namedPasswordFile { return try SecretInput.password(inFile: file) }
-        let password = try SecretInput.secret("password of \(user) at \(name)")
+        let password = try SecretInput.secret("password for \(user) at \(name)")
         guard !password.isEmpty else {
             throw CommandError(
                 .usage, "no password was given",

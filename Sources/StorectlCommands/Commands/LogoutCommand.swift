@@ -8,11 +8,11 @@ struct LogoutCommand: AsyncParsableCommand {
         commandName: "logout",
         abstract: "Log this device out of a remote.",
         discussion: """
-            The login of this device is deleted, and syncs with the remote end, also those that other \
-            processes watch. What is not delivered yet waits until the same account logs in again: a store \
-            belongs to one account of a system. With --everywhere the remote is asked first to end all \
-            sessions of the account, on all devices and in other programs; Shelby's v1 can do that. If that \
-            fails, the login stays.
+            Deletes this device's login and ends its syncs with the remote, including those of other \
+            processes. Undelivered intents wait until the same account logs in again, because a store \
+            has one account per system. With --everywhere, the remote is first asked to end all \
+            sessions of the account, on all devices and in other programs; only Shelby's v1 API can do \
+            this. If it fails, the login stays.
 
             EXAMPLE:
               storectl logout home

@@ -5,17 +5,18 @@ internal import Tapedeck
 struct NetworkCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "network",
-        abstract: "Say what this device's network is, or print what was said.",
+        abstract: "Show or set this device's network state.",
         discussion: """
-            While it is metered, syncs deliver facts, and videos and pictures wait; while it is offline, \
-            nothing is tried. Syncs that are under way heed it within seconds. It stands until the next word.
+            While the network is metered, syncs deliver events, and videos and pictures wait. While it \
+            is offline, nothing is sent. Running syncs follow a change within seconds. The state stays \
+            until you change it.
 
             EXAMPLE:
               storectl network metered
               storectl network
             """)
 
-    @Argument(help: "online, metered or offline; nothing prints what was said last.")
+    @Argument(help: "The state to set; without it, the current state is printed.")
     var state: NetworkArgument?
 
     @OptionGroup var options: StoreOptions

@@ -6,11 +6,11 @@ internal import TapedeckConnectors
 struct OutboxCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "outbox",
-        abstract: "Print what has not been delivered, and why; try it again, or give it up.",
+        abstract: "List undelivered events and intents; retry or drop them.",
         discussion: """
-            The outbox is no queue of its own: it is read from the log. An event is in it until \
-            every server has given it a position, and an intent until its remote has done it. \
-            Without a command it prints the list.
+            The outbox is derived from the log. An event is listed until every server has assigned it a \
+            position, an intent until its remote has confirmed it. Without a subcommand the list is \
+            printed.
 
             EXAMPLE:
               storectl outbox
@@ -23,13 +23,13 @@ struct OutboxCommand: ParsableCommand {
         defaultSubcommand: OutboxListCommand.self)
 }
 
-/// `storectl outbox list`, which `storectl outbox` is short for.
+/// `storectl outbox list`, the default subcommand of `storectl outbox`.
 struct OutboxListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "Print what has not been delivered, and why.",
+        abstract: "List undelivered events and intents, and why they wait.",
         discussion: """
-            Events that servers lack come first, then what is wanted of remotes, the oldest first.
+            Events that servers lack come first, then undelivered intents, oldest first.
 
             EXAMPLE:
               storectl outbox list
@@ -52,10 +52,10 @@ struct OutboxListCommand: ParsableCommand {
 struct OutboxRetryCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "retry",
-        abstract: "Have an intent tried again that was refused, or that waits.",
+        abstract: "Retry an intent that waits, was refused, or has an unknown outcome.",
         discussion: """
-            Of an intent that is unknown, look at the remote first: what was done there would be \
-            done twice. The next sync sends it.
+            If the outcome is unknown, look at the remote first: a retry may repeat what was already \
+            done. The next sync sends the intent.
 
             EXAMPLE:
               storectl outbox retry 12
@@ -70,7 +70,7 @@ struct OutboxRetryCommand: ParsableCommand {
             try remotes.retry(try remotes.intent(event))
         }
         try options.print(delivery.decision("queued")) { text in
-            text.line("the next sync with \(delivery.remote) tries \(delivery.event.id) again")
+            text.line("the next sync with \(delivery.remote) retries \(delivery.event.id)")
         }
     }
 }
@@ -79,9 +79,9 @@ struct OutboxRetryCommand: ParsableCommand {
 struct OutboxDropCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "drop",
-        abstract: "Give an intent up: it is delivered no more, and its event stays.",
+        abstract: "Stop delivering an intent; its event stays in the log.",
         discussion: """
-            It asks first; without a terminal it takes --yes.
+            Asks for confirmation; without a terminal, --yes is required.
 
             EXAMPLE:
               storectl outbox drop 12
@@ -89,7 +89,7 @@ struct OutboxDropCommand: ParsableCommand {
             """)
 
     @OptionGroup var event: EventArgument
-    @Flag(help: "Do not ask.")
+    @Flag(help: "Skip the confirmation.")
     var yes = false
 
     @OptionGroup var options: StoreOptions
@@ -100,20 +100,21 @@ struct OutboxDropCommand: ParsableCommand {
             if let first = try remotes.deliveries(of: id).first {
                 try Consent.require(
                     yes,
-                    would: "give \(first.event.type) \(id) up, so that \(first.remote) never hears"
-                        + " of it",
-                    hint: "storectl explain \(id) tells how far it is")
+                    would: "drop \(first.event.type) \(id), so that \(first.remote) never receives"
+                        + " it",
+                    hint: "storectl explain \(id) shows its state")
             }
             return try remotes.drop(id)
         }
         try options.print(delivery.decision("dropped")) { text in
-            text.line("dropped \(delivery.event.id): \(delivery.remote) does not hear of it")
+            text.line(
+                "dropped \(delivery.event.id): it will not be delivered to \(delivery.remote)")
         }
     }
 }
 
 extension StoreRemotes {
-    /// The intent that a user names by its id or its position.
+    /// Returns the id of the intent that the user named by its id or its position.
     fileprivate func intent(_ argument: EventArgument) throws -> EventID {
         try argument.find(in: eventLog).id
     }
@@ -128,15 +129,15 @@ extension RemoteDelivery {
     }
 }
 
-/// A page of what waits: server by server, then remote by remote.
+/// A page of undelivered events and intents: server by server, then remote by remote.
 private struct OutboxPage {
     private enum Item {
         case server(EventEnvelope, EventDelivery)
         case remote(RemoteDelivery)
     }
 
-    /// The last item that was printed: `<event id>@<server or remote>`, with `+` behind the id of
-    /// what follows from a rule.
+    /// The last printed item: `<event id>@<server or remote>`, with `+` after the event id of a
+    /// derived delivery.
     private struct Place {
         let event: EventID
         let isDerived: Bool
@@ -159,8 +160,8 @@ private struct OutboxPage {
             guard parts.count == 2, let event = EventID(isDerived ? parts[0].dropLast() : parts[0])
             else {
                 throw CommandError(
-                    .usage, "--cursor: \"\(cursor.prefix(80))\" is not one that outbox printed",
-                    hint: "leave it out to begin at the beginning")
+                    .usage, "--cursor: \"\(cursor.prefix(80))\" was not printed by storectl outbox",
+                    hint: "omit --cursor to start at the beginning")
             }
             self.event = event
             target = String(parts[1])
@@ -175,7 +176,7 @@ private struct OutboxPage {
 
     init(_ log: EventLog, _ remotes: StoreRemotes?, limit: Int, cursor: String?) throws {
         let after = try cursor.map { try Place(cursor: $0) }
-        // One more than is asked for tells whether there is more.
+        // One item more than requested shows whether there is a next page.
         if after?.isServer != false { try addServers(log, after, limit + 1) }
         if let remotes, items.count <= limit {
             try addRemotes(remotes, log, after?.isServer == false ? after : nil, limit + 1)
@@ -203,8 +204,10 @@ private struct OutboxPage {
         }
     }
 
-    /// The item behind which a page begins may have been delivered since: its place in the order is
-    /// that of its event, which stays.
+    /// Adds the deliveries of remotes after a place.
+    ///
+    /// The delivery at that place may have completed since. Its event stays in the log and still
+    /// determines the place in the order.
     private mutating func addRemotes(
         _ remotes: StoreRemotes, _ log: EventLog, _ after: Place?, _ limit: Int
     ) throws {
@@ -221,7 +224,7 @@ private struct OutboxPage {
                 let order = Order(delivery.event, delivery.isDerived)
                 if let place, order <= place { return true }
                 found.append((order, delivery))
-                // A page of a long outbox needs not all of it in memory.
+                // Do not hold a long outbox in memory for one page.
                 if found.count > 4 * wanted + OutboxPage.heldMax {
                     found.sort { $0.order < $1.order }
                     found.removeSubrange(wanted...)

@@ -5,7 +5,7 @@ internal import Tapedeck
 struct QueryAccountsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "accounts",
-        abstract: "Your accounts at remote systems, and with which you are signed in.",
+        abstract: "List your accounts at remote systems and their sign-in state.",
         discussion: """
             EXAMPLE:
               storectl query accounts --json

@@ -5,7 +5,7 @@ internal import Tapedeck
 struct QueryAnswersCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "answers",
-        abstract: "The answers that are recorded or were handed in, the last first.",
+        abstract: "List answers, unpublished ones first, then newest first.",
         discussion: """
             EXAMPLE:
               storectl query answers --json
@@ -26,7 +26,7 @@ struct QueryAnswersCommand: ParsableCommand {
         try options.print(JSON(encoding: found)) { text in
             var table = TextTable([
                 .text("answer"), .text("question"), .state("state"), .number("seconds"),
-                .number("comments"), .long("address"),
+                .number("comments"), .long("url or message"),
             ])
             for answer in found.answers {
                 table.add([

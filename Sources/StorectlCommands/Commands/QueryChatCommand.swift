@@ -5,9 +5,9 @@ internal import Tapedeck
 struct QueryChatCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "chat",
-        abstract: "What is said in the chat of a video, the newest page, oldest first.",
+        abstract: "Show the latest messages in a video's chat, oldest first.",
         discussion: """
-            Messages of yours that no remote shows yet come last.
+            Your own messages that no remote shows yet come last.
 
             EXAMPLE:
               storectl query chat youtube:aqz-KE-bpKQ
@@ -15,16 +15,16 @@ struct QueryChatCommand: ParsableCommand {
               storectl query chat youtube:aqz-KE-bpKQ --guest
             """)
 
-    @Argument(help: "The video's key, provider:id, or any URL of it.")
+    @Argument(help: "The video's key (provider:id) or any URL of it.")
     var video: String
 
-    @Option(help: ArgumentHelp("Only what was said before this time.", valueName: "time"))
+    @Option(help: ArgumentHelp("Only messages sent before this time.", valueName: "time"))
     var before: String?
 
-    @Flag(help: "With messages that are blocked.")
+    @Flag(help: "Include blocked messages.")
     var blocked = false
 
-    @Flag(help: "Read as a guest, with nobody signed in.")
+    @Flag(help: "Read as a guest, without signing in.")
     var guest = false
 
     @OptionGroup var page: PageOptions
@@ -32,12 +32,12 @@ struct QueryChatCommand: ParsableCommand {
 
     func validate() throws {
         guard before == nil || page.cursor == nil else {
-            throw ValidationError("give --before or --cursor, not both")
+            throw ValidationError("--before and --cursor cannot be combined")
         }
     }
 
     func run() throws {
-        // Says what is wrong with the arguments before the store is opened.
+        // Rejects invalid arguments before the store is opened.
         _ = try VideoKey(video)
         let time = try before.map { try TimeArgument.milliseconds($0, "--before") }
         let projections = VideoProjections.standard
@@ -59,7 +59,7 @@ struct QueryChatCommand: ParsableCommand {
                 ])
             }
             text.table(table)
-            if let next = found.next { text.remark("there are older ones: --cursor \(next)") }
+            if let next = found.next { text.remark("there are older messages: --cursor \(next)") }
         }
     }
 }

@@ -4,9 +4,9 @@ internal import ArgumentParser
 struct QueryCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "query",
-        abstract: "Print lists: videos, watch-later, comments, answers, shows, chats; search them.",
+        abstract: "Query lists of videos, comments, answers, shows, chats and more.",
         discussion: """
-            Each list sees every event that was recorded before.
+            A query sees every event appended before it.
 
             EXAMPLE:
               storectl query videos --limit 10

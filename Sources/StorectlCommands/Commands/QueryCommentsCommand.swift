@@ -5,7 +5,7 @@ internal import Tapedeck
 struct QueryCommentsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "comments",
-        abstract: "What was said about a video or an answer, oldest first.",
+        abstract: "List the comments on a video or an answer, oldest first.",
         discussion: """
             EXAMPLE:
               storectl query comments youtube:aqz-KE-bpKQ
@@ -20,7 +20,7 @@ struct QueryCommentsCommand: ParsableCommand {
 
     func run() throws {
         let (video, answer) = (subject.video, subject.answer)
-        // Says what is wrong with the name before the store is opened.
+        // Rejects an invalid name before the store is opened.
         if let video { _ = try VideoKey(video) }
         if let answer { _ = try Tag("answer", answer) }
         let projections = parameters.projections
@@ -46,17 +46,17 @@ struct QueryCommentsCommand: ParsableCommand {
     }
 }
 
-/// What comments are about: a video or an answer.
+/// The options that select a video or an answer with comments.
 struct CommentedOptions: ParsableArguments {
-    @Argument(help: "The video's key, provider:id, or any URL of it.")
+    @Argument(help: "The video's key (provider:id) or any URL of it.")
     var video: String?
 
-    @Option(help: ArgumentHelp("Of this answer instead.", valueName: "id"))
+    @Option(help: ArgumentHelp("List the comments on this answer instead.", valueName: "id"))
     var answer: String?
 
     func validate() throws {
         guard (video == nil) != (answer == nil) else {
-            throw ValidationError("name a VIDEO or --answer ID, one of the two")
+            throw ValidationError("give either VIDEO or --answer ID")
         }
     }
 }

@@ -5,23 +5,26 @@ internal import Tapedeck
 struct QueryDownloadsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "downloads",
-        abstract: "What lies on a device's disk, and what has to go for a budget.",
+        abstract: "List a device's downloads, and what to evict to fit a budget.",
         discussion: """
             EXAMPLE:
               storectl query downloads
               storectl query downloads --budget 1000000000 --current vimeo:7
             """)
 
-    @Argument(help: "Only these, if they are there: keys, provider:id, or URLs.")
+    @Argument(help: "Only these videos, if they are downloaded: keys or URLs.")
     var videos: [String] = []
 
-    @Option(help: ArgumentHelp("Which device.", valueName: "name"))
+    @Option(help: ArgumentHelp("The device's name.", valueName: "name"))
     var device = Downloads.defaultDevice
 
-    @Option(help: ArgumentHelp("The most bytes that are to stay.", valueName: "bytes"))
+    @Option(
+        help: ArgumentHelp("The number of bytes that downloads may use.", valueName: "bytes"))
     var budget: UInt64?
 
-    @Option(help: ArgumentHelp("What plays, and stays.", valueName: "video"))
+    @Option(
+        help: ArgumentHelp(
+            "The video that is playing; it is never evicted.", valueName: "video"))
     var current: String?
 
     @OptionGroup var page: PageOptions
@@ -47,8 +50,8 @@ struct QueryDownloadsCommand: ParsableCommand {
         }
         try options.print(JSON(encoding: found)) { text in
             var table = TextTable([
-                .text("video"), .number("bytes"), .time("since"), .text("watched"), .text("goes"),
-                .text("blob"),
+                .text("video"), .number("bytes"), .time("downloaded"), .text("watched"),
+                .text("evict"), .text("blob"),
             ])
             for video in found.videos {
                 table.add([

@@ -5,7 +5,7 @@ internal import Tapedeck
 struct QueryDuplicatesCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "duplicates",
-        abstract: "The videos that were shared more than once.",
+        abstract: "List videos that were shared more than once.",
         discussion: """
             EXAMPLE:
               storectl query duplicates

@@ -5,37 +5,39 @@ internal import Tapedeck
 struct QueryExtractionPlanCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "extraction-plan",
-        abstract: "What to extract now, of videos that play one behind the other.",
+        abstract: "Plan which videos of a playlist to extract now.",
         discussion: """
             EXAMPLE:
               storectl query extraction-plan vimeo:1084537 youtube:aqz-KE-bpKQ
               storectl query extraction-plan vimeo:1 vimeo:2 --current 1 --json
             """)
 
-    @Argument(help: "The videos in their order: keys, provider:id, or URLs.")
+    @Argument(help: "The videos in playback order: keys or URLs.")
     var videos: [String]
 
-    @Option(help: ArgumentHelp("Which of them is the current one, from 0.", valueName: "n"))
+    @Option(help: ArgumentHelp("The index of the current video, from 0.", valueName: "n"))
     var current = 0
 
-    @Option(help: "What kind of device it is for: 1, 2 or 5 videos ahead.")
+    @Option(
+        help: "The kind of device, which decides how far to look ahead: 1, 2 or 5 videos.")
     var kind = DeviceKindArgument.phone
 
     @Option(help: ArgumentHelp("The device whose downloads count.", valueName: "name"))
     var device = Downloads.defaultDevice
 
-    @Option(help: "What the network is; else what storectl network says.")
+    @Option(help: "The network state to plan for (default: what storectl network shows).")
     var network: NetworkArgument?
 
-    @Option(help: ArgumentHelp("What runs at the moment.", valueName: "video"))
+    @Option(help: ArgumentHelp("The video that is being extracted.", valueName: "video"))
     var running: String?
 
-    @Option(help: ArgumentHelp("Since when it runs.", valueName: "time"))
+    @Option(help: ArgumentHelp("When that extraction started.", valueName: "time"))
     var since: String?
 
     @Option(
         help: ArgumentHelp(
-            "How long an address is good for that does not say so itself.", valueName: "seconds"))
+            "The validity in seconds of a content URL without an expiry time.",
+            valueName: "seconds"))
     var window = QueryLimits.extractionWindowSeconds
 
     @OptionGroup var now: NowOptions
@@ -43,7 +45,7 @@ struct QueryExtractionPlanCommand: ParsableCommand {
 
     func validate() throws {
         guard (running == nil) == (since == nil) else {
-            throw ValidationError("--running and --since belong together")
+            throw ValidationError("--running and --since must be given together")
         }
     }
 
@@ -72,7 +74,7 @@ struct QueryExtractionPlanCommand: ParsableCommand {
         }
         try options.print(JSON(encoding: found)) { text in
             var table = TextTable([
-                .text("video"), .text("what"), .text("why"), .time("until"), .text("failure"),
+                .text("video"), .text("action"), .text("reason"), .time("until"), .text("failure"),
             ])
             if let cancel = found.cancel {
                 table.add([cancel.video, "cancel", cancel.reason.rawValue, nil, nil])

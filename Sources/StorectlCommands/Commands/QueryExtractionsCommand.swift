@@ -5,7 +5,7 @@ internal import Tapedeck
 struct QueryExtractionsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "extractions",
-        abstract: "Whether addresses of videos' contents are at hand, and why not.",
+        abstract: "Show whether content URLs are valid, and why extractions failed.",
         discussion: """
             EXAMPLE:
               storectl query extractions vimeo:1084537
@@ -13,12 +13,13 @@ struct QueryExtractionsCommand: ParsableCommand {
               storectl query extractions
             """)
 
-    @Argument(help: "The videos: keys, provider:id, or URLs; none for those that have failed.")
+    @Argument(help: "The videos: keys or URLs; none to list failed extractions.")
     var videos: [String] = []
 
     @Option(
         help: ArgumentHelp(
-            "How long an address is good for that does not say so itself.", valueName: "seconds"))
+            "The validity in seconds of a content URL without an expiry time.",
+            valueName: "seconds"))
     var window = QueryLimits.extractionWindowSeconds
 
     @OptionGroup var now: NowOptions
@@ -37,8 +38,8 @@ struct QueryExtractionsCommand: ParsableCommand {
         }
         try options.print(JSON(encoding: found)) { text in
             var table = TextTable([
-                .text("video"), .state("state"), .time("good until"), .text("reason"),
-                .number("failures"), .time("next try"), .long("address"),
+                .text("video"), .state("state"), .time("valid until"), .text("reason"),
+                .number("failures"), .time("next try"), .long("url"),
             ])
             for video in found.videos {
                 table.add([

@@ -5,7 +5,7 @@ internal import Tapedeck
 struct QueryFollowsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "follows",
-        abstract: "Who follows a user, or whom a user follows.",
+        abstract: "List a user's followers, or the users they follow.",
         discussion: """
             EXAMPLE:
               storectl query follows 7
@@ -43,12 +43,12 @@ struct QueryFollowsCommand: ParsableCommand {
     }
 }
 
-/// Whose follows, and which of them.
+/// The options that select a user, and followers or followed users.
 struct FollowOptions: ParsableArguments {
     @Argument(help: ArgumentHelp("The user's id.", valueName: "id"))
     var user: String
 
-    @Option(help: "Those who follow the user, or those whom the user follows.")
+    @Option(help: "List the user's followers, or the users that the user follows.")
     var direction = DirectionArgument.followers
 }
 

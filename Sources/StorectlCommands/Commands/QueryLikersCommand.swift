@@ -5,9 +5,9 @@ internal import Tapedeck
 struct QueryLikersCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "likers",
-        abstract: "Who likes an answer, each once.",
+        abstract: "List the users who like an answer.",
         discussion: """
-            Your own like comes first while no remote shows it.
+            Your own like comes first until a remote shows it.
 
             EXAMPLE:
               storectl query likers 4711

@@ -5,11 +5,11 @@ internal import Tapedeck
 struct QueryListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "A group of videos, from any place on in both directions.",
+        abstract: "List a group of videos; pages go forwards and backwards.",
         discussion: """
-            Groups: timeline, favourites and watch-later in the order of sharing; likes, the one liked last
-            first; popular and new, what users handed in; and the lists of remotes: stream, personal-roll,
-            dashboard/ID and roll/ID.
+            Groups: timeline, favourites and watch-later, most recently shared first; likes, most recently \
+            liked first; popular and new, the videos that users submitted; and the lists of remotes: \
+            stream, personal-roll, dashboard/ID and roll/ID.
 
             EXAMPLE:
               storectl query list timeline --playable --newest 300
@@ -46,8 +46,8 @@ struct QueryListCommand: ParsableCommand {
         }
         try options.print(JSON(encoding: found)) { text in
             var table = TextTable([
-                .text("video"), .time("shared last"), .number("shared"), .text("liked"),
-                .text("later"), .state("playable"), .text("sharer"), .long("title"),
+                .text("video"), .time("last shared"), .number("shares"), .text("liked"),
+                .text("watch later"), .state("playable"), .text("sharer"), .long("title"),
             ])
             for video in found.videos {
                 table.add([
@@ -58,24 +58,24 @@ struct QueryListCommand: ParsableCommand {
             }
             text.table(table)
             if let previous = found.previous {
-                text.remark("there is more in front: --cursor \(previous)")
+                text.remark("there are earlier entries: --cursor \(previous)")
             }
             page.remark(next: found.next, &text)
         }
     }
 }
 
-/// Which part of a group is listed.
+/// The options that select a part of a group.
 struct PartOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("How many are left out in front.", valueName: "index"))
+    @Option(help: ArgumentHelp("The number of entries to skip.", valueName: "index"))
     var from = 0
 
     @Option(
         help: ArgumentHelp(
-            "Only what the N broadcasts that were shared last show, or the first N entries.",
+            "Only videos of the N most recent broadcasts; in other groups, the first N entries.",
             valueName: "n"))
     var newest: Int?
 
-    @Flag(help: "Only what is known to be playable.")
+    @Flag(help: "Only videos known to be playable.")
     var playable = false
 }

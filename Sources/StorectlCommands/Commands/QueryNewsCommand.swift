@@ -5,10 +5,10 @@ internal import Tapedeck
 struct QueryNewsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "news",
-        abstract: "What has come in since a position of the log.",
+        abstract: "Count new videos and comments since a log position.",
         discussion: """
-            Each answer says from which position to ask next time. By the rule of 2012 videos that cannot be \
-            played are no news.
+            Each answer contains the position to continue from. With --rule 2012, unplayable videos do \
+            not count.
 
             EXAMPLE:
               storectl query news --since 0
@@ -17,15 +17,15 @@ struct QueryNewsCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The head of the log when was looked last; 0 for all.", valueName: "position"))
+            "The log position at your last check; 0 for everything.", valueName: "position"))
     var since: UInt64
 
-    @Option(help: "What counts: every share, or as the app of 2012 counted.")
+    @Option(help: "The counting rule: every share, or the 2012 app's rule.")
     var rule = RuleArgument.default
 
     @Option(
         help: ArgumentHelp(
-            "Only the so many broadcasts that were shared last are looked at.", valueName: "count"))
+            "Count only the N most recent broadcasts.", valueName: "count"))
     var newest: Int?
 
     @OptionGroup var now: NowOptions

@@ -5,14 +5,14 @@ internal import Tapedeck
 struct QueryNowPlayingCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "now-playing",
-        abstract: "What each device plays, the one that said something last first.",
+        abstract: "Show what each device is playing, most recent report first.",
         discussion: """
             EXAMPLE:
               storectl query now-playing
               storectl query now-playing youtube:aqz-KE-bpKQ --json
             """)
 
-    @Argument(help: "The devices that have this video only: its key, provider:id, or any URL.")
+    @Argument(help: "Only devices that have this video: its key or any URL.")
     var video: String?
 
     @OptionGroup var now: NowOptions
@@ -33,8 +33,8 @@ struct QueryNowPlayingCommand: ParsableCommand {
         }
         try options.print(JSON(encoding: found)) { text in
             var table = TextTable([
-                .text("device"), .text("video"), .text("plays"), .number("at second"),
-                .number("by now"), .time("said"),
+                .text("device"), .text("video"), .text("playing"), .number("position"),
+                .number("estimate"), .time("reported"),
             ])
             for device in found.devices {
                 table.add([

@@ -5,9 +5,9 @@ internal import Tapedeck
 struct QueryOnNowCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "on-now",
-        abstract: "The episodes that are on, the one that began first in front.",
+        abstract: "List the episodes that are on now, earliest start first.",
         discussion: """
-            What has no known time of day or length is never on.
+            Episodes without a known start time or length are left out.
 
             EXAMPLE:
               storectl query on-now
@@ -33,7 +33,7 @@ struct QueryOnNowCommand: ParsableCommand {
 struct QueryEndingSoonCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "ending-soon",
-        abstract: "The episodes that are on and end soon, the one that ends first in front.",
+        abstract: "List the episodes that end soon, earliest end first.",
         discussion: """
             EXAMPLE:
               storectl query ending-soon
@@ -41,7 +41,9 @@ struct QueryEndingSoonCommand: ParsableCommand {
             """)
 
     @Option(
-        help: ArgumentHelp("How long before its end an episode is told.", valueName: "seconds"))
+        help: ArgumentHelp(
+            "The number of seconds before its end from which an episode is listed.",
+            valueName: "seconds"))
     var window = QueryLimits.endingSoonSeconds
 
     @OptionGroup var channels: ScheduleOptions

@@ -5,17 +5,17 @@ internal import Tapedeck
 struct QueryPlayabilityCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "playability",
-        abstract: "Whether videos can be played, and which have to be checked.",
+        abstract: "Show whether videos are playable and when to check again.",
         discussion: """
             EXAMPLE:
               storectl query playability youtube:aqz-KE-bpKQ
               storectl query playability --state due --json
             """)
 
-    @Argument(help: "The videos: keys, provider:id, or URLs; none for a list.")
+    @Argument(help: "The videos to check: keys or URLs; none to list videos.")
     var videos: [String] = []
 
-    @Option(help: "The list of those in this state.")
+    @Option(help: "Only videos in this state.")
     var state = StateArgument.all
 
     @OptionGroup var now: NowOptions
@@ -24,7 +24,7 @@ struct QueryPlayabilityCommand: ParsableCommand {
 
     func validate() throws {
         guard videos.isEmpty || state == .all else {
-            throw ValidationError("name VIDEOs or --state, one of the two")
+            throw ValidationError("--state cannot be combined with VIDEOs")
         }
     }
 
@@ -56,7 +56,7 @@ struct QueryPlayabilityCommand: ParsableCommand {
     }
 }
 
-/// `all`, or one state.
+/// `all`, or a single state.
 enum StateArgument: String, ExpressibleByArgument, CaseIterable {
     case all, unknown, playable, unplayable, failed, due
 

@@ -5,14 +5,14 @@ internal import Tapedeck
 struct QueryPlaybackCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "playback",
-        abstract: "Where videos were left: those in progress, the one played last first.",
+        abstract: "Show where videos were left off, most recently played first.",
         discussion: """
             EXAMPLE:
               storectl query playback
               storectl query playback youtube:aqz-KE-bpKQ --json
             """)
 
-    @Argument(help: "The videos: keys, provider:id, or URLs; none for those in progress.")
+    @Argument(help: "The videos: keys or URLs; none to list those in progress.")
     var videos: [String] = []
 
     @OptionGroup var page: PageOptions
@@ -28,8 +28,8 @@ struct QueryPlaybackCommand: ParsableCommand {
         }
         try options.print(JSON(encoding: found)) { text in
             var table = TextTable([
-                .text("video"), .state("state"), .number("from"), .number("of"), .time("played"),
-                .time("finished"), .number("viewings"),
+                .text("video"), .state("state"), .number("position"), .number("length"),
+                .time("played"), .time("finished"), .number("viewings"),
             ])
             for video in found.videos {
                 table.add([

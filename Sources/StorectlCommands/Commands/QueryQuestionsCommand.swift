@@ -5,9 +5,9 @@ internal import Tapedeck
 struct QueryQuestionsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "questions",
-        abstract: "The questions that nobody has answered, the last first.",
+        abstract: "List unanswered questions, newest first.",
         discussion: """
-            Those that were asked here and that no remote shows yet come first.
+            Questions asked here that no remote shows yet come first.
 
             EXAMPLE:
               storectl query questions --mine
@@ -47,20 +47,20 @@ struct QueryQuestionsCommand: ParsableCommand {
     }
 }
 
-/// Which questions are listed.
+/// The options that select questions.
 struct QuestionOptions: ParsableArguments {
-    @Flag(help: "Only those that you are asked.")
+    @Flag(help: "Only questions addressed to you.")
     var mine = false
 
-    @Option(help: ArgumentHelp("Only those that this user is asked.", valueName: "user"))
+    @Option(help: ArgumentHelp("Only questions addressed to this user.", valueName: "user"))
     var to: String?
 
-    @Flag(help: "Those that have an answer, too.")
+    @Flag(help: "Include answered questions.")
     var all = false
 
     func validate() throws {
         guard !mine || to == nil else {
-            throw ValidationError("give --mine or --to USER, one of the two")
+            throw ValidationError("--mine and --to cannot be combined")
         }
     }
 }

@@ -5,17 +5,17 @@ internal import Tapedeck
 struct QueryQueueCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "queue",
-        abstract: "What is to be played, and what stands before and behind a video.",
+        abstract: "Show the play queue.",
         discussion: """
             EXAMPLE:
               storectl query queue
               storectl query queue youtube:aqz-KE-bpKQ --json
             """)
 
-    @Argument(help: "Only these of the queue: keys, provider:id, or URLs.")
+    @Argument(help: "Only these videos of the queue: keys or URLs.")
     var videos: [String] = []
 
-    @Option(help: ArgumentHelp("Which queue.", valueName: "name"))
+    @Option(help: ArgumentHelp("The queue's name.", valueName: "name"))
     var queue = PlayQueue.defaultName
 
     @OptionGroup var page: PageOptions
@@ -32,7 +32,7 @@ struct QueryQueueCommand: ParsableCommand {
         }
         try options.print(JSON(encoding: found)) { text in
             var table = TextTable([
-                .text("video"), .time("since"), .text("before it"), .text("behind it"),
+                .text("video"), .time("since"), .text("previous"), .text("next"),
             ])
             for video in found.videos {
                 table.add([video.video, video.at.description, video.previous, video.next])

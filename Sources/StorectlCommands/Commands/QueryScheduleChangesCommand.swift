@@ -5,10 +5,11 @@ internal import Tapedeck
 struct QueryScheduleChangesCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "schedule-changes",
-        abstract: "What has changed in schedules behind a position of the log.",
+        abstract: "List what changed in schedules after a log position.",
         discussion: """
-            Episodes are added, rescheduled, cancelled (gone from a whole answer, see "storectl ingest \
-            --date") or told otherwise. Each answer says from which position to ask next time.
+            An episode is added, rescheduled, cancelled (missing from a complete listing, see storectl \
+            ingest --date) or changed in other details. Each answer contains the position to continue \
+            from.
 
             EXAMPLE:
               storectl query schedule-changes --after 0
@@ -17,12 +18,12 @@ struct QueryScheduleChangesCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The head of the answer before; 0 for all.", valueName: "position"))
+            "The \"head\" of the previous answer; 0 for all changes.", valueName: "position"))
     var after: UInt64
 
     @Option(
         help: ArgumentHelp(
-            "After how many episodes and shows it stops, 1 to 500.", valueName: "n"))
+            "Stop after this many episodes and shows, 1 to 500.", valueName: "n"))
     var limit = QueryLimits.pageCountDefault
 
     @OptionGroup var options: StoreOptions

@@ -5,11 +5,11 @@ internal import Tapedeck
 struct QueryScheduleCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "schedule",
-        abstract: "The episodes of a week, Monday to Sunday.",
+        abstract: "List the episodes of a week, Monday to Sunday.",
         discussion: """
-            A day is the calendar day in the zone of the channel; a channel without a country \
-            counts by UTC. Without --week it is the week of --now, which turns at midnight in the zone of \
-            most of these channels.
+            Days are calendar days in each channel's time zone, or in UTC if its country is unknown. \
+            Without --week, the week is the one that contains --now in the time zone of most of these \
+            channels.
 
             EXAMPLE:
               storectl query schedule --week 2019-07-11
@@ -28,7 +28,7 @@ struct QueryScheduleCommand: ParsableCommand {
 
     func validate() throws {
         guard week == nil || now.now == nil else {
-            throw ValidationError("--week and --now exclude each other")
+            throw ValidationError("--week and --now cannot be combined")
         }
     }
 
@@ -37,7 +37,7 @@ struct QueryScheduleCommand: ParsableCommand {
         let time = try now.time()
         if let week, CalendarDay(week) == nil {
             throw CommandError(
-                .invalidTime, "--week: \"\(week.prefix(40))\" is not a day",
+                .invalidTime, "--week: \"\(week.prefix(40))\" is not a date",
                 hint: "write YYYY-MM-DD, such as 2019-07-11")
         }
         let projections = VideoProjections.standard
@@ -54,7 +54,7 @@ struct QueryScheduleCommand: ParsableCommand {
                 for episode in day.episodes {
                     table.add([
                         day.date,
-                        episode.timeKnown ? episode.startsAt.description : "time not known",
+                        episode.timeKnown ? episode.startsAt.description : "time unknown",
                         episode.runtimeMinutes.map(String.init), episode.network, episode.show,
                         ScheduleOptions.number(season: episode.season, number: episode.number),
                         episode.name,

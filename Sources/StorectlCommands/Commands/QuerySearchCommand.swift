@@ -5,13 +5,12 @@ internal import Tapedeck
 struct QuerySearchCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "search",
-        abstract: "Find videos, shows, users, questions and comments by words.",
+        abstract: "Search videos, shows, users, questions and comments.",
         discussion: """
-            All words have to be there, in any case and with or without accents; the last one may be the \
-            beginning of a longer one. What is found in titles and names comes first, then by sharers, \
-            owners and networks, then in comments; of these whole words, then the latest. A video is found by \
-            the titles of all its shares, and also where it was handed in; chats are not searched. The first \
-            search builds the index, which is kept from then on.
+            All words must match, ignoring case and accents; the last one may be a prefix. Matches in \
+            titles and names come first, then in sharers, owners and networks, then in comments; among \
+            these, whole words before prefixes, newer before older. All titles of a video are searched; \
+            chats are not. The first search builds the index, which is kept.
 
             EXAMPLE:
               storectl query search big bu
@@ -24,7 +23,7 @@ struct QuerySearchCommand: ParsableCommand {
 
     func run() throws {
         let text = searched.joined
-        // Says what is wrong with the words before an index is built.
+        // Refuses invalid words before an index is built for them.
         try SearchLimits.check(text)
         let projections = VideoProjections.standard
         let scope = searched.scope?.scope
@@ -33,7 +32,7 @@ struct QuerySearchCommand: ParsableCommand {
         }
         try options.print(JSON(encoding: found)) { text in
             var table = TextTable([
-                .text("kind"), .text("what"), .time("when"), .text("by"), .long("text"),
+                .text("kind"), .text("entry"), .time("when"), .text("by"), .long("text"),
             ])
             for hit in found.hits { hit.add(to: &table) }
             text.table(table)
@@ -42,12 +41,12 @@ struct QuerySearchCommand: ParsableCommand {
     }
 }
 
-/// What is searched, and where.
+/// The words to search for, and the kind of entry to search.
 struct SearchOptions: ParsableArguments {
     @Argument(help: ArgumentHelp("The words.", valueName: "text"))
     var text: [String]
 
-    @Option(name: .customLong("in"), help: "Where to search; everywhere where nothing is said.")
+    @Option(name: .customLong("in"), help: "The kind of entry to search for (default: all kinds).")
     var scope: ScopeArgument?
 
     /// The words as one text.
@@ -69,9 +68,10 @@ enum ScopeArgument: String, ExpressibleByArgument, CaseIterable {
 }
 
 extension SearchHit {
-    /// What it is, and the text that tells most with who is behind it; what was searched stands out.
+    /// Adds a row with the entry, its main text, and its author, sharer or network; matches are
+    /// bold.
     ///
-    /// Other titles by which a video is found stand behind its own.
+    /// Other matching titles of a video follow its main title.
     fileprivate func add(to table: inout TextTable) {
         let besides: [SearchField] = [.otherTitle, .sharer, .owner, .author, .network]
         let main = texts.firstIndex { !besides.contains($0.field) }
@@ -90,7 +90,7 @@ extension SearchHit {
 }
 
 extension SearchedText {
-    /// The matches in Unicode scalars.
+    /// The ranges of the matches in Unicode scalars.
     fileprivate var boldParts: [Range<Int>] {
         func scalars(_ bytes: Int) -> Int {
             text.unicodeScalars.distance(

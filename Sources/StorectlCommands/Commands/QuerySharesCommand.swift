@@ -5,7 +5,7 @@ internal import Tapedeck
 struct QuerySharesCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "shares",
-        abstract: "What you have shared, and with whom, the last first.",
+        abstract: "List what you shared and with whom, newest first.",
         discussion: """
             EXAMPLE:
               storectl query shares --limit 10
@@ -21,7 +21,7 @@ struct QuerySharesCommand: ParsableCommand {
         }
         try options.print(JSON(encoding: found)) { text in
             var table = TextTable([
-                .time("when"), .text("video"), .text("where"), .text("to"), .long("text"),
+                .time("when"), .text("video"), .text("destinations"), .text("to"), .long("text"),
             ])
             for share in found.shares {
                 table.add([
@@ -39,16 +39,16 @@ struct QuerySharesCommand: ParsableCommand {
 struct QueryRecipientsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "recipients",
-        abstract: "To whom you have sent videos lately.",
+        abstract: "List the email addresses you recently shared with.",
         discussion: """
             EXAMPLE:
               storectl query recipients ad
             """)
 
-    @Argument(help: "How the address begins.")
+    @Argument(help: "Only addresses that start with this.")
     var prefix = ""
 
-    @Option(help: ArgumentHelp("How many entries at the most, 1 to 500.", valueName: "n"))
+    @Option(help: ArgumentHelp("The maximum number of entries, 1 to 500.", valueName: "n"))
     var limit = QueryLimits.pageCountDefault
 
     @OptionGroup var options: QueryOptions
@@ -59,7 +59,7 @@ struct QueryRecipientsCommand: ParsableCommand {
             try $0.recipients(prefix: prefix, limit: limit)
         }
         try options.print(JSON(encoding: found)) { text in
-            var table = TextTable([.text("address"), .time("last"), .number("shares")])
+            var table = TextTable([.text("address"), .time("last shared"), .number("shares")])
             for recipient in found.recipients {
                 table.add([
                     recipient.address, recipient.lastAt.description, String(recipient.shares),

@@ -5,7 +5,7 @@ internal import Tapedeck
 struct QueryShowCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
-        abstract: "A show with its episodes and its cast.",
+        abstract: "Show a TV show with its episodes and cast.",
         discussion: """
             EXAMPLE:
               storectl query show 118
@@ -24,8 +24,8 @@ struct QueryShowCommand: ParsableCommand {
         try options.print(JSON(encoding: show)) { text in
             if show.name == nil {
                 text.remark(
-                    "of show \(show.id) itself nothing is known, only what stands below:"
-                        + " storectl ingest tvmaze/show FILE")
+                    "show \(show.id) itself is unknown, only the parts below;"
+                        + " storectl ingest tvmaze/show FILE adds it")
             }
             text.fields([
                 ("name", show.name ?? "-"), ("network", show.network ?? "-"),

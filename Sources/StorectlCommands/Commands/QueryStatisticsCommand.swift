@@ -5,9 +5,9 @@ internal import Tapedeck
 struct QueryStatisticsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "statistics",
-        abstract: "How much was played, watched, finished and shared, by day and by provider.",
+        abstract: "Show plays, watch time, completions and shares by day and provider.",
         discussion: """
-            In a terminal, the time watched is drawn as bars.
+            In a terminal, a bar chart shows the watch time of each day.
 
             EXAMPLE:
               storectl query statistics
@@ -21,7 +21,7 @@ struct QueryStatisticsCommand: ParsableCommand {
     @Option(help: ArgumentHelp("The last day (default: today).", valueName: "date"))
     var through: String?
 
-    @Option(help: ArgumentHelp("Where days begin.", valueName: "name"))
+    @Option(help: ArgumentHelp("The time zone in which days begin.", valueName: "name"))
     var timeZone = "UTC"
 
     @OptionGroup var now: NowOptions
@@ -57,11 +57,12 @@ struct QueryStatisticsCommand: ParsableCommand {
             }
             for line in plot.lines(width: text.width) { text.line(line) }
             text.line(
-                "\(found.sessions) sessions, the longest \(Self.time(found.longestSessionSeconds))")
+                "\(Figures.count(found.sessions, "session")), the longest"
+                    + " \(Self.time(found.longestSessionSeconds))")
         }
     }
 
-    /// Hours, minutes and seconds.
+    /// Formats a duration as `H:MM:SS`.
     private static func time(_ seconds: Double) -> String {
         let whole = Int(seconds.rounded())
         func two(_ number: Int) -> String { (number < 10 ? "0" : "") + String(number) }

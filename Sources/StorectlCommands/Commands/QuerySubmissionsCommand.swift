@@ -5,24 +5,24 @@ internal import Tapedeck
 struct QuerySubmissionsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "submissions",
-        abstract: "The videos that users have handed in, by views or by age.",
+        abstract: "List the videos that users submitted, by views or newest first.",
         discussion: """
-            Those of yours that no remote lists yet come first.
+            Your own submissions that no remote lists yet come first.
 
             EXAMPLE:
               storectl query submissions
               storectl query submissions --order new --limit 5 --json
             """)
 
-    @Option(help: "By views, the most first, or by age, the last first.")
+    @Option(help: "The order: popular (most views first) or new (newest first).")
     var order = OrderArgument.popular
 
-    @Option(help: ArgumentHelp("How many entries at the most, 1 to 500.", valueName: "n"))
+    @Option(help: ArgumentHelp("The maximum number of entries, 1 to 500.", valueName: "n"))
     var limit = QueryLimits.submissionsCountDefault
 
     @Option(
         help: ArgumentHelp(
-            "The \"next\" of the page before, for the page behind it.", valueName: "next"))
+            "The \"next\" value of the previous page.", valueName: "next"))
     var cursor: String?
 
     @OptionGroup var options: QueryOptions

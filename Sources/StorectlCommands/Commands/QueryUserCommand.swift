@@ -5,7 +5,7 @@ internal import Tapedeck
 struct QueryUserCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "user",
-        abstract: "A user's profile; your own where nobody is named.",
+        abstract: "Show a user's profile (default: your own).",
         discussion: """
             EXAMPLE:
               storectl query user
@@ -27,8 +27,8 @@ struct QueryUserCommand: ParsableCommand {
             let id = try user ?? queries.requireOwnUser()
             guard let found = try queries.user(id) else {
                 throw CommandError(
-                    .notFound, "of user \(id) nothing is known",
-                    hint: "storectl query users lists those who are known")
+                    .notFound, "user \(id) is unknown",
+                    hint: "storectl query users lists the known users")
             }
             return found
         }
@@ -43,7 +43,7 @@ struct QueryUserCommand: ParsableCommand {
             ])
             if !found.edited.isEmpty {
                 text.remark(
-                    "written here, and not shown by the remote: "
+                    "edited here, but not yet shown by the remote: "
                         + found.edited.joined(separator: ", "))
             }
         }

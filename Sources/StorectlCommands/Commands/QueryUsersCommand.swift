@@ -5,16 +5,17 @@ internal import Tapedeck
 struct QueryUsersCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "users",
-        abstract: "The users that remotes tell of, by name.",
+        abstract: "List known users by name.",
         discussion: """
-            A name is found by any part of it, in any case and with or without accents.
+            NAME matches any part of a name, ignoring case and accents.
 
             EXAMPLE:
               storectl query users
               storectl query users zoe --json
             """)
 
-    @Argument(help: ArgumentHelp("What stands in the name; none for all.", valueName: "name"))
+    @Argument(
+        help: ArgumentHelp("Only users whose name contains this text.", valueName: "name"))
     var text = ""
 
     @OptionGroup var page: PageOptions

@@ -5,7 +5,7 @@ internal import Tapedeck
 struct QueryVideosCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "videos",
-        abstract: "The videos that were shared, the one shared last first.",
+        abstract: "List shared videos, most recently shared first.",
         discussion: """
             EXAMPLE:
               storectl query videos --limit 10
@@ -23,7 +23,7 @@ struct QueryVideosCommand: ParsableCommand {
         }
         try options.print(JSON(encoding: found)) { text in
             var table = TextTable([
-                .text("video"), .time("shared last"), .number("shared"), .number("comments"),
+                .text("video"), .time("last shared"), .number("shares"), .number("comments"),
                 .text("later"), .text("sharer"), .long("title"),
             ])
             for video in found.videos {

@@ -5,7 +5,7 @@ internal import Tapedeck
 struct QueryWatchLaterCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "watch-later",
-        abstract: "The videos to be seen later, the one marked first in front.",
+        abstract: "List the videos marked to watch later, oldest mark first.",
         discussion: """
             EXAMPLE:
               storectl query watch-later

@@ -6,11 +6,10 @@ internal import TapedeckConnectors
 struct RemoteCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remote",
-        abstract: "Connect a store with remote systems, by name.",
+        abstract: "Manage the store's connections to remote systems.",
         discussion: """
-            Which remotes there are stands in the log and is the same on all devices that sync with \
-            each other; each of them logs in for itself. Systems: \
-            \(Connectors.systems.joined(separator: ", ")).
+            Remotes are recorded in the log, so devices that sync have the same ones; each device \
+            logs in separately. Systems: \(Connectors.systems.joined(separator: ", ")).
 
             EXAMPLE:
               storectl remote add home shelby https://api.example.org
@@ -27,13 +26,14 @@ struct RemoteCommand: ParsableCommand {
 struct RemoteAddCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "add",
-        abstract: "Connect the store with an account of a remote system.",
+        abstract: "Connect the store to an account at a remote system.",
         discussion: """
-            A store holds one account of a system. The same name again changes the address, and asks \
-            for a new login there. Nothing is sent yet. An address of a Shelby that ends in /v1 speaks as that \
-            of 2012 to 2014 did, any other one as v2. Of TVmaze the schedules of this week are read that \
-            --schedule names: a country's code, web for the web channels of all countries, web-US for \
-            those of one; by default US. TVmaze takes no login, and BirdTube none to be read.
+            A store has one account per system. Adding the same name again changes its URL and \
+            requires a new login. Nothing is sent yet. A Shelby URL that ends in /v1 uses the API of \
+            2012 to 2014, any other the v2 API. For TVmaze, --schedule selects which of this week's \
+            schedules to read: a country code, web for the web channels of all countries, or web-US \
+            for the web channels of one country. TVmaze needs no login, and BirdTube needs none for \
+            reading.
 
             EXAMPLE:
               storectl remote add home shelby https://api.example.org
@@ -45,21 +45,21 @@ struct RemoteAddCommand: ParsableCommand {
 
     @Argument(
         help: ArgumentHelp(
-            "What you call it: lower-case letters, digits and hyphens.", valueName: "name"))
+            "A name for the remote: lower-case letters, digits and hyphens.", valueName: "name"))
     var name: String
 
     @Argument(
         help: ArgumentHelp(
-            "Which system: \(Connectors.systems.joined(separator: ", ")).", valueName: "system"),
+            "The system: \(Connectors.systems.joined(separator: ", ")).", valueName: "system"),
         completion: .list(Connectors.systems))
     var system: String
 
-    @Argument(help: ArgumentHelp("Its address, without a user name.", valueName: "url"))
+    @Argument(help: ArgumentHelp("The system's URL, without a user name.", valueName: "url"))
     var url: String
 
     @Option(
         help: ArgumentHelp(
-            "A schedule of TVmaze that is read: US, web, web-DE and the like; again for more.",
+            "A TVmaze schedule to read, such as US, web or web-DE; may be repeated (default: US).",
             valueName: "name"))
     var schedule: [String] = []
 
@@ -78,7 +78,7 @@ struct RemoteAddCommand: ParsableCommand {
             let parts = remote.parts.isEmpty ? "" : ", \(remote.parts.joined(separator: ", "))"
             text.line("added \(remote.name): \(remote.system) at \(remote.url)\(parts)")
             let next = needsLogin ? "storectl login" : "storectl sync"
-            text.remark("\(next) \(remote.name) comes next")
+            text.remark("next: \(next) \(remote.name)")
         }
     }
 }
@@ -87,9 +87,9 @@ struct RemoteAddCommand: ParsableCommand {
 struct RemoteListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "Print the remotes of a store and how it stands with them.",
+        abstract: "List the remotes and the state of their syncs.",
         discussion: """
-            It is told from the store alone, without the network.
+            Reads the store only; no remote is contacted.
 
             EXAMPLE:
               storectl remote list
@@ -104,7 +104,7 @@ struct RemoteListCommand: ParsableCommand {
         }
         try options.print(["remotes": .list(statuses.map(\.json))]) { text in
             var table = TextTable([
-                .text("name"), .text("system"), .text("address"), .text("schedules"),
+                .text("name"), .text("system"), .text("url"), .text("schedules"),
                 .state("state"),
             ])
             for text in statuses {
@@ -121,11 +121,11 @@ struct RemoteListCommand: ParsableCommand {
 struct RemoteRemoveCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove",
-        abstract: "End a connection, on all devices; what was recorded stays.",
+        abstract: "Remove a connection on all devices; recorded events stay.",
         discussion: """
-            The login of this device is deleted. What is not delivered yet goes to nobody unless the \
-            remote is added again. It asks first; without a terminal it takes --yes. With the address of \
-            a server of sync, this store alone forgets that server.
+            Deletes this device's login. Undelivered intents stay undelivered unless the remote is \
+            added again. Asks for confirmation; without a terminal, --yes is required. With the URL of \
+            a sync server, only this store forgets the server.
 
             EXAMPLE:
               storectl remote remove home
@@ -134,11 +134,11 @@ struct RemoteRemoveCommand: ParsableCommand {
             """)
 
     @Argument(
-        help: ArgumentHelp("The remote's name, or a server's address.", valueName: "name"),
+        help: ArgumentHelp("The remote's name, or a server's URL.", valueName: "name"),
         completion: .default)
     var name: String
 
-    @Flag(help: "Do not ask.")
+    @Flag(help: "Skip the confirmation.")
     var yes = false
 
     @OptionGroup var options: StoreOptions
@@ -150,11 +150,11 @@ struct RemoteRemoveCommand: ParsableCommand {
             let left = status.undelivered
             try Consent.require(
                 yes,
-                would: "end the connection with \(name) on all devices"
+                would: "remove the connection to \(name) on all devices"
                     + (left > 0 ? " and leave \(Figures.count(left, "intent")) undelivered" : ""),
                 hint: left > 0
-                    ? "storectl sync \(name) delivers what it can"
-                    : "storectl remote list shows what there is")
+                    ? "to deliver first, run storectl sync \(name)"
+                    : "storectl remote list lists the remotes")
             try remotes.remove(name)
             return left
         }
@@ -165,7 +165,7 @@ struct RemoteRemoveCommand: ParsableCommand {
             text.line("removed \(name)")
             if undelivered > 0 {
                 text.line(
-                    "\(Figures.count(undelivered, "intent")) not delivered, unless it is added again"
+                    "\(Figures.count(undelivered, "intent")) undelivered, unless it is added again"
                 )
             }
         }
@@ -177,12 +177,12 @@ struct RemoteRemoveCommand: ParsableCommand {
                 let status = try SyncStatus.all(in: log).first(where: { $0.server == known })
             else {
                 throw CommandError(
-                    .notFound, "this store has never been synced with \(name)",
-                    hint: "storectl status lists the servers that it knows")
+                    .notFound, "this store has never synced with \(name)",
+                    hint: "storectl status lists the known servers")
             }
             try Consent.require(
                 yes, would: "forget the server \(name)",
-                hint: "a sync with it begins anew, and loses nothing")
+                hint: "the next sync with it starts over and loses nothing")
             _ = try SyncStatus.forget(server: name, in: log)
             return status.undelivered
         }

@@ -7,11 +7,10 @@ struct ReplayCommand: ParsableCommand {
         commandName: "replay",
         abstract: "Rebuild projections from the log.",
         discussion: """
-            The tables are built beside the live ones, which serve until they are replaced. \
-            --verify builds them only to compare: a difference makes the exit code 3. --until \
-            builds what the log held up to a position, or what had happened by a time, reports it and \
-            throws it away; receipts count as they are known today in both cases. --diff tells which rows \
-            another choice of --winner or --rule would change, and changes none.
+            New tables are built next to the live ones, which serve until they are replaced. --verify \
+            only compares, and exits with 3 if there is a difference. --until builds the state as of a \
+            log position or a time, reports it and discards it; receipts count as known today. --diff \
+            lists the rows that another choice of --winner or --rule would change.
 
             Projections: \(ShippedProjections.names.joined(separator: ", ")).
 
@@ -23,20 +22,25 @@ struct ReplayCommand: ParsableCommand {
             """)
 
     @Argument(
-        help: "Which projections; all that the store keeps where none is named.",
+        help: "The projections to rebuild (default: all that the store keeps).",
         completion: .list(ShippedProjections.names))
     var projection: [String] = []
 
-    @Flag(help: "Compare a fresh build with the live tables and keep those.")
+    @Flag(help: "Compare a fresh build with the live tables, and keep the live tables.")
     var verify = false
 
-    @Flag(help: "Tell which rows the parameters given here change, against the usual ones.")
+    @Flag(help: "List the rows that --winner and --rule would change, without changing them.")
     var diff = false
 
-    @Option(help: ArgumentHelp("Up to a position or a time.", valueName: "position|time"))
+    @Option(
+        help: ArgumentHelp(
+            "Build the projections as of a log position or a time, then discard them.",
+            valueName: "position|time"))
     var until: String?
 
-    @Option(help: ArgumentHelp("Threads, 1 to 64; else one a core.", valueName: "n"))
+    @Option(
+        help: ArgumentHelp(
+            "The number of threads, 1 to 64 (default: one per core).", valueName: "n"))
     var workers: Int?
 
     @OptionGroup var parameters: ParameterOptions
@@ -44,10 +48,10 @@ struct ReplayCommand: ParsableCommand {
 
     func validate() throws {
         if verify, until != nil {
-            throw ValidationError("--verify compares with the live tables, --until does not")
+            throw ValidationError("--verify and --until cannot be combined")
         }
         if diff, verify || until != nil {
-            throw ValidationError("--diff goes neither with --verify nor with --until")
+            throw ValidationError("--diff cannot be combined with --verify or --until")
         }
         if let workers, !(1...64).contains(workers) {
             throw ValidationError("--workers must be 1 to 64")
@@ -69,13 +73,13 @@ struct ReplayCommand: ParsableCommand {
             CommandError(
                 .checkFailed,
                 "\($0.projection): \($0.part) of \($0.key): \($0.what)",
-                hint: "storectl replay \($0.projection) builds it anew; please report this")
+                hint: "storectl replay \($0.projection) rebuilds it; please report this bug")
         }
         try options.print(report.json(error: difference)) { report.write(&$0) }
         if let difference { throw ReportedFailure(.checkFailed, difference) }
     }
 
-    /// Verifies what the store keeps by other parameters than those that were given, too.
+    /// Verifies also the projections that the store keeps for other choices of parameters.
     private func verifyOthers(_ report: inout ReplayReport) throws {
         func form(_ projection: any Projection) -> [String] {
             [projection.name, projection.parameters]
@@ -141,16 +145,16 @@ struct ReplayCommand: ParsableCommand {
     }
 }
 
-/// What a replay did.
+/// The report of a replay.
 private struct ReplayReport {
     let rebuilt: RebuildReport
     private(set) var seconds: Double
     private(set) var peakMemoryBytes: Int
-    /// Nil where nothing was compared.
+    /// The differences from the live tables; nil without `--verify`.
     private(set) var differences: [ViewsDifference]?
-    /// What the store keeps by other parameters, and these.
+    /// The projections for other choices of parameters, each with its parameters.
     private(set) var others: [(parameters: String, projection: ProjectionReport)] = []
-    /// Nil where no two forms of projections were compared.
+    /// The rows that other parameters change; nil without `--diff`.
     let changes: [(projection: any Projection, row: RowDifference)]?
 
     init(
@@ -165,7 +169,7 @@ private struct ReplayReport {
         self.changes = changes
     }
 
-    /// Takes in what was verified besides.
+    /// Adds the report of projections for another choice of parameters.
     mutating func add(_ other: ReplayReport, parameters: [String: String]) {
         seconds += other.seconds
         peakMemoryBytes = max(peakMemoryBytes, other.peakMemoryBytes)
@@ -238,7 +242,7 @@ private struct ReplayReport {
         }
         if !rebuilt.frozen.isEmpty {
             text.line(
-                "\(Figures.count(rebuilt.frozen.count, "key")) frozen: storectl doctor tells which")
+                "\(Figures.count(rebuilt.frozen.count, "key")) frozen: see storectl doctor")
         }
     }
 

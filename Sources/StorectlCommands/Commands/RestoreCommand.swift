@@ -5,16 +5,16 @@ internal import Tapedeck
 struct RestoreCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "restore",
-        abstract: "Make a store of a backup where there is none.",
+        abstract: "Create a store from a backup.",
         discussion: """
-            The restored store goes on under an origin of its own, so that it cannot contradict \
-            the store that the backup was taken of.
+            The restored store takes a new origin, so its events cannot conflict with those of the \
+            store that was backed up.
 
             EXAMPLE:
               storectl restore tapedeck-2019-07-11.backup --store ~/restored
             """)
 
-    @Argument(help: "What storectl backup wrote.", completion: .file())
+    @Argument(help: "A backup file.", completion: .file())
     var file: String
 
     @OptionGroup var options: StoreOptions

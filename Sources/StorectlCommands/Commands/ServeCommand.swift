@@ -10,9 +10,9 @@ struct ServeCommand: AsyncParsableCommand {
         commandName: "serve",
         abstract: "Run a sync server on this machine.",
         discussion: """
-            Devices push their events to it and pull those of the others. It listens on 127.0.0.1 \
-            only. The line that it prints is the command for a device on this machine; SIGTERM or \
-            SIGINT ends it.
+            Devices push their events to the server and pull those of the others. It listens on \
+            127.0.0.1 only, and prints the sync command for a device on this machine. Stop it with \
+            SIGTERM or SIGINT.
 
             EXAMPLE:
               storectl serve
@@ -21,19 +21,19 @@ struct ServeCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The server's directory; else tapedeck-server in the XDG data directory.",
+            "The server's directory (default: tapedeck-server in the XDG data directory).",
             valueName: "dir"), completion: .directory)
     var data: String?
 
-    @Option(help: ArgumentHelp("The port; 0 for any that is free.", valueName: "n"))
+    @Option(help: ArgumentHelp("The port; 0 for any free port.", valueName: "n"))
     var port = SyncServer.Configuration.usualPort
 
     @Option(
         help: ArgumentHelp(
-            "Refuse events of more bytes than this; else none.", valueName: "n"))
+            "Refuse events larger than this many bytes (default: no limit).", valueName: "n"))
     var eventBytesMax: Int?
 
-    @Flag(help: "Log every request on stderr.")
+    @Flag(help: "Log every request to stderr.")
     var verbose = false
 
     @Flag(help: "Print one JSON document instead of text.")
@@ -61,14 +61,15 @@ struct ServeCommand: AsyncParsableCommand {
                     "url": .text(address.url), "tokenFile": .text(address.tokenFile),
                     "command": .text(command),
                 ]
-                // Whoever started it reads this line to know that it listens; nobody need.
+                // The parent process may wait for this line; a closed pipe does not stop the
+                // server.
                 try? StandardOutput.line(json ? document.line : command)
             })
         try await server.run()
     }
 }
 
-/// Where a server keeps its files.
+/// Finds the directory in which a server keeps its files.
 enum ServerPlace {
     static func directory(_ option: String?) throws -> String {
         if let option {
@@ -85,7 +86,7 @@ enum ServerPlace {
         return home + "/.local/share/tapedeck-server"
     }
 
-    /// The printed command has to work from any directory.
+    /// Returns an absolute path, because the printed command must work in any directory.
     private static func absolute(_ path: String) -> String {
         path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
     }

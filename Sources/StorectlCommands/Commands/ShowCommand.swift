@@ -5,7 +5,7 @@ internal import Tapedeck
 struct ShowCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
-        abstract: "Print everything about one event.",
+        abstract: "Show one event in full.",
         discussion: """
             EXAMPLE:
               storectl show 1
@@ -24,7 +24,7 @@ struct ShowCommand: ParsableCommand {
     }
 }
 
-/// An event with all that is known of it.
+/// An event and its receipts.
 private struct ShownEvent {
     let event: EventEnvelope
     let receipts: [Receipt]
@@ -78,11 +78,11 @@ private struct ShownEvent {
         ]
         if let fact = event.fact {
             fields.append(("remote version", String(fact.version)))
-            fields.append(("observed at", fact.observedAt.map(TimeArgument.text) ?? "not known"))
+            fields.append(("observed at", fact.observedAt.map(TimeArgument.text) ?? "unknown"))
         }
         if let id = event.causation { fields.append(("caused by", id.description)) }
         if let id = event.correlation { fields.append(("belongs to", id.description)) }
-        if let id = event.reissuedFrom { fields.append(("first known as", id.description)) }
+        if let id = event.reissuedFrom { fields.append(("original id", id.description)) }
         for receipt in receipts {
             let outcome = receipt.outcome.isRefused ? "refused" : "accepted"
             fields.append(

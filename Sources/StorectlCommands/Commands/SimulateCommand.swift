@@ -7,12 +7,12 @@ internal import TapedeckTesting
 struct SimulateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "simulate",
-        abstract: "Run a made-up remote system on this machine.",
+        abstract: "Run a simulated remote system on this machine.",
         discussion: """
-            The system is shelby (API v2 at /v2, v1 at /v1), tvmaze, whale or birdtube. It behaves as the real one \
-            is known to, on 127.0.0.1 only, keeps everything in memory, and has a sample account; \
-            SIGTERM or SIGINT ends it. With --adversary connections break, tokens expire and \
-            others are busy. With --journal it goes on where it was, also after kill -9.
+            The system is shelby (API v2 at /v2, v1 at /v1), tvmaze, whale or birdtube. The simulator \
+            behaves as the real system is known to, listens on 127.0.0.1 only, keeps its data in memory \
+            and has a sample account. With --journal it resumes where it stopped, even after kill -9. \
+            Stop it with SIGTERM or SIGINT.
 
             EXAMPLE:
               storectl simulate whale
@@ -22,23 +22,23 @@ struct SimulateCommand: AsyncParsableCommand {
             """)
 
     @Argument(
-        help: ArgumentHelp("Which system: shelby, tvmaze, whale or birdtube.", valueName: "system"))
+        help: ArgumentHelp("The system: shelby, tvmaze, whale or birdtube.", valueName: "system"))
     var system: String
 
-    @Option(help: ArgumentHelp("The port; 0 for any that is free.", valueName: "n"))
+    @Option(help: ArgumentHelp("The port; 0 for any free port.", valueName: "n"))
     var port = 0
 
     @Option(
-        help: ArgumentHelp("Everything follows from this number; else a fresh one.", valueName: "n")
+        help: ArgumentHelp("The seed of the simulated world (default: random).", valueName: "n")
     )
     var seed: UInt64?
 
-    @Flag(help: "Make life hard for clients.")
+    @Flag(help: "Inject faults: broken connections, expired tokens, changes by other users.")
     var adversary = false
 
     @Option(
         help: ArgumentHelp(
-            "Keep every request in a file, and answer those in it again first.",
+            "Record requests in this file, and replay it at startup to resume.",
             valueName: "path"), completion: .file())
     var journal: String?
 
@@ -49,7 +49,8 @@ struct SimulateCommand: AsyncParsableCommand {
         if !(0...65_535).contains(port) { throw ValidationError("--port must be 0 to 65535") }
         if SimulatedSystem(rawValue: system) == nil {
             let names = SimulatedSystem.allCases.map(\.rawValue).joined(separator: ", ")
-            throw ValidationError("there is no system \(system.prefix(80)); there are \(names)")
+            throw ValidationError(
+                "there is no system \(system.prefix(80)); the systems are \(names)")
         }
     }
 
@@ -73,14 +74,15 @@ struct SimulateCommand: AsyncParsableCommand {
                 adversary: beginning.isAdverse ? .harsh : .none),
             journal: journal,
             configuration: .init(port: port, logger: logger) { url in
-                // Whoever started it reads this line to know that it listens; nobody need.
+                // The parent process may wait for this line; a closed pipe does not stop the
+                // server.
                 let line = json ? system.document(url, seed).line : system.line(url, seed)
                 try? StandardOutput.line(line)
             })
         try await server.run()
     }
 
-    /// A journal goes on as it began: what is said on the command line must not differ from that.
+    /// Throws `CommandError` if the arguments differ from those with which the journal was started.
     private func checkGoesOn(from beginning: SimulatorJournal.Beginning) throws {
         guard beginning.system == system, seed ?? beginning.seed == beginning.seed,
             beginning.isAdverse || !adversary
@@ -88,8 +90,9 @@ struct SimulateCommand: AsyncParsableCommand {
             let adverse = beginning.isAdverse ? " --adversary" : ""
             throw CommandError(
                 .usage,
-                "the journal is of simulate \(beginning.system) --seed \(beginning.seed)\(adverse)",
-                hint: "start it so, or name a file that is not there yet")
+                "the journal was started with simulate \(beginning.system)"
+                    + " --seed \(beginning.seed)\(adverse)",
+                hint: "use the same arguments, or name a new file")
         }
     }
 }
@@ -112,9 +115,9 @@ private enum SimulatedSystem: String, CaseIterable {
         }
     }
 
-    /// The account is the same in every made-up world, and documented: it is no secret.
+    /// The sample account's user, which is the same in every simulated world; nil for TVmaze.
     ///
-    /// TVmaze has none.
+    /// The account is documented, so its password and token are not secret.
     var user: String? { self == .tvmaze ? nil : SimulatorAccount.user }
     var password: String? { self == .tvmaze ? nil : SimulatorAccount.password }
     var token: String? { self == .shelby ? SimulatorAccount.oauthToken : nil }

@@ -7,9 +7,9 @@ internal import TapedeckConnectors
 struct StatusCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
-        abstract: "Print what a store holds and how far its projections are.",
+        abstract: "Show what a store contains and how current its projections are.",
         discussion: """
-            A projection without figures is not built; it will be when something asks for it.
+            A projection without figures is not built yet; it is built when first used.
 
             EXAMPLE:
               storectl status
@@ -25,7 +25,7 @@ struct StatusCommand: ParsableCommand {
     }
 }
 
-/// What a store holds.
+/// The contents of a store, and the states of its projections and syncs.
 private struct StatusReport {
     let directory: String
     let store: OriginID
@@ -105,7 +105,7 @@ private struct StatusReport {
             }
         if let reason = status.reason {
             line += ": \(reason), \(Figures.count(status.undelivered, "event")) not delivered,"
-            line += " last answer \(contact)"
+            line += " last response \(contact)"
         }
         return line
     }
@@ -114,7 +114,7 @@ private struct StatusReport {
         text.fields([
             ("path", directory), ("store", store.description + (isDemo ? " (demo)" : "")),
             ("origin", origin.description),
-            ("events", "\(Figures.grouped(events)) of \(Figures.count(origins.count, "origin"))"),
+            ("events", "\(Figures.grouped(events)) from \(Figures.count(origins.count, "origin"))"),
             ("first", first.map { TimeArgument.text($0.stamp) } ?? "-"),
             ("last", last.map { TimeArgument.text($0.stamp) } ?? "-"),
             ("not indexed", Figures.grouped(unindexed)),

@@ -8,13 +8,13 @@ extension SyncCommand {
         guard !target.contains(where: { ":/.".contains($0) }) else {
             throw CommandError(
                 .usage,
-                "\"\(target.prefix(80))\" is neither a remote's name nor a server's address",
-                hint: "storectl sync http://\(target.prefix(80)), if that is a server")
+                "\"\(target.prefix(80))\" is neither a remote's name nor a server's URL",
+                hint: "for a server, run storectl sync http://\(target.prefix(80))")
         }
         guard tokenFile == nil else {
             throw CommandError(
-                .usage, "--token-file is for a server, and \(target.prefix(80)) is a remote",
-                hint: "storectl login \(target.prefix(80)) takes what a remote wants")
+                .usage, "--token-file is for servers, but \(target.prefix(80)) is a remote",
+                hint: "to log in to a remote, run storectl login \(target.prefix(80))")
         }
         let store = try options.openStore()
         defer { store.close() }
@@ -34,12 +34,12 @@ extension SyncCommand {
         if !watch, Interruption.isRequested {
             throw Interrupted(
                 message: "pushed \(Figures.count(done.pushed, "intent")),"
-                    + " pulled \(Figures.count(done.pulled, "fact")), and then it was to end")
+                    + " pulled \(Figures.count(done.pulled, "fact"))")
         }
         try report(SyncOutcome(done), isPreview: false)
     }
 
-    /// Checks what can be checked without the network; with `--dry-run`, says what there is to do.
+    /// Makes the checks that need no network; with `--dry-run`, returns a preview of the sync.
     private func prepare(
         _ store: TapedeckStore, _ remotes: StoreRemotes
     ) throws -> RemoteReport? {
@@ -56,11 +56,11 @@ extension SyncCommand {
 }
 
 extension RemoteReport {
-    /// Counts what a sync would send, and lists what it would not.
+    /// Counts a delivery that a sync would send, or lists one that it would not.
     fileprivate mutating func preview(_ delivery: RemoteDelivery) {
         let event = delivery.event.id
         switch delivery.state {
-        // What was sent without an answer is asked for, and sent again where it did not arrive.
+        // If a sent request had no response, a sync checks its outcome and repeats it if needed.
         case .queued, .sent: pushed += 1
         case .refused(let code, let message): refused.append((event, code, message))
         case .waiting(let reason, let message, let until):
@@ -71,7 +71,7 @@ extension RemoteReport {
 }
 
 extension Interruption {
-    /// Cancels a task at the first signal.
+    /// Cancels a sync at the first signal.
     fileprivate static func cancelling(_ task: Task<RemoteReport, any Error>) -> Task<Void, Never> {
         remember()
         return Task {
@@ -83,8 +83,10 @@ extension Interruption {
     }
 }
 
-/// Says how a sync with a remote goes: a count while it runs, and in a live one a line each time that
-/// nothing is left to do, or that it waits.
+/// Shows the progress of a sync with a remote.
+///
+/// It shows counts while the sync runs. A live sync also prints a line whenever nothing is left to
+/// do, or when it waits.
 private final class RemotePrinter: Sendable {
     private let remotes: StoreRemotes
     private let name: String
@@ -110,7 +112,8 @@ private final class RemotePrinter: Sendable {
         }
     }
 
-    /// Nothing can be done now; whether that is because all is done, the outbox knows.
+    /// Prints a line when nothing is left to do now; the outbox shows whether everything is
+    /// delivered.
     private func settled(_ report: RemoteReport) {
         var (undelivered, ended) = (0, 0)
         do {
@@ -119,7 +122,7 @@ private final class RemotePrinter: Sendable {
                 return true
             }
         } catch {
-            // The sync itself meets the same fault and tells of it.
+            // The sync itself meets the same error and reports it.
             return
         }
         let isAllDone = undelivered == 0 && ended == 0

@@ -6,12 +6,12 @@ internal import Tapedeck
 struct SyncCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sync",
-        abstract: "Reconcile a store with a server or a remote.",
+        abstract: "Sync a store with a server or a remote.",
         discussion: """
-            A target with :// is a server: pushes what it lacks and pulls what this store lacks. \
-            Another one is the name of a remote (storectl remote): reads what it has and delivers \
-            what is wanted of it. It can be cut off at any point and done again. --watch stays \
-            connected and follows changes on both sides until it is interrupted.
+            A target with :// is a sync server: pushes the events that it lacks and pulls the events \
+            that this store lacks. Any other target is the name of a remote (storectl remote): reads \
+            its facts and delivers your intents. A sync can be interrupted at any point and repeated. \
+            --watch stays connected and follows changes on both sides until it is interrupted.
 
             EXAMPLE:
               storectl sync http://127.0.0.1:8737 --token-file token
@@ -22,30 +22,30 @@ struct SyncCommand: AsyncParsableCommand {
               storectl sync tv --refresh
             """)
 
-    @Argument(help: "The server's address, or the name of a remote.")
+    @Argument(help: "The server's URL, or the name of a remote.")
     var target: String
 
     @Flag(help: "Stay connected and receive changes as they happen.")
     var watch = false
 
-    @Flag(help: "Say what there is to do, without doing it; a remote is not even asked.")
+    @Flag(help: "Report what a sync would do, without doing it; remotes are not contacted.")
     var dryRun = false
 
-    @Flag(help: "Ask a remote also for what is fresh, by what it said when it was asked before.")
+    @Flag(help: "Read a remote's pages even if they are still fresh by its Cache-Control.")
     var refresh = false
 
     @Option(
         help: ArgumentHelp(
-            "The file that holds a server's token; else TAPEDECK_TOKEN_FILE names it.",
+            "The file that contains the server's token (default: $TAPEDECK_TOKEN_FILE).",
             valueName: "path"), completion: .file())
     var tokenFile: String?
 
     @OptionGroup var options: StoreOptions
 
     func validate() throws {
-        if watch, dryRun { throw ValidationError("--watch and --dry-run exclude each other") }
+        if watch, dryRun { throw ValidationError("--watch and --dry-run cannot be combined") }
         if refresh, target.contains("://") {
-            throw ValidationError("--refresh is for a remote, and \(target.prefix(80)) is a server")
+            throw ValidationError("--refresh is for remotes, but \(target.prefix(80)) is a server")
         }
     }
 
@@ -59,7 +59,7 @@ struct SyncCommand: AsyncParsableCommand {
             log, server: target,
             options: SyncEngine.Options(
                 isLive: watch, failuresMax: watch ? 0 : 3,
-                // Somebody is looking: a server that is back is noticed soon.
+                // The user is watching, so a server that is back must be noticed soon.
                 backoffMax: watch ? 4_000 : 30_000)
         ) { token.current }
         if dryRun { return try await preview(engine, token) }
@@ -71,7 +71,7 @@ struct SyncCommand: AsyncParsableCommand {
         if !watch, Interruption.isRequested {
             throw Interrupted(
                 message: "pushed \(Figures.count(done.pushed, "event")),"
-                    + " pulled \(Figures.count(done.pulled, "event")), and then it was to end")
+                    + " pulled \(Figures.count(done.pulled, "event"))")
         }
         try report(SyncOutcome(done, token), isPreview: false)
     }
@@ -90,13 +90,13 @@ struct SyncCommand: AsyncParsableCommand {
             throw CommandError(
                 .unauthorized, "no token was given",
                 hint:
-                    "--token-file names the file that holds it; storectl serve prints where that is"
+                    "name its file with --token-file; storectl serve prints the file's path"
             )
         }
         return try TokenSource(named)
     }
 
-    /// Prints what came of it and ends the command with its code.
+    /// Prints the outcome, and throws if the exit code is not 0.
     func report(_ done: SyncOutcome, isPreview: Bool) throws {
         try options.print(done.json) { done.write(&$0, isPreview: isPreview) }
         if let hint = done.hint { StandardOutput.diagnose("hint: \(hint)") }
@@ -106,7 +106,7 @@ struct SyncCommand: AsyncParsableCommand {
 }
 
 extension Interruption {
-    /// Ends an engine in an orderly way at the first signal.
+    /// Stops an engine in an orderly way at the first signal.
     fileprivate static func stopping(_ engine: SyncEngine) -> Task<Void, Never> {
         remember()
         return Task {
@@ -118,7 +118,10 @@ extension Interruption {
     }
 }
 
-/// Says how a sync goes: a bar for a backlog, and in a live one a line each time all is done.
+/// Shows the progress of a sync with a server.
+///
+/// It shows a bar for a backlog. A live sync also prints a line whenever everything is delivered,
+/// or when it waits.
 private final class SyncPrinter: Sendable {
     private let isLive: Bool
     private let lines: LiveLines

@@ -7,10 +7,10 @@ internal import TapedeckServer
 struct TokenCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "token",
-        abstract: "Make, list and revoke the tokens of a sync server.",
+        abstract: "Create, list and revoke the tokens of a sync server.",
         discussion: """
-            A token opens one space of the server in the same directory, which may be running. \
-            Only its hash is kept: a token is seen once, when it is made.
+            A token opens one space of a server, which may be running. Only a hash is stored, so a \
+            token is shown once, when it is created.
 
             EXAMPLE:
               storectl token create phone --to phone.token
@@ -22,11 +22,11 @@ struct TokenCommand: ParsableCommand {
         ])
 }
 
-/// What the commands on tokens take.
+/// The options of the commands on tokens.
 struct ServerOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "The server's directory; else tapedeck-server in the XDG data directory.",
+            "The server's directory (default: tapedeck-server in the XDG data directory).",
             valueName: "dir"), completion: .directory)
     var data: String?
 
@@ -51,22 +51,22 @@ struct ServerOptions: ParsableArguments {
 struct TokenCreateCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "create",
-        abstract: "Make a token.",
+        abstract: "Create a token.",
         discussion: """
             EXAMPLE:
               storectl token create phone --to phone.token
               storectl token create laptop --space family
             """)
 
-    @Argument(help: "What the token is for: a name for the list.")
+    @Argument(help: "A name for the token, shown in the list.")
     var name: String
 
-    @Option(help: "The space that it opens; made where there is none of that name.")
+    @Option(help: "The space that the token opens; created if it does not exist.")
     var space = "default"
 
     @Option(
         help: ArgumentHelp(
-            "Write the token into a new file that only you can read, instead of printing it.",
+            "Write the token to a new file that only you can read, instead of printing it.",
             valueName: "file"), completion: .file())
     var to: String?
 
@@ -91,7 +91,7 @@ struct TokenCreateCommand: ParsableCommand {
 struct TokenListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "Print the tokens of a server.",
+        abstract: "List the tokens of a server.",
         discussion: """
             EXAMPLE:
               storectl token list --json
@@ -128,13 +128,13 @@ struct TokenListCommand: ParsableCommand {
 struct TokenRevokeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "revoke",
-        abstract: "End a token; requests with it are refused from now on.",
+        abstract: "Revoke a token; requests with it are refused from now on.",
         discussion: """
             EXAMPLE:
               storectl token revoke 3f9a1c20
             """)
 
-    @Argument(help: "The token's id, which storectl token list prints.")
+    @Argument(help: "The token's id; see storectl token list.")
     var id: String
 
     @OptionGroup var options: ServerOptions

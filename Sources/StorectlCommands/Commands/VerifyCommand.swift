@@ -4,21 +4,21 @@ internal import Tapedeck
 
 /// `storectl verify`.
 ///
-/// The check runs in a process of its own, since a page that is damaged in a way that nobody
-/// thought of may crash whatever reads it; then this process is left to say so.
+/// The check runs in a separate process, because reading a page with unforeseen damage may crash
+/// it. This process then reports the crash.
 struct VerifyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",
         abstract: "Check every page, event, hash chain, index entry and receipt of a store.",
         discussion: """
-            Damage makes the exit code 6. Projections are checked by storectl replay --verify.
+            Exits with 6 if anything is damaged. To check projections, use storectl replay --verify.
 
             EXAMPLE:
               storectl verify
               storectl verify --json
             """)
 
-    @Flag(help: "Check in this process, which damage may then crash.")
+    @Flag(help: "Check in this process; damage may then crash it.")
     var inProcess = false
 
     @OptionGroup var options: StoreOptions
@@ -32,7 +32,7 @@ struct VerifyCommand: ParsableCommand {
 
     private static func hint(for report: VerifyReport) -> String {
         report.problems.allSatisfy { $0.kind == .index }
-            ? "the events are whole; storectl doctor --rebuild-index makes the index anew" : hint
+            ? "the events are intact; storectl doctor --rebuild-index rebuilds the index" : hint
     }
 
     private func check() throws {
@@ -93,11 +93,11 @@ struct VerifyCommand: ParsableCommand {
                 + " \(Figures.grouped(report.entries)) index entries,"
                 + " \(Figures.count(report.receipts, "receipt")) in \(Figures.seconds(seconds))")
         if report.compacted > 0 {
-            text.line("\(Figures.count(report.compacted, "event")) more were compacted")
+            text.line("\(Figures.count(report.compacted, "event")) removed by compaction")
         }
         for problem in report.problems { text.line(VerifyCommand.text(problem)) }
         let unlisted = Int(clamping: report.problemCount) - report.problems.count
-        if unlisted > 0 { text.line("and \(Figures.count(unlisted, "problem")) more") }
+        if unlisted > 0 { text.line("and \(Figures.count(unlisted, "more problem"))") }
     }
 
     private static func text(_ problem: VerifyReport.Problem) -> String {
@@ -106,7 +106,7 @@ struct VerifyCommand: ParsableCommand {
         return VisibleText.line("\(problem.kind.rawValue)\(place)\(key): \(problem.what)")
     }
 
-    // MARK: - The child
+    // MARK: - Child process
 
     private func runChild() throws {
         let directory = try options.directory()
@@ -114,24 +114,24 @@ struct VerifyCommand: ParsableCommand {
         child.executableURL = try VerifyCommand.ownExecutable()
         child.arguments =
             ["verify", "--in-process", "--store", directory] + (options.json ? ["--json"] : [])
-        // A crash is told by this process, in its own words.
+        // This process reports a crash itself.
         child.environment = ProcessInfo.processInfo.environment.merging(
             ["SWIFT_BACKTRACE": "enable=no"]) { $1 }
-        // Who ends this process means the check.
+        // A signal to this process is passed on to the check.
         Interruption.remember()
         do {
             try child.run()
         } catch {
             throw CommandError(
                 .internalError, "the check cannot be started",
-                hint: "storectl verify --in-process runs it without a process of its own",
+                hint: "storectl verify --in-process checks without a separate process",
                 cause: error)
         }
         while child.isRunning {
             if Interruption.isRequested { kill(child.processIdentifier, Interruption.number) }
             usleep(VerifyCommand.pollMicroseconds)
         }
-        if Interruption.isRequested { throw Interrupted(message: "the check did not end") }
+        if Interruption.isRequested { throw Interrupted(message: "the check did not finish") }
         guard child.terminationReason == .uncaughtSignal else {
             guard child.terminationStatus == 0 else {
                 throw ReportedFailure(ExitClass(rawValue: child.terminationStatus) ?? .internal)
@@ -140,11 +140,11 @@ struct VerifyCommand: ParsableCommand {
         }
         let signal = child.terminationStatus
         guard [SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGTRAP, SIGFPE].contains(signal) else {
-            throw CommandError(.internalError, "the check was ended by signal \(signal)")
+            throw CommandError(.internalError, "signal \(signal) ended the check")
         }
         throw CommandError(
             .damaged,
-            "the check of the store in \(directory) crashed (signal \(signal)): a file of it is"
+            "the check of the store in \(directory) crashed (signal \(signal)): one of its files is"
                 + " damaged", hint: VerifyCommand.hint)
     }
 
@@ -153,7 +153,7 @@ struct VerifyCommand: ParsableCommand {
             return URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
         #else
             guard let url = Bundle.main.executableURL else {
-                throw CommandError(.internalError, "this program does not know where it is")
+                throw CommandError(.internalError, "this program cannot find its own executable")
             }
             return url
         #endif

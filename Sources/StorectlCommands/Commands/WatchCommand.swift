@@ -6,22 +6,21 @@ internal import Tapedeck
 struct WatchCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "watch",
-        abstract: "Print a list, and then what changes in it as it happens.",
+        abstract: "Print a list, then each change as it happens.",
         discussion: """
-            Changes of other processes are told, too. The first lines are the list as it is; then + is an \
-            entry that comes to stand at an index, - one that leaves it, > one that moves, and = one that is \
-            another at its place. Each index is the one at its turn. It ends with Ctrl-C.
+            Includes changes by other processes. The first lines are the current list. Then each line is \
+            a change: + inserts an entry at an index, - removes one, > moves one, = updates one. Apply \
+            them in order: each index refers to the list after the changes before it. Stop with Ctrl-C.
 
-            What is no list of something that stands somewhere has no watch: show, user and extraction-plan \
-            tell of what is named, as playability, playback, queue, extractions and downloads do of videos \
-            that are; statistics sum up; news and schedule-changes compare with a position. A page behind \
-            the first (--cursor, chat --before), a time of one's own (--now, --as-of) and the messages that \
-            chat hides are asked for and not followed; users are followed by name as search --in users.
+            Lines that start with ~ report the state of the list: loading while its tables are built; \
+            failed if it cannot be read, shows a frozen key, or waits for a remote, with the time of the \
+            next attempt; current when no failure is left. The list keeps its entries meanwhile.
 
-            Lines with ~ tell what else is to be known: loading, that tables are made first; failed, that \
-            the list cannot be read, that it shows a key whose fold refused an event, or that a remote whose \
-            facts it shows is waited for, and when that is tried again; current, that it is over. The list \
-            stays what it is meanwhile.
+            Queries without a stable order cannot be watched: show, user, extraction-plan, statistics, \
+            news, schedule-changes, and playability, playback, queue, extractions and downloads for \
+            named videos. Neither can later pages (--cursor, chat --before), a fixed time (--now, \
+            --as-of), a budget (downloads --budget) or blocked chat messages. To watch users by name, \
+            use watch search --in users.
 
             EXAMPLE:
               storectl watch list timeline
@@ -45,7 +44,7 @@ struct WatchCommand: ParsableCommand {
 struct WatchListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "A part of a group of videos, as in query list.",
+        abstract: "Watch a group of videos; see query list.",
         discussion: """
             EXAMPLE:
               storectl watch list watch-later
@@ -75,13 +74,13 @@ struct WatchListCommand: ParsableCommand {
 struct WatchQueueCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "queue",
-        abstract: "What is to be played next, as in query queue.",
+        abstract: "Watch the play queue; see query queue.",
         discussion: """
             EXAMPLE:
               storectl watch queue
             """)
 
-    @Option(help: ArgumentHelp("Which queue.", valueName: "name"))
+    @Option(help: ArgumentHelp("The queue's name.", valueName: "name"))
     var queue = PlayQueue.defaultName
 
     @OptionGroup var watching: WatchOptions
@@ -98,7 +97,7 @@ struct WatchQueueCommand: ParsableCommand {
 struct WatchPlaybackCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "playback",
-        abstract: "The videos in progress, as in query playback.",
+        abstract: "Watch the videos in progress; see query playback.",
         discussion: """
             EXAMPLE:
               storectl watch playback
@@ -119,13 +118,13 @@ struct WatchSubmissionsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "submissions",
         abstract:
-            "The videos that users have handed in and a remote lists, as in query submissions.",
+            "Watch the submitted videos that a remote lists; see query submissions.",
         discussion: """
             EXAMPLE:
               storectl watch submissions --order new
             """)
 
-    @Option(help: "By views, the most first, or by age, the last first.")
+    @Option(help: "The order: popular (most views first) or new (newest first).")
     var order = OrderArgument.popular
 
     @OptionGroup var watching: WatchOptions
@@ -138,9 +137,11 @@ struct WatchSubmissionsCommand: ParsableCommand {
     }
 }
 
-/// How a list is followed, and how long it is.
+/// The options that control how a list is watched, and its length.
 struct WatchOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("How many entries at the most, from the front.", valueName: "n"))
+    @Option(
+        help: ArgumentHelp(
+            "The maximum number of entries to watch, from the start of the list.", valueName: "n"))
     var limit = QueryLimits.pageCountDefault
 
     @OptionGroup var following: FollowingOptions
@@ -149,7 +150,7 @@ struct WatchOptions: ParsableArguments {
         guard limit >= 1 else { throw ValidationError("--limit must be 1 or more") }
     }
 
-    /// See `FollowingOptions.run`.
+    /// Watches a list; see `FollowingOptions.run`.
     func run<Entry: Encodable & Hashable & Sendable>(
         _ list: LiveList<Entry>, _ projections: VideoProjections, _ options: StoreOptions,
         _ cells: @escaping @Sendable (Entry) -> [String?]
@@ -157,7 +158,7 @@ struct WatchOptions: ParsableArguments {
         try following.run(projections, options, cells) { LiveLoop($0, list, $1) }
     }
 
-    /// The same of what is found by words.
+    /// Watches the results of a search; see `FollowingOptions.run`.
     func run(
         _ search: LiveSearch, _ projections: VideoProjections, _ options: StoreOptions,
         _ cells: @escaping @Sendable (SearchHit) -> [String?]
@@ -165,7 +166,7 @@ struct WatchOptions: ParsableArguments {
         try following.run(projections, options, cells) { LiveLoop($0, search, $1) }
     }
 
-    /// The same of an arranged list.
+    /// Watches an arranged list; see `FollowingOptions.run`.
     func run<Row, Entry: Encodable & Hashable & Sendable>(
         _ list: ArrangedList<Row, Entry>, _ projections: VideoProjections,
         _ options: StoreOptions, _ cells: @escaping @Sendable (Entry) -> [String?]
@@ -174,11 +175,11 @@ struct WatchOptions: ParsableArguments {
     }
 }
 
-/// How a list is followed.
+/// The options that control how a list is watched.
 struct FollowingOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "End after so many updates, of which the list is the first; loading is none.",
+            "Stop after this many updates. The initial list counts as one, loading progress does not.",
             valueName: "n"))
     var updates: Int?
 
@@ -186,11 +187,11 @@ struct FollowingOptions: ParsableArguments {
         if let updates, updates < 1 { throw ValidationError("--updates must be 1 or more") }
     }
 
-    /// Prints a list as it changes, until somebody stops it.
+    /// Prints a list and its changes until a signal, a closed pipe or `updates` ends it.
     ///
     /// - Parameters:
-    ///   - cells: what is told of an entry in text.
-    ///   - begin: begins to follow the list.
+    ///   - cells: Returns the columns that describe an entry in text.
+    ///   - begin: Starts watching the list.
     func run<Entry: Encodable & Hashable & Sendable>(
         _ projections: VideoProjections, _ options: StoreOptions,
         _ cells: @escaping @Sendable (Entry) -> [String?],
@@ -206,7 +207,7 @@ struct FollowingOptions: ParsableArguments {
                     let update = try loop.look {
                         Interruption.isRequested || StandardOutput.isClosed
                     } loading: {
-                        // A reader that has gone away is noticed by the look.
+                        // `look` notices a closed pipe.
                         try? lines.say($0)
                     }
                     if let update {
@@ -225,11 +226,11 @@ struct FollowingOptions: ParsableArguments {
 }
 
 extension VideoGroup {
-    /// The group that an argument names.
+    /// Creates the group that an argument names.
     init(argument text: String) throws {
         guard let group = VideoGroup(text) else {
             throw ValidationError(
-                "there is no group \"\(text)\"; known are "
+                "there is no group \"\(text)\"; the groups are "
                     + VideoGroup.named.map(\.name).joined(separator: ", ")
                     + ", dashboard/ID and roll/ID")
         }

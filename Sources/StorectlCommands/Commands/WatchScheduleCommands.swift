@@ -5,9 +5,9 @@ internal import Tapedeck
 struct WatchScheduleCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "schedule",
-        abstract: "The episodes of a week with their days, as in query schedule.",
+        abstract: "Watch the episodes of a week; see query schedule.",
         discussion: """
-            Without --week it is the current week, and the next one as soon as it turns.
+            Without --week, the list moves on to the next week when it begins.
 
             EXAMPLE:
               storectl watch schedule
@@ -31,7 +31,7 @@ struct WatchScheduleCommand: ParsableCommand {
             {
                 [
                     $0.date,
-                    $0.episode.timeKnown ? $0.episode.startsAt.description : "time not known",
+                    $0.episode.timeKnown ? $0.episode.startsAt.description : "time unknown",
                 ]
                     + $0.episode.names
             }
@@ -43,7 +43,7 @@ struct WatchScheduleCommand: ParsableCommand {
 struct WatchOnNowCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "on-now",
-        abstract: "The episodes that are on, as they begin and end, as in query on-now.",
+        abstract: "Watch episodes as they begin and end; see query on-now.",
         discussion: """
             EXAMPLE:
               storectl watch on-now
@@ -65,14 +65,16 @@ struct WatchOnNowCommand: ParsableCommand {
 struct WatchEndingSoonCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "ending-soon",
-        abstract: "The episodes that end soon, as the time is, as in query ending-soon.",
+        abstract: "Watch episodes that are about to end; see query ending-soon.",
         discussion: """
             EXAMPLE:
               storectl watch ending-soon --window 300
             """)
 
     @Option(
-        help: ArgumentHelp("How long before its end an episode is told.", valueName: "seconds"))
+        help: ArgumentHelp(
+            "The number of seconds before its end from which an episode is listed.",
+            valueName: "seconds"))
     var window = QueryLimits.endingSoonSeconds
 
     @OptionGroup var channels: ScheduleOptions
@@ -91,7 +93,7 @@ extension ScheduleWeek.Episode {
         [startsAt.description, endsAt?.description] + names
     }
 
-    /// What it is, without its time.
+    /// The network, show, number and name of the episode.
     fileprivate var names: [String?] {
         [network, show, ScheduleOptions.number(season: season, number: number), name]
     }

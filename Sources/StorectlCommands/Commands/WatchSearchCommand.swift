@@ -5,7 +5,7 @@ internal import Tapedeck
 struct WatchSearchCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "search",
-        abstract: "What is found by words, as in query search.",
+        abstract: "Watch search results; see query search.",
         discussion: """
             EXAMPLE:
               storectl watch search big bu

@@ -5,7 +5,7 @@ internal import Tapedeck
 struct WatchCommentsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "comments",
-        abstract: "What is said about a video or an answer, as in query comments.",
+        abstract: "Watch the comments on a video or an answer; see query comments.",
         discussion: """
             EXAMPLE:
               storectl watch comments youtube:aqz-KE-bpKQ
@@ -33,13 +33,13 @@ struct WatchCommentsCommand: ParsableCommand {
 struct WatchChatCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "chat",
-        abstract: "The chat of a video, the newest message first.",
+        abstract: "Watch a video's chat, newest message first; see query chat.",
         discussion: """
             EXAMPLE:
               storectl watch chat youtube:aqz-KE-bpKQ
             """)
 
-    @Argument(help: "The video's key, provider:id, or any URL of it.")
+    @Argument(help: "The video's key (provider:id) or any URL of it.")
     var video: String
 
     @OptionGroup var watching: WatchOptions
@@ -56,7 +56,7 @@ struct WatchChatCommand: ParsableCommand {
 struct WatchAnswersCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "answers",
-        abstract: "Answers, as in query answers.",
+        abstract: "Watch answers; see query answers.",
         discussion: """
             EXAMPLE:
               storectl watch answers
@@ -80,10 +80,10 @@ struct WatchAnswersCommand: ParsableCommand {
 struct WatchQuestionsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "questions",
-        abstract: "Questions, as in query questions.",
+        abstract: "Watch questions; see query questions.",
         discussion: """
-            Of those to somebody only what a remote shows is told. While nobody is signed in, those that you \
-            are asked are none, and a line with ~ says so.
+            With --to or --mine, only questions that a remote shows are listed. With --mine, the list is \
+            empty while you are not signed in, and a line with ~ reports that.
 
             EXAMPLE:
               storectl watch questions --mine
@@ -113,7 +113,7 @@ struct WatchQuestionsCommand: ParsableCommand {
 struct WatchUsersCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "users",
-        abstract: "Users by their names, as in query users.",
+        abstract: "Watch known users; see query users.",
         discussion: """
             EXAMPLE:
               storectl watch users --json
@@ -133,7 +133,7 @@ struct WatchUsersCommand: ParsableCommand {
 struct WatchFollowsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "follows",
-        abstract: "Who follows a user, or whom a user follows, as in query follows.",
+        abstract: "Watch followers or followed users; see query follows.",
         discussion: """
             EXAMPLE:
               storectl watch follows 7 --direction following

@@ -5,7 +5,7 @@ internal import Tapedeck
 struct WatchLikersCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "likers",
-        abstract: "Who likes an answer, as in query likers.",
+        abstract: "Watch the users who like an answer; see query likers.",
         discussion: """
             EXAMPLE:
               storectl watch likers 4711
@@ -28,7 +28,7 @@ struct WatchLikersCommand: ParsableCommand {
 struct WatchVideosCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "videos",
-        abstract: "The videos that were shared, as in query videos.",
+        abstract: "Watch shared videos; see query videos.",
         discussion: """
             EXAMPLE:
               storectl watch videos --limit 10
@@ -50,7 +50,7 @@ struct WatchVideosCommand: ParsableCommand {
 struct WatchDuplicatesCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "duplicates",
-        abstract: "The videos that were shared more than once, as in query duplicates.",
+        abstract: "Watch videos shared more than once; see query duplicates.",
         discussion: """
             EXAMPLE:
               storectl watch duplicates --winner newest
@@ -72,7 +72,7 @@ struct WatchDuplicatesCommand: ParsableCommand {
 struct WatchLaterCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "watch-later",
-        abstract: "The videos to be seen later, as in query watch-later.",
+        abstract: "Watch the watch-later list; see query watch-later.",
         discussion: """
             EXAMPLE:
               storectl watch watch-later --rule 2012
@@ -94,7 +94,7 @@ struct WatchLaterCommand: ParsableCommand {
 struct WatchSharesCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "shares",
-        abstract: "What you have shared, as in query shares.",
+        abstract: "Watch what you share; see query shares.",
         discussion: """
             EXAMPLE:
               storectl watch shares
@@ -114,13 +114,13 @@ struct WatchSharesCommand: ParsableCommand {
 struct WatchRecipientsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "recipients",
-        abstract: "To whom you have sent videos lately, as in query recipients.",
+        abstract: "Watch recent recipients; see query recipients.",
         discussion: """
             EXAMPLE:
               storectl watch recipients ad
             """)
 
-    @Argument(help: "How the address begins.")
+    @Argument(help: "Only addresses that start with this.")
     var prefix = ""
 
     @OptionGroup var watching: WatchOptions
@@ -137,7 +137,7 @@ struct WatchRecipientsCommand: ParsableCommand {
 struct WatchAccountsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "accounts",
-        abstract: "Your accounts at remote systems, as in query accounts.",
+        abstract: "Watch your accounts; see query accounts.",
         discussion: """
             EXAMPLE:
               storectl watch accounts --json
@@ -157,13 +157,13 @@ struct WatchAccountsCommand: ParsableCommand {
 struct WatchPlayabilityCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "playability",
-        abstract: "Whether videos can be played, as the time is, as in query playability.",
+        abstract: "Watch which videos are playable as time passes; see query playability.",
         discussion: """
             EXAMPLE:
               storectl watch playability --state due
             """)
 
-    @Option(help: "The list of those in this state.")
+    @Option(help: "Only videos in this state.")
     var state = StateArgument.all
 
     @OptionGroup var watching: WatchOptions
@@ -180,7 +180,7 @@ struct WatchPlayabilityCommand: ParsableCommand {
 struct WatchExtractionsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "extractions",
-        abstract: "The videos whose last extraction has failed, as in query extractions.",
+        abstract: "Watch failed extractions; see query extractions.",
         discussion: """
             EXAMPLE:
               storectl watch extractions --window 600
@@ -188,7 +188,8 @@ struct WatchExtractionsCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "How long an address is good for that does not say so itself.", valueName: "seconds"))
+            "The validity in seconds of a content URL without an expiry time.",
+            valueName: "seconds"))
     var window = QueryLimits.extractionWindowSeconds
 
     @OptionGroup var watching: WatchOptions
@@ -206,16 +207,16 @@ struct WatchExtractionsCommand: ParsableCommand {
 struct WatchNowPlayingCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "now-playing",
-        abstract: "What each device plays, as in query now-playing.",
+        abstract: "Watch what each device is playing; see query now-playing.",
         discussion: """
-            Each word of a device is told; where it is by now follows from that.
+            Every report of a device is printed; the current position follows from the report.
 
             EXAMPLE:
               storectl watch now-playing
               storectl watch now-playing youtube:aqz-KE-bpKQ --json
             """)
 
-    @Argument(help: "The devices that have this video only: its key, provider:id, or any URL.")
+    @Argument(help: "Only devices that have this video: its key or any URL.")
     var video: String?
 
     @OptionGroup var watching: WatchOptions
@@ -229,7 +230,7 @@ struct WatchNowPlayingCommand: ParsableCommand {
                 .nowPlaying(limit: watching.limit)
             }
         try watching.run(list, .standard, options) {
-            [$0.device, $0.video, $0.playing ? "plays" : "pauses", "\($0.positionSeconds) s"]
+            [$0.device, $0.video, $0.playing ? "playing" : "paused", "\($0.positionSeconds) s"]
         }
     }
 }
@@ -238,13 +239,13 @@ struct WatchNowPlayingCommand: ParsableCommand {
 struct WatchDownloadsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "downloads",
-        abstract: "What lies on a device's disk, as in query downloads.",
+        abstract: "Watch a device's downloads; see query downloads.",
         discussion: """
             EXAMPLE:
               storectl watch downloads --device tablet
             """)
 
-    @Option(help: ArgumentHelp("Which device.", valueName: "name"))
+    @Option(help: ArgumentHelp("The device's name.", valueName: "name"))
     var device = Downloads.defaultDevice
 
     @OptionGroup var watching: WatchOptions

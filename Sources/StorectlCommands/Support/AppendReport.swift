@@ -1,19 +1,20 @@
 internal import Tapedeck
 
-/// What an append reports.
+/// The report of an append.
 struct AppendReport {
     /// A line that was refused.
     struct Refusal {
         let line: Int
         let code: ErrorCode
         let message: String
-        /// What to do about it, of those that stderr has room for.
+        /// A hint on how to fix the line; always nil after the first `refusalsDiagnosedMax`
+        /// refusals.
         let hint: String?
     }
 
-    /// So many refusals are listed; the others are counted.
+    /// The maximum number of refusals that are listed; the rest are only counted.
     static let refusalsListedMax = 10_000
-    /// So many of them on stderr.
+    /// The maximum number of refusals that are printed to stderr.
     static let refusalsDiagnosedMax = 20
 
     private(set) var recorded = 0
@@ -38,7 +39,7 @@ struct AppendReport {
                 hint: isDiagnosed ? error.hint : nil))
     }
 
-    /// What was recorded.
+    /// The number of recorded events, and the first and the last of them.
     var recordedJSON: JSON {
         func place(_ event: (id: EventID, position: LogPosition)?) -> JSON {
             guard let event else { return .null }
@@ -49,7 +50,7 @@ struct AppendReport {
         ]
     }
 
-    /// What was recorded, and what was refused.
+    /// The recorded events and the refusals.
     var json: JSON {
         let refusals = refused.map { refusal -> JSON in
             [
@@ -77,7 +78,7 @@ struct AppendReport {
         }
         if refusedCount > AppendReport.refusalsDiagnosedMax {
             let more = refusedCount - AppendReport.refusalsDiagnosedMax
-            StandardOutput.diagnose("refused: \(Figures.count(more, "line")) more; see --json")
+            StandardOutput.diagnose("refused: \(Figures.count(more, "more line")); see --json")
         }
     }
 }

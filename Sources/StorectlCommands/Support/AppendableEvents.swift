@@ -1,8 +1,8 @@
 internal import Tapedeck
 
-/// The events that a user may append; some types are for commands alone to record.
+/// The events that a user may append; some types are recorded only by commands.
 enum AppendableEvents {
-    /// What records the others, and how it is called.
+    /// The commands that record the other types, and hints on how to call them.
     private static let commands: [String: (command: String, hint: String)] = [
         "RemoteAdded": ("storectl remote add", "storectl remote add NAME SYSTEM URL"),
         "RemoteRemoved": ("storectl remote remove", "storectl remote remove NAME"),
@@ -10,19 +10,19 @@ enum AppendableEvents {
             "storectl sync and storectl outbox",
             "storectl outbox retry EVENT, or storectl outbox drop EVENT"
         ),
-        "IntentClaimed": ("storectl sync", "storectl sync NAME records it where it is needed"),
-        "OriginForked": ("storectl sync", "storectl sync URL records it where it is needed"),
+        "IntentClaimed": ("storectl sync", "storectl sync NAME records it when needed"),
+        "OriginForked": ("storectl sync", "storectl sync URL records it when needed"),
     ]
 
-    /// Makes a proposal; see `EventCatalogue.proposal`.
+    /// Creates a proposal; see `EventCatalogue.proposal`.
     ///
-    /// Throws `ModelError`, `.unknownType` also for a type that a command records.
+    /// - Throws: `ModelError`, with `.unknownType` also for types that only commands record.
     static func proposal(
         type: String, json: [UInt8], atMilliseconds: UInt64?
     ) throws(ModelError) -> ProposedEvent {
         if let (command, hint) = commands[type] {
             throw ModelError(
-                .unknownType, "\(type) is recorded by \(command), and cannot be appended",
+                .unknownType, "\(type) is recorded by \(command) and cannot be appended",
                 hint: hint)
         }
         return try EventCatalogue.video.proposal(

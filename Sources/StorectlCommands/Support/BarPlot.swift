@@ -1,15 +1,15 @@
-/// Figures as bars, one a line, in so many columns.
+/// A bar chart of text, with one bar per line.
 struct BarPlot {
     private var bars: [(name: String, value: Double, label: String)] = []
 
-    /// Adds a bar; its label stands behind it.
+    /// Adds a bar, which is followed by its label.
     mutating func add(_ name: String, _ value: Double, _ label: String) {
         bars.append((name, value, label))
     }
 
-    /// The lines, in eighths of a column.
+    /// Returns the lines of the chart, with bars drawn to an eighth of a column.
     ///
-    /// The longest bar takes what names and labels leave.
+    /// The longest bar fills the columns that names and labels leave free.
     func lines(width: Int) -> [String] {
         let names = bars.map { DisplayWidth.of($0.name) }.max() ?? 0
         let labels = bars.map { DisplayWidth.of($0.label) }.max() ?? 0

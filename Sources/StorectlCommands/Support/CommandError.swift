@@ -1,6 +1,6 @@
 internal import TapedeckModel
 
-/// What a command could not do.
+/// The error that a command reports.
 struct CommandError: CodedError {
     let code: ErrorCode
     let message: String
@@ -14,7 +14,7 @@ struct CommandError: CodedError {
         self.cause = cause
     }
 
-    /// Any error under this name; what is not coded is a defect of ours.
+    /// Wraps any error; one without a code is a bug in this program and becomes `.internalError`.
     init(_ error: any Error) {
         switch error {
         case let error as CommandError: self = error
@@ -25,17 +25,17 @@ struct CommandError: CodedError {
         }
     }
 
-    /// The same with more said about what was done before it.
+    /// Returns the error with a text added to its message, such as the work done before it.
     func adding(_ text: String) -> CommandError {
         CommandError(code, "\(message); \(text)", hint: hint, cause: cause)
     }
 }
 
-/// A command that has printed its report and ends with a code other than 0.
+/// Thrown by a command that has printed its report, to exit with a code other than 0.
 struct ReportedFailure: Error {
-    /// How the program exits.
+    /// The exit code.
     let exit: ExitClass
-    /// What is said on stderr, where something is.
+    /// The error to print to stderr; nil for none.
     let error: CommandError?
 
     init(_ exit: ExitClass, _ error: CommandError? = nil) {
@@ -45,7 +45,7 @@ struct ReportedFailure: Error {
 }
 
 extension CommandError {
-    /// The value of `error` in JSON.
+    /// The value of `error` in JSON reports.
     var json: JSON {
         ["code": .text(code.rawValue), "message": .text(message), "hint": .init(hint)]
     }

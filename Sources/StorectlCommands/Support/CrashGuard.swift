@@ -1,15 +1,15 @@
 internal import Foundation
 internal import TapedeckModel
 
-/// Turns a crash inside a store's files into an error.
+/// Reports a crash caused by a store's damaged files as an error.
 ///
-/// LMDB maps its file into memory. Where the structure of a page is damaged, or the disk cannot
-/// give a page, the system sends a signal in the middle of a read. Nothing can go on from there;
-/// what is left is to say what happened and to exit as for damage. Nothing is written by then, so
-/// nothing becomes worse.
+/// LMDB maps its file into memory. If a page's structure is damaged, or the disk cannot read a
+/// page, the system sends a signal during the read. The program cannot continue from there: it
+/// reports the damage and exits with the code for damage. It writes nothing to the store, so the
+/// damage does not get worse.
 enum CrashGuard {
-    // Written once, before the handler is installed; the handler reads them and does nothing else
-    // than two writes and an exit, as nothing else is allowed there.
+    // Both texts are set once, before the handler is installed. The handler only writes them and
+    // exits, since a signal handler may do little else.
     private nonisolated(unsafe) static var diagnosis = UnsafeMutableRawBufferPointer(
         start: nil, count: 0)
     private nonisolated(unsafe) static var document = UnsafeMutableRawBufferPointer(
@@ -17,10 +17,10 @@ enum CrashGuard {
 
     private static let stackByteCount = 1 << 16
 
-    /// Watches over reads of the store in `directory` from now on.
+    /// Installs the handler for crashes during reads of the store in `directory`.
     static func install(_ directory: String, isJSON: Bool, hint: String) {
         let error = CommandError(
-            .damaged, "reading the store in \(directory) has crashed: a file of it is damaged",
+            .damaged, "reading the store in \(directory) crashed: one of its files is damaged",
             hint: hint)
         diagnosis = bytes(
             "error: \(VisibleText.line(error.message))\nhint: \(VisibleText.line(hint))\n")

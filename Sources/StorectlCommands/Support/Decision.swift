@@ -1,10 +1,13 @@
 internal import Tapedeck
 
-/// How the commands of `storectl do` are run: as an app runs them, by `store.decide`.
+/// Runs the commands of `storectl do` as an app does, through `store.decide`.
 extension StoreOptions {
-    /// Records what is decided of some projections, unless what was read has changed meanwhile, and prints it.
+    /// Records the events that `decision` returns and prints a report.
     ///
-    /// - Parameter wanted: the projections that `decision` reads.
+    /// `store.decide` runs `decision` again if its projections change before the events are
+    /// recorded.
+    ///
+    /// - Parameter wanted: The projections that `decision` reads.
     func decide(
         _ wanted: [any Projection],
         _ decision: @escaping @Sendable (VideoQueries<Views>) throws -> [any Event]
@@ -14,7 +17,7 @@ extension StoreOptions {
         }
     }
 
-    /// The same of what is decided of the state of one key.
+    /// Records the events that `decision` returns for the state of one key and prints a report.
     func decide<P: Projection>(
         _ projection: P, key: Tag,
         _ decision: @escaping @Sendable (P.State) throws -> [any Event]

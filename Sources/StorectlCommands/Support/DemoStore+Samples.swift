@@ -1,12 +1,12 @@
-// What a demo store holds. Events are appended in this order; new ones go behind all others, since
-// examples name positions.
+// The contents of a demo store. Events are appended in this order. Add new ones at the end, since
+// examples refer to log positions.
 extension DemoStore {
-    /// Something of every type, and something for every query.
+    /// At least one event of every type, and data for every query.
     static var samples: [Sample] {
         shared + videos + queue + birdTube + users + answers + television
     }
 
-    /// Videos that others share, what is said and done about them, and an answer.
+    /// Videos that other users share, activity around them, and an answer.
     private static let shared: [Sample] = [
         (
             "BroadcastReceived", "2012-05-01T09:00:00Z",
@@ -89,7 +89,7 @@ extension DemoStore {
         ),
     ]
 
-    /// Checks, addresses, lists, likes and shares of the videos above.
+    /// Playability checks, content URLs, lists, likes and shares of the videos above.
     private static let videos: [Sample] = [
         (
             "PlayabilityChecked", "2012-05-04T11:00:00Z",
@@ -168,7 +168,7 @@ extension DemoStore {
         ),
     ]
 
-    /// What plays, what is to be played, and what lies on the disk.
+    /// Now-playing reports, the play queue, and downloads.
     private static let queue: [Sample] = [
         ("VideoQueued", "2012-05-04T12:00:00Z", #"{"video":"vimeo:1084537"}"#),
         ("QueueCleared", "2012-05-04T12:00:01Z", "{}"),
@@ -203,7 +203,7 @@ extension DemoStore {
         ("DownloadRemoved", "2012-05-04T12:03:00Z", #"{"video":"vimeo:1084537"}"#),
     ]
 
-    /// Videos that were handed in, their chat, and the user's accounts.
+    /// Submitted videos, their chat, and the user's accounts.
     private static let birdTube: [Sample] = [
         (
             "SignedIn", "2012-05-05T09:00:00Z",
@@ -255,7 +255,7 @@ extension DemoStore {
         ),
     ]
 
-    /// Users, what they show of themselves, and who follows whom.
+    /// Users, their profiles, and their follows.
     private static let users: [Sample] = [
         (
             "UserObserved", "2012-05-06T09:00:00Z",
@@ -282,7 +282,7 @@ extension DemoStore {
         ),
     ]
 
-    /// Questions; an answer that was published, one that is whole, and one that is being recorded.
+    /// Questions, and a published, a merged and an unfinished answer.
     private static let answers: [Sample] = [
         (
             "QuestionObserved", "2012-05-06T10:00:00Z",
@@ -373,7 +373,7 @@ extension DemoStore {
 
     private static func digest(_ digit: String) -> String { String(repeating: digit, count: 64) }
 
-    /// A show of two evenings; the second was put off after its day had been listed.
+    /// A show with two episodes; the second is rescheduled after its day's schedule was listed.
     private static let television: [Sample] = [
         (
             "ShowObserved", "2012-05-04T06:00:00Z",

@@ -1,31 +1,31 @@
 internal import Tapedeck
 
-/// Sample activity, and the mark of the stores that hold it.
+/// Sample activity, and the mark of stores that contain it.
 ///
-/// The mark is a tag on each sample, so it goes along into every backup, copy and export. Whatever
-/// syncs must ask `isMarked` first: what was made up is not for other devices.
+/// The mark is a tag on each sample, so every backup, copy and export contains it. A command that
+/// syncs must check `isMarked` first, because samples must not reach other devices.
 enum DemoStore {
-    /// An event that is made up: its type, when it happened, its payload as JSON.
+    /// A sample event: its type, the time at which it happened, and its payload as JSON.
     typealias Sample = (type: String, at: String, payload: String)
 
-    /// The tag of everything that was made up.
+    /// The tag of all samples.
     static let tagText = "demo/sample"
 
-    /// Whether samples are among the events of a log.
+    /// Returns whether a log contains samples.
     static func isMarked(_ log: EventLog) throws -> Bool {
         try !log.events(after: .start, limit: 1, tag: Tag(tagText)).isEmpty
     }
 
-    /// Refuses a log with samples.
+    /// Throws `CommandError` if a log contains samples.
     static func refuse(_ log: EventLog) throws {
         guard try !isMarked(log) else {
             throw CommandError(
                 .usage, "a store with sample activity never syncs",
-                hint: "name another with --store; storectl init without --demo makes one")
+                hint: "name another store with --store; storectl init without --demo creates one")
         }
     }
 
-    /// Records the samples and says how many there are.
+    /// Records the samples and returns their number.
     static func fill(_ log: EventLog) throws -> Int {
         let mark = try Tag(tagText)
         let proposals = try samples.map { sample in

@@ -1,11 +1,11 @@
-/// How many columns of a terminal a text takes.
+/// The number of terminal columns that a text occupies.
 enum DisplayWidth {
     static func of(_ text: String) -> Int {
         if text.utf8.allSatisfy({ $0 < 0x80 }) { return text.utf8.count }
         return text.reduce(0) { $0 + of($1) }
     }
 
-    /// The text, or its beginning and an ellipsis.
+    /// Returns the text, shortened with an ellipsis if it is wider than `width`.
     static func cut(_ text: String, to width: Int) -> String {
         guard of(text) > width else { return text }
         var out = ""
@@ -19,7 +19,7 @@ enum DisplayWidth {
         return out + "…"
     }
 
-    /// The text in lines that are broken at spaces; a longer word has a line of its own.
+    /// Breaks the text into lines at spaces; a word wider than `width` gets its own line.
     static func wrapped(_ text: String, to width: Int) -> [String] {
         var lines: [String] = []
         var line = ""
@@ -34,7 +34,7 @@ enum DisplayWidth {
         return lines + [line]
     }
 
-    /// East Asian wide characters and emoji take two.
+    /// Returns 2 for East Asian wide characters and emoji, else 1.
     private static func of(_ character: Character) -> Int {
         guard let first = character.unicodeScalars.first else { return 0 }
         switch first.value {

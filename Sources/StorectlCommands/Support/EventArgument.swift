@@ -1,19 +1,22 @@
 internal import ArgumentParser
 internal import Tapedeck
 
-/// An event that a user names: by its id, or by its position.
+/// An event that the user names by its id or its position.
 struct EventArgument: ParsableArguments {
     @Argument(
         help: ArgumentHelp(
             "The event's id, <32 hex digits>-<sequence>, or its position.", valueName: "event"))
     var text: String
 
-    /// Throws `CommandError`: `.usage` for what is neither, `.notFound`.
+    /// Returns the event.
+    ///
+    /// - Throws: `CommandError`: `.usage` if the text is neither an id nor a position, `.notFound`
+    ///   if the store does not contain the event.
     func find(in log: EventLog) throws -> EventEnvelope {
         try EventArgument.find(text, in: log)
     }
 
-    /// Whether a text has the form of an event's id or of a position.
+    /// Returns whether a text has the form of an event's id or of a position.
     static func isOne(_ text: String) -> Bool { EventID(text) != nil || UInt64(text) != nil }
 
     static func find(_ text: String, in log: EventLog) throws -> EventEnvelope {
@@ -32,12 +35,12 @@ struct EventArgument: ParsableArguments {
             if let gone = try compacted(text, in: log) { throw gone }
             throw CommandError(
                 .notFound, "there is no event \(text) in this store",
-                hint: "storectl log prints the events that there are")
+                hint: "storectl log prints the events of the store")
         }
         return found
     }
 
-    /// What to say of an event that was compacted; nil of one that was not.
+    /// Returns the error for an event that was compacted; nil if it was not.
     private static func compacted(_ text: String, in log: EventLog) throws -> CommandError? {
         var sequences: ClosedRange<UInt64>?
         if let id = EventID(text) {
@@ -48,8 +51,8 @@ struct EventArgument: ParsableArguments {
         guard let sequences else { return nil }
         return CommandError(
             .notFound,
-            "event \(text) was compacted, with \(sequences.lowerBound) to \(sequences.upperBound) of its"
-                + " origin: what it said, a later one says, too",
-            hint: "storectl log prints the events that there are")
+            "event \(text) was superseded, and removed by compaction along with its origin's events"
+                + " \(sequences.lowerBound) to \(sequences.upperBound)",
+            hint: "storectl log prints the events of the store")
     }
 }

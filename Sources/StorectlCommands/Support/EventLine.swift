@@ -1,8 +1,8 @@
 internal import Tapedeck
 
-/// An event as a line: `{"type", "payload", "at"?}`.
+/// Reads an event from a line of JSON: `{"type", "payload", "at"?}`.
 enum EventLine {
-    /// The event of a line; nil for an empty one.
+    /// Returns the event of a line; nil if the line is blank.
     static func proposal(_ line: LineReader.Line) throws(ModelError) -> ProposedEvent? {
         switch line {
         case .bytes(let bytes): return try proposal(bytes)
@@ -12,9 +12,9 @@ enum EventLine {
         }
     }
 
-    /// The event of a line; nil for an empty one.
+    /// Returns the event of a line; nil if the line is blank.
     ///
-    /// Throws `ModelError`, what `EventCatalogue.proposal` throws included.
+    /// - Throws: `ModelError`, including the errors of `EventCatalogue.proposal`.
     static func proposal(_ line: [UInt8]) throws(ModelError) -> ProposedEvent? {
         guard line.contains(where: { $0 != 0x20 && $0 != 0x09 && $0 != 0x0D }) else { return nil }
         let (value, members) = try parsed(line)
@@ -23,7 +23,7 @@ enum EventLine {
                 .malformedJSON, "the line is \(value.kind), not an object with type and payload")
         }
         guard case .string(let type) = object["type"] else {
-            throw ModelError(.invalidPayload, "type is missing or no text")
+            throw ModelError(.invalidPayload, "type is missing or is not text")
         }
         guard let payload = members.last(where: { $0.name == "payload" }) else {
             throw ModelError(.invalidPayload, "payload is missing")
@@ -45,7 +45,7 @@ enum EventLine {
         do throws(ModelError) {
             return try JSONParser.parseWithMembers(line)
         } catch {
-            // The parser counts lines of its own document, which is one line of the file.
+            // The parser's document is one line of the file, so its line number is always 1.
             let message = error.message
             let own = "line 1, "
             throw ModelError(
@@ -65,11 +65,11 @@ enum EventLine {
                 hint: TimeArgument.hint)
         case .some(let value):
             throw ModelError(
-                .invalidTime, "at is \(value.kind), not a text", hint: TimeArgument.hint)
+                .invalidTime, "at is \(value.kind), not text", hint: TimeArgument.hint)
         }
     }
 
-    /// Where the value of a member stands, whose name and colon come first; it was parsed before.
+    /// Returns the range of a member's value, after its name and colon; the line is valid JSON.
     private static func valueRange(of member: Range<Int>, in line: [UInt8]) -> Range<Int> {
         var at = member.lowerBound + 1
         while at < member.upperBound, line[at] != UInt8(ascii: "\"") {

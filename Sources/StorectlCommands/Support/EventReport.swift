@@ -1,13 +1,13 @@
 internal import Foundation
 internal import Tapedeck
 
-/// An event as reports show it.
+/// An event in the form that reports show.
 struct EventReport {
     let event: EventEnvelope
 
     init(_ event: EventEnvelope) { self.event = event }
 
-    /// The payload as JSON; nil where this program does not know the type, or cannot read it.
+    /// The payload as JSON; nil if this program does not know the type or cannot read the payload.
     var payload: String? {
         guard event.encoding == .plain else { return nil }
         do {
@@ -20,7 +20,7 @@ struct EventReport {
         }
     }
 
-    /// As `storectl log` prints it.
+    /// The JSON document that `storectl log` prints.
     var json: JSON {
         let payload = payload
         let document: JSON = [
@@ -29,13 +29,13 @@ struct EventReport {
             "tags": .list(event.tags.map { .text($0.text) }),
             "payload": payload.map { .raw($0) } ?? .null,
         ]
-        // What cannot be shown is not kept back.
+        // An unreadable payload is still printed, as Base64.
         return payload != nil ? document : document.adding("payloadBase64", .text(base64))
     }
 
     var base64: String { Data(event.payload).base64EncodedString() }
 
-    /// The payload for people.
+    /// The payload as text for people.
     var payloadText: String {
         payload ?? "\(event.payload.count) bytes that this program cannot read"
     }

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import Tapedeck
 
-/// What the doctor says of one thing.
+/// The result of one of the doctor's checks.
 struct Finding {
     enum Level: String {
         case ok, warning, problem
@@ -25,25 +25,25 @@ struct Finding {
     }
 }
 
-/// Looks at a store that is open, and at its directory.
+/// Examines an open store and its directory.
 struct Examination {
     let store: TapedeckStore
     let directory: String
 
-    /// Events that may wait for the index, or for a projection, before that is worth a word.
+    /// The number of events by which the index or a projection may lag without a warning.
     static let behindMax: UInt64 = 131_072
-    /// Free space below this is a warning, whatever the size of the store.
+    /// The number of free bytes below which there is a warning, whatever the size of the store.
     static let freeBytesMin: UInt64 = 100_000_000
-    /// How far an event may lie in the future.
+    /// The time by which an event may be in the future without a warning: a day.
     static let futureMillisecondsMax: UInt64 = 86_400_000
-    /// Files of other versions that were not used for so long are worth a word: thirty days.
+    /// The time after which an unused file of another version causes a warning: thirty days.
     static let unusedMillisecondsMax: UInt64 = 30 * 86_400_000
-    /// Frozen keys that are told one by one.
+    /// The maximum number of frozen keys that are listed.
     static let frozenListedMax = 20
-    /// Kinds of unknown events that are told one by one.
+    /// The maximum number of unknown kinds of events that are listed.
     static let unknownListedMax = 20
 
-    /// All findings, in a fixed order, at least one a check.
+    /// Returns all findings in a fixed order, at least one per check.
     func findings() throws -> [Finding] {
         let files = try StoreFiles(directory)
         return try frozenKeys() + projections() + index() + types() + clock()
@@ -72,11 +72,11 @@ struct Examination {
 
     private func projections() throws -> [Finding] {
         let late = try store.projections.status().filter { $0.behind > Examination.behindMax }
-        guard !late.isEmpty else { return [.ok("projections", "all are up, or nearly")] }
+        guard !late.isEmpty else { return [.ok("projections", "all are up to date, or nearly")] }
         return late.map {
             .warning(
                 "projections", "\($0.name) is \(Figures.grouped($0.behind)) events behind",
-                "it catches up when it is next asked; storectl replay \($0.name) does it now")
+                "it catches up when next used; storectl replay \($0.name) updates it now")
         }
     }
 
@@ -89,12 +89,12 @@ struct Examination {
             return [.problem("index", error.message, error.hint ?? "restore a backup")]
         }
         guard waiting > Examination.behindMax else {
-            return [.ok("index", "\(Figures.count(waiting, "event")) to be indexed")]
+            return [.ok("index", "\(Figures.count(waiting, "event")) to index")]
         }
         return [
             .warning(
                 "index", "\(Figures.grouped(waiting)) events are not indexed yet",
-                "nothing is missing; look-ups are slower until the next appends have caught up")
+                "nothing is missing; lookups are slower until the next appends catch up")
         ]
     }
 
@@ -111,10 +111,10 @@ struct Examination {
         return [
             .warning(
                 "event types",
-                "this program does not know \(events): \(listed.joined(separator: ", "))"
-                    + (left > 0 ? " and \(Figures.count(left, "kind")) more" : ""),
-                "they are kept, exported and synced, and left out of lists; a program that knows them"
-                    + " folds them")
+                "\(events) of unknown type or version: \(listed.joined(separator: ", "))"
+                    + (left > 0 ? " and \(Figures.count(left, "more kind"))" : ""),
+                "they are kept, exported and synced, but missing from lists; upgrade the program to"
+                    + " see them")
         ]
     }
 
@@ -131,10 +131,10 @@ struct Examination {
         return [
             .warning(
                 "clock",
-                "\(Figures.count(ahead.count, "event")) of a time to come, the last, at position"
-                    + " \(last.position.rawValue), of \(TimeArgument.text(last.stamp)); now is"
-                    + " \(TimeArgument.text(Int64(clamping: now)))",
-                "set the system's clock, or look whether --at was meant so")
+                "\(Figures.count(ahead.count, "event")) dated in the future; the last, at position"
+                    + " \(last.position.rawValue), is dated \(TimeArgument.text(last.stamp)); the time"
+                    + " is now \(TimeArgument.text(Int64(clamping: now)))",
+                "correct the system's clock, or check the value of --at")
         ]
     }
 
@@ -146,8 +146,8 @@ struct Examination {
         if !missing.isEmpty {
             findings.append(
                 .warning(
-                    "views files", "\(Figures.count(missing.count, "file")) of projections missing",
-                    "they are made again when they are next asked"))
+                    "views files", "\(Figures.count(missing.count, "projection file")) missing",
+                    "they are rebuilt when next used"))
         }
         let unused = files.views.filter { !used.contains($0.number) }
         let left = unused.map(\.file) + files.leftovers
@@ -156,7 +156,7 @@ struct Examination {
             findings.append(
                 .warning(
                     "views files",
-                    "\(Figures.count(left.count, "file")) left by what was cut off,"
+                    "\(Figures.count(left.count, "file")) left by interrupted work,"
                         + " \(Figures.bytes(bytes))", "storectl replay removes them"))
         }
         if findings.isEmpty {
@@ -169,12 +169,12 @@ struct Examination {
         return try findings + foreignFiles()
     }
 
-    /// The files that serve another version of this program, or another choice of parameters.
+    /// Returns findings on files of other versions of this program or other choices of parameters.
     private func foreignFiles() throws -> [Finding] {
         let now = EventLog.Options.systemMilliseconds()
         return try store.projections.viewsFiles().filter { !$0.isOwn }.map { file in
             let message =
-                "\(file.name), \(Figures.bytes(file.bytes)), serves another version or choice of"
+                "\(file.name), \(Figures.bytes(file.bytes)), belongs to another version or choice of"
                 + " projections; last used \(TimeArgument.text(Int64(clamping: file.usedAtMilliseconds)))"
                 + (file.isOpen ? ", open now" : "")
             let isOld = now > file.usedAtMilliseconds + Examination.unusedMillisecondsMax
@@ -184,30 +184,32 @@ struct Examination {
     }
 
     private func readers() -> [Finding] {
-        // Opening the log has let go of them already.
+        // Opening the log has already cleared them.
         let cleared = store.log.staleReadersCleared
-        guard cleared > 0 else { return [.ok("readers", "none that a dead process has left")] }
+        guard cleared > 0 else { return [.ok("readers", "none left by dead processes")] }
         return [
             .ok(
                 "readers",
-                "\(Figures.count(cleared, "reader")) of dead processes cleared; the log can use again"
-                    + " what they had kept")
+                "\(Figures.count(cleared, "reader")) of dead processes cleared; the log can reuse"
+                    + " the space that they held")
         ]
     }
 
     private func diskSpace(_ files: StoreFiles) -> [Finding] {
         var facts = statvfs()
         guard statvfs(directory, &facts) == 0 else {
-            return [.warning("disk space", "the system does not tell it", "look with df")]
+            return [
+                .warning("disk space", "the system does not report the free space", "check with df")
+            ]
         }
         let free = UInt64(facts.f_bavail) * UInt64(facts.f_frsize)
         let needed = max(Examination.freeBytesMin, files.viewsBytes * 2)
-        guard free < needed else { return [.ok("disk space", "\(Figures.bytes(free)) are free")] }
+        guard free < needed else { return [.ok("disk space", "\(Figures.bytes(free)) free")] }
         return [
             .warning(
                 "disk space",
-                "\(Figures.bytes(free)) are free; a rebuild may need \(Figures.bytes(needed))",
-                "make room: on a full disk nothing is lost, but nothing can be recorded")
+                "\(Figures.bytes(free)) free; a rebuild may need \(Figures.bytes(needed))",
+                "free some space: on a full disk nothing is lost, but nothing can be recorded")
         ]
     }
 
@@ -216,37 +218,37 @@ struct Examination {
         if access(directory, R_OK | W_OK | X_OK) != 0 {
             findings.append(
                 .problem(
-                    "permissions", "\(directory) cannot be written by this user",
+                    "permissions", "this user cannot write to \(directory)",
                     "chown it to the user who runs storectl"))
         }
         var facts = stat()
         if stat(directory, &facts) == 0, facts.st_mode & 0o077 != 0 {
             findings.append(
                 .warning(
-                    "permissions", "others than the owner may enter \(directory)",
+                    "permissions", "users other than the owner may enter \(directory)",
                     "chmod 700 \(directory)"))
         }
         for file in files.files where file.mode & 0o077 != 0 && file.name.hasSuffix(".mdb") {
             findings.append(
                 .warning(
-                    "permissions", "others than the owner may read \(file.name)",
+                    "permissions", "users other than the owner may read \(file.name)",
                     "chmod 600 \(directory)/\(file.name)"))
         }
-        // Whoever reads a login can act as the user at the remote.
+        // A program that reads a login can act as the user at the remote.
         let logins = files.files.contains { $0.name == "logins" } ? directory + "/logins" : nil
         for file in try logins.map({ try StoreFiles($0).files }) ?? [] where file.mode & 0o077 != 0
         {
             findings.append(
                 .problem(
-                    "permissions", "others than the owner may read logins/\(file.name)",
-                    "chmod 600 \(directory)/logins/\(file.name), and log in anew"))
+                    "permissions", "users other than the owner may read logins/\(file.name)",
+                    "chmod 600 \(directory)/logins/\(file.name), and log in again"))
         }
         for file in files.files where file.owner != UInt32(facts.st_uid) {
             findings.append(
                 .warning(
                     "permissions", "\(file.name) and the directory have different owners",
-                    "chown it: another user's storectl cannot write it"))
+                    "chown the file: storectl cannot write to files of another user"))
         }
-        return findings.isEmpty ? [.ok("permissions", "the owner's only")] : findings
+        return findings.isEmpty ? [.ok("permissions", "only the owner has access")] : findings
     }
 }

@@ -2,27 +2,28 @@ internal import Dispatch
 internal import Synchronization
 internal import Tapedeck
 
-/// Records sightings that are news, many to a commit.
+/// Records new sightings, many per commit.
 ///
-/// Each sighting has a condition of its own, and `EventLog.append` takes one a call. So the calls
-/// are made at the same time: they share commits, and a slow disk is waited for a few times a batch
-/// and not once a sighting. They begin in the order of the document, one after another on one
-/// queue, so positions follow it.
+/// Each sighting has its own condition, and `EventLog.append` takes one condition per call. The
+/// calls therefore run concurrently and share commits, so that a batch waits a few times for a slow
+/// disk, not once per sighting. They start one after another on one queue, in the order of the
+/// document, so the positions in the log have that order.
 struct FactRecorder {
-    /// How many calls wait at the same time.
+    /// The maximum number of concurrent calls.
     static let batchCount = 2_048
 
     let log: EventLog
 
-    /// What became of sightings.
+    /// The numbers of new and of known sightings.
     struct Outcome {
         var recorded = 0
         var known = 0
     }
 
-    /// Records what is news; throws the first error that is no answer.
+    /// Records the new sightings; a sighting that the log already contains is not an error.
     ///
-    /// - Parameter progress: called with the number of sightings that are done.
+    /// - Parameter progress: Called with the number of sightings done so far.
+    /// - Throws: The first error of an append.
     func record(
         _ proposals: [ProposedEvent], progress: (Int) -> Void = { _ in }
     ) throws -> Outcome {
@@ -39,7 +40,7 @@ struct FactRecorder {
         return outcome
     }
 
-    /// Says how many of the batch were news.
+    /// Records the new sightings of a batch and returns their number.
     private func recordBatch(_ batch: [ProposedEvent]) throws -> Int {
         let log = log
         let answer = Answer()
@@ -54,7 +55,7 @@ struct FactRecorder {
                         switch result {
                         case .success(let isNews): recorded += isNews ? 1 : 0
                         case .failure(let error):
-                            // The others still wait for their own answers.
+                            // The group still waits for the remaining calls.
                             return .failure(error)
                         }
                     }
@@ -64,7 +65,7 @@ struct FactRecorder {
         return try answer.wait()
     }
 
-    /// Whether the sighting was news, and is recorded.
+    /// Appends a sighting and returns whether it was new.
     private static func append(
         _ proposal: ProposedEvent, to log: EventLog
     ) async -> Result<Bool, LogError> {
@@ -78,7 +79,7 @@ struct FactRecorder {
     }
 }
 
-/// Runs jobs one after another in the order in which they came.
+/// Runs jobs one after another, in the order in which they were enqueued.
 private final class OrderedExecutor: TaskExecutor {
     private let queue = DispatchQueue(label: "storectl.record", qos: .userInitiated)
 
@@ -88,7 +89,7 @@ private final class OrderedExecutor: TaskExecutor {
     }
 }
 
-/// What a thread waits for.
+/// A result that a thread waits for.
 private final class Answer: Sendable {
     private let result = Mutex<Result<Int, LogError>>(.success(0))
     private let finished = DispatchSemaphore(value: 0)

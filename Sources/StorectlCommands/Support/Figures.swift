@@ -1,4 +1,4 @@
-/// Numbers for people.
+/// Formats numbers for people.
 enum Figures {
     /// `1,234,567`.
     static func grouped(_ value: some BinaryInteger) -> String {
@@ -24,7 +24,7 @@ enum Figures {
         return "\(value) bytes"
     }
 
-    /// `0.123 s`, or `2:05` from a minute on.
+    /// `0.123 s`, or `2:05` for a minute or more.
     static func seconds(_ value: Double) -> String {
         guard value >= 60 else { return "\(fixed(value, 3)) s" }
         return clock(value)
@@ -38,7 +38,7 @@ enum Figures {
         return hours > 0 ? "\(hours):\(two(minutes)):\(two(seconds))" : "\(minutes):\(two(seconds))"
     }
 
-    /// With so many decimals.
+    /// Returns a number with a fixed number of decimals.
     static func fixed(_ value: Double, _ decimals: Int) -> String {
         var scale = 1.0
         for _ in 0..<decimals { scale *= 10 }

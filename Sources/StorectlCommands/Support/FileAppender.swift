@@ -5,12 +5,12 @@ internal import Tapedeck
 
 /// Records the events of a file line by line, with bounded memory.
 ///
-/// Lines are gathered into batches; a batch is read by all cores, as reading JSON is what costs
-/// most, and then recorded in one commit.
+/// Lines are gathered into batches. All cores parse a batch, since parsing JSON takes most of the
+/// time, and then it is recorded in one commit.
 struct FileAppender {
-    /// Lines in a commit.
+    /// The maximum number of lines in a commit.
     static let linesPerCommit = 1_000
-    /// Bytes of lines in a commit: large events are committed in smaller numbers.
+    /// The number of bytes after which a commit is made, so that large events make smaller batches.
     static let bytesPerCommitMax = 16 << 20
 
     private let log: EventLog
@@ -19,7 +19,7 @@ struct FileAppender {
     private var report = AppendReport()
     private var batch: [LineReader.Line] = []
     private var batchBytes = 0
-    /// Every line up to here is recorded or refused.
+    /// The number of lines that have been recorded or refused.
     private var doneLines = 0
 
     init(log: EventLog, input: FileInput) {
@@ -28,9 +28,10 @@ struct FileAppender {
         lines = LineReader(input)
     }
 
-    /// Reads to the end.
+    /// Records the events of all lines.
     ///
-    /// What stops it (a full disk, a signal) is thrown and says how far it came.
+    /// - Throws: The error that stopped the run, such as a full disk or a signal, with the number
+    ///   of recorded events added to its message.
     mutating func run() throws -> AppendReport {
         let meter = ProgressMeter("bytes")
         defer { meter.finish() }
@@ -51,8 +52,9 @@ struct FileAppender {
         } catch {
             let done =
                 doneLines == 0
-                ? "no line was recorded"
-                : "of the lines up to \(doneLines), \(report.recorded) events are recorded"
+                ? "no events were recorded"
+                : "recorded \(Figures.count(report.recorded, "event")) from the first"
+                    + " \(Figures.count(doneLines, "line"))"
             if error is Interrupted { throw Interrupted(message: done) }
             throw CommandError(error).adding(done)
         }
@@ -74,7 +76,7 @@ struct FileAppender {
         batchBytes = 0
     }
 
-    /// The lines' events, in their order; nil for an empty line.
+    /// Parses lines and returns their events in order; nil for a blank line.
     private static func read(
         _ lines: [LineReader.Line]
     ) -> [Result<ProposedEvent?, ModelError>] {

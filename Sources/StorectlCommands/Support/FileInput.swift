@@ -1,18 +1,19 @@
 internal import Foundation
 internal import TapedeckModel
 
-/// A file that a user names, or stdin as `-`.
+/// A file that the user names, or stdin if the name is `-`.
 final class FileInput {
-    /// As the user named it.
+    /// The name that the user gave.
     let name: String
     private let descriptor: Int32
     private let isOwned: Bool
 
     static let chunkBytes = 1 << 16
 
-    /// Opens it.
+    /// Opens the file.
     ///
-    /// Throws `CommandError` with `.notFound`, `.accessDenied` or `.usage` (a directory).
+    /// - Throws: `CommandError`: `.notFound`, `.accessDenied`, `.inputOutput`, or `.usage` for a
+    ///   directory.
     init(_ name: String) throws {
         self.name = name
         if name == "-" {
@@ -33,26 +34,26 @@ final class FileInput {
         if isOwned, descriptor >= 0 { _ = close(descriptor) }
     }
 
-    /// How large it is, where it is an ordinary file.
+    /// The size of the file; nil if it is not a regular file.
     var byteCount: UInt64? {
         var facts = stat()
         guard fstat(descriptor, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG else { return nil }
         return UInt64(facts.st_size)
     }
 
-    /// Reads the next bytes; 0 is the end.
+    /// Reads the next bytes and returns their number; 0 at the end of the file.
     func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
         while true {
             let count = Foundation.read(descriptor, buffer.baseAddress, buffer.count)
             if count >= 0 { return count }
             if errno != EINTR { throw FileInput.error(errno, name) }
             if Interruption.isRequested {
-                throw Interrupted(message: "\(name) was not read to its end")
+                throw Interrupted(message: "\(name) was not read to the end")
             }
         }
     }
 
-    /// Reads all that is left, but not more than a byte beyond `bytesMax`.
+    /// Reads the rest of the file, and stops once more than `bytesMax` bytes are read.
     func readAll(bytesMax: Int) throws -> [UInt8] {
         var bytes: [UInt8] = []
         if let byteCount { bytes.reserveCapacity(min(Int(clamping: byteCount), bytesMax) + 1) }

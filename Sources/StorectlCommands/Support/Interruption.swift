@@ -1,20 +1,20 @@
 internal import Foundation
 internal import Synchronization
 
-/// A command that a signal has stopped, and what it has done until then.
+/// Thrown by a command that a signal stopped; the message describes the work done before.
 struct Interrupted: Error {
     let message: String
 }
 
-/// Remembers that the user or the system asked the program to end.
+/// Remembers a signal that asks the program to end.
 ///
-/// For what has something to clean up, or ends well when it is interrupted; everything else is
-/// ended by the signal itself, which a store always survives.
+/// Commands use it if they clean up or print a report when they are interrupted. A signal simply
+/// ends all other commands, which never harms a store.
 enum Interruption {
-    // Set by a signal's handler: nothing but a lock-free store may happen there.
+    // Set by a signal handler, which may do nothing but a lock-free store.
     private static let signal = Atomic<Int32>(0)
 
-    /// Lets signals in that whoever started the program has blocked for itself.
+    /// Unblocks the signals that the parent process may have blocked.
     static func unblock() {
         var signals = sigset_t()
         sigemptyset(&signals)
@@ -22,8 +22,8 @@ enum Interruption {
         pthread_sigmask(SIG_UNBLOCK, &signals, nil)
     }
 
-    /// From now on the first SIGINT, SIGTERM or SIGHUP is remembered instead of ending the program;
-    /// a second one ends it.
+    /// Remembers the next SIGINT, SIGTERM or SIGHUP; a second one of the same kind ends the
+    /// program.
     static func remember() {
         signal.store(0, ordering: .relaxed)
         for number in [SIGINT, SIGTERM, SIGHUP] {
@@ -42,23 +42,23 @@ enum Interruption {
         }
     }
 
-    /// From now on a signal ends the program again.
+    /// Lets signals end the program again.
     static func forget() {
         for number in [SIGINT, SIGTERM, SIGHUP] { Foundation.signal(number, SIG_DFL) }
     }
 
-    /// Whether one came.
+    /// Whether a signal was received.
     static var isRequested: Bool { number != 0 }
 
-    /// Which one came, or 0.
+    /// The number of the received signal; 0 for none.
     static var number: Int32 { signal.load(ordering: .relaxed) }
 
-    /// Ends the program by the signal that came, so that whoever started it sees what ended it.
+    /// Ends the program with the received signal, so that the parent process sees the cause.
     static func resend() {
         let number = number
         guard number != 0 else { return }
         Foundation.signal(number, SIG_DFL)
-        // To the process and not to this thread, which may have blocked it.
+        // Sent to the process, because this thread may have blocked the signal.
         kill(getpid(), number)
         usleep(1_000_000)
     }

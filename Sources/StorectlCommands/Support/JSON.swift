@@ -2,19 +2,19 @@ internal import Foundation
 
 /// A JSON document whose members keep their order.
 ///
-/// Reports are contracts of names and order, and Foundation's encoder keeps no order but the sorted
-/// one.
+/// The names and the order of members are part of a report's contract. Foundation's encoder can
+/// sort members, but cannot keep their order.
 indirect enum JSON: Sendable {
     case null
     case bool(Bool)
     case integer(Int64)
     case unsigned(UInt64)
-    /// Not finite becomes null.
+    /// A number; written as null if it is not finite.
     case number(Double)
     case text(String)
     case list([JSON])
     case object([(name: String, value: JSON)])
-    /// A text that is JSON already, on one line.
+    /// Text that is already JSON, on one line.
     case raw(String)
 
     /// The document on one line, without a line feed.
@@ -24,7 +24,7 @@ indirect enum JSON: Sendable {
         return out
     }
 
-    /// Adds a member to an object; anything else stays as it is.
+    /// Returns an object with a member added; any other value is returned unchanged.
     func adding(_ name: String, _ value: JSON) -> JSON {
         guard case .object(let members) = self else { return self }
         return .object(members + [(name, value)])
@@ -58,7 +58,8 @@ indirect enum JSON: Sendable {
         }
     }
 
-    /// Whole numbers without a fraction, others by the shortest digits that give the value again.
+    /// Returns whole numbers without a fraction, and others with the fewest digits that parse back
+    /// to the same value.
     private static func digits(_ value: Double) -> String {
         guard value.isFinite else { return "null" }
         if value.rounded() == value, value.magnitude < 9_007_199_254_740_992 {
@@ -67,7 +68,7 @@ indirect enum JSON: Sendable {
         return String(value)
     }
 
-    /// Writes a text with quotes; what steers a terminal or turns the direction of text is escaped.
+    /// Writes a quoted string, with control and bidirectional characters escaped.
     private static func write(_ text: String, into out: inout String) {
         out += "\""
         defer { out += "\"" }
@@ -90,8 +91,10 @@ indirect enum JSON: Sendable {
         }
     }
 
-    /// Whether a byte may have to be escaped; 0xC2 begins the controls above 0x7F, 0xD8 and 0xE2 the characters of
-    /// direction.
+    /// Returns whether a byte may start a character that must be escaped.
+    ///
+    /// The control characters above 0x7F start with 0xC2, the bidirectional characters with 0xD8 or
+    /// 0xE2.
     private static func isSpecial(_ byte: UInt8) -> Bool {
         byte < 0x20 || [0x22, 0x5C, 0x7F, 0xC2, 0xD8, 0xE2].contains(byte)
     }
@@ -113,8 +116,8 @@ extension JSON: ExpressibleByStringLiteral, ExpressibleByDictionaryLiteral {
     init(_ value: Int?) { self = value.map { .integer(Int64($0)) } ?? .null }
     /// A position or another unsigned number.
     init(_ value: UInt64) { self = .unsigned(value) }
-    /// A truth value.
+    /// A Boolean.
     init(_ value: Bool) { self = .bool(value) }
-    /// A duration in seconds, to the microsecond.
+    /// A duration in seconds, rounded to microseconds.
     init(seconds value: Double) { self = .number((value * 1e6).rounded() / 1e6) }
 }

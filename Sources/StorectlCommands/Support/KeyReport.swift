@@ -1,6 +1,6 @@
 internal import Tapedeck
 
-/// Why a key is what it is, as `storectl explain` prints it.
+/// The explanation of a key's state, as `storectl explain` prints it.
 struct KeyReport {
     let told: KeyExplanation
 
@@ -39,13 +39,13 @@ struct KeyReport {
         if let frozen = told.frozen {
             fields.append(("frozen", "since \(frozen.event): \(frozen.reason)"))
         }
-        if told.state == nil { fields.append(("is", "nothing: no event counts")) }
+        if told.state == nil { fields.append(("state", "none: no event counts")) }
         fields += (told.state ?? []).map { ($0.name, KeyReport.value(of: $0)) }
         fields += [("items", String(told.items)), ("rows", String(told.rows))]
         text.fields(fields)
         guard !told.events.isEmpty else { return }
         var table = TextTable([
-            .state("part"), .time("at"), .text("type"), .number("position"), .text("event"),
+            .state("role"), .time("at"), .text("type"), .number("position"), .text("event"),
         ])
         for event in told.events {
             table.add([
@@ -58,12 +58,12 @@ struct KeyReport {
         if told.unexamined > 0 {
             let more = min(told.events.count + told.unexamined, KeyExplanation.eventsMax)
             text.remark(
-                "\(told.unexamined) events before these were not examined: --events \(more)")
+                "\(Figures.count(told.unexamined, "earlier event")) not examined; for more, use"
+                    + " --events \(more)")
         }
     }
 
-    /// A field's value; of one that is named as times are, and is one of the days in which there are events,
-    /// the time.
+    /// Returns a field's value, formatted as a time if its name and its size suggest one.
     private static func value(of field: StateField) -> String {
         let name = field.name.split(separator: ".").last ?? ""
         guard ["at", "time"].contains(name) || name.hasSuffix("At"),
@@ -72,7 +72,7 @@ struct KeyReport {
         return TimeArgument.text(milliseconds)
     }
 
-    /// In the year 1973: what is smaller may count something else.
+    /// A time in 1973; smaller values may not be times.
     private static let timesMin: Int64 = 100_000_000_000
 
     private static func time(_ event: KeyExplanation.Event) -> String {

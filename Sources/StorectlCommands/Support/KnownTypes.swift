@@ -1,14 +1,15 @@
 internal import Tapedeck
 
-/// The event types that this program knows, of all rooms.
+/// The event types of all modules that this program knows.
 enum KnownTypes {
-    /// Their names.
+    /// The names of the types.
     static var names: [String] {
         EventCatalogue.video.typeNames
             + (RemoteEvents.types + [OriginForked.eventType]).map(\.name)
     }
 
-    /// The newest schema of a type's payloads that this program knows; nil for a type that it does not know.
+    /// Returns the newest schema version that this program knows of a type; nil if the type is
+    /// unknown.
     static func schemaVersion(of type: EventType) -> UInt16? {
         if type == OriginForked.eventType { return OriginForked.schemaVersion }
         return EventCatalogue.video.schemaVersion(of: type) ?? RemoteEvents.schemaVersion(of: type)

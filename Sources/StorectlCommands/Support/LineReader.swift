@@ -1,30 +1,30 @@
-/// The lines of a file, with bounded memory.
+/// Reads the lines of a file with bounded memory.
 struct LineReader {
-    /// A line without its end.
+    /// A line without its line feed.
     enum Line {
         case bytes([UInt8])
-        /// It was longer than `lineBytesMax` and was skipped.
+        /// A line longer than `lineBytesMax`, which was skipped.
         case tooLong
 
-        /// How many bytes it has.
+        /// The number of bytes that are kept of the line; 0 if it was too long.
         var byteCount: Int {
             if case .bytes(let bytes) = self { bytes.count } else { 0 }
         }
     }
 
-    /// The longest line in bytes: twice the largest payload, and room for what stands around it.
+    /// The maximum length of a line in bytes: twice the largest payload, plus its surrounding JSON.
     static let lineBytesMax = 8_454_144
 
     private let input: FileInput
     private var buffer: [UInt8] = []
     private var start = 0
     private var isAtEnd = false
-    /// Bytes read from the file so far.
+    /// The number of bytes read from the file so far.
     private(set) var bytesRead: UInt64 = 0
 
     init(_ input: FileInput) { self.input = input }
 
-    /// The next line; nil behind the last one.
+    /// Returns the next line; nil after the last one.
     mutating func next() throws -> Line? {
         var line: [UInt8] = []
         var isTooLong = false

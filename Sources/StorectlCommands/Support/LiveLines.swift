@@ -1,29 +1,29 @@
 internal import Synchronization
 internal import Tapedeck
 
-/// The lines of a live sync: what is still so is not said again.
+/// Prints the status lines of a live sync without repeating an unchanged one.
 final class LiveLines: Sendable {
     private let isJSON: Bool
     private let last = Mutex("")
 
     init(isJSON: Bool) { self.isJSON = isJSON }
 
-    /// Says how it stands.
+    /// Prints the status, unless it is unchanged.
     ///
-    /// - Parameter repeatsJSON: whether documents are printed also where they are no news.
+    /// - Parameter repeatsJSON: Whether JSON documents are printed even if the status is unchanged.
     func say(_ text: String, _ document: JSON, repeatsJSON: Bool = false) {
         let isNews = last.withLock { last in
             defer { last = text }
             return last != text
         }
         guard isNews || isJSON && repeatsJSON else { return }
-        // A reader that has gone away is noticed at the report in the end.
+        // A closed pipe is noticed when the final report is printed.
         try? StandardOutput.line(isJSON ? document.line : text)
     }
 
-    /// Says that it waits.
+    /// Prints that the sync is waiting.
     ///
-    /// - Parameter until: in Unix milliseconds; 0 where nobody knows.
+    /// - Parameter until: The end of the wait in milliseconds since 1970; 0 if it is unknown.
     func say(
         waitingFor reason: ErrorCode, _ message: String, until: UInt64, repeatsJSON: Bool = false
     ) {

@@ -1,17 +1,17 @@
 internal import Foundation
 internal import Synchronization
 
-/// Watches how much memory of its own the process has, from a thread of its own.
+/// Measures the peak of the process's anonymous memory on a separate thread.
 ///
-/// The figure is the peak of RssAnon, by `/proc/self/statm`: pages of mapped files, which the system can
-/// drop whenever it likes, do not count.
+/// The figure is the peak of RssAnon, read from `/proc/self/statm`. Pages of mapped files do not
+/// count, since the system can drop them at any time.
 final class MemorySampler: Sendable {
     private static let microseconds: UInt32 = 20_000
     private static let pageBytes = Int(sysconf(Int32(_SC_PAGESIZE)))
     private let peak = Mutex<Int>(0)
     private let isStopped = Atomic<Bool>(false)
 
-    /// Starts to watch.
+    /// Starts measuring.
     init() {
         sample()
         let thread = Thread { [weak self] in
@@ -24,7 +24,7 @@ final class MemorySampler: Sendable {
         thread.start()
     }
 
-    /// Ends watching and says what the peak was.
+    /// Stops measuring and returns the peak in bytes.
     func stop() -> Int {
         sample()
         isStopped.store(true, ordering: .relaxed)
@@ -36,7 +36,7 @@ final class MemorySampler: Sendable {
         peak.withLock { $0 = max($0, now) }
     }
 
-    /// What the process has now.
+    /// Returns the number of bytes of anonymous memory that the process uses now.
     static func anonymousBytes() -> Int {
         #if canImport(Darwin)
             var info = task_vm_info_data_t()
@@ -55,7 +55,7 @@ final class MemorySampler: Sendable {
             let text = String(unsafeUninitializedCapacity: 256) { buffer in
                 max(0, read(file, buffer.baseAddress, buffer.count))
             }
-            // Pages: the size of all, those in memory, those of them that files or others share, …
+            // Numbers of pages: all, resident, resident and shared, …
             let pages = text.split(separator: " ")
             guard pages.count > 2, let resident = Int(pages[1]), let shared = Int(pages[2]) else {
                 return 0

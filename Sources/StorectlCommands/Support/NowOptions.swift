@@ -1,12 +1,14 @@
 internal import ArgumentParser
 internal import Tapedeck
 
-/// The time as of which a question is asked whose answer depends on it.
+/// The option for the current time in queries that depend on it.
 struct NowOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("As of this time (default: now).", valueName: "time"))
+    @Option(
+        help: ArgumentHelp(
+            "The time to use as now (default: the current time).", valueName: "time"))
     var now: String?
 
-    /// The time that was given, else the clock's.
+    /// Returns the given time, or the system clock's time if none was given.
     func time() throws -> UTCTime {
         if let now {
             return UTCTime(milliseconds: try TimeArgument.milliseconds(now, "--now"))

@@ -1,4 +1,4 @@
-/// Encodes values into `JSON` with members in the order in which the values write them.
+/// Encodes values as `JSON`, with members in the order in which the values encode them.
 enum OrderedEncoder {
     static func json(_ value: some Encodable) throws -> JSON {
         let node = Node()
@@ -8,11 +8,11 @@ enum OrderedEncoder {
 }
 
 extension JSON {
-    /// An encodable value as a document.
+    /// Creates the JSON document of an encodable value.
     init(encoding value: some Encodable) throws { self = try OrderedEncoder.json(value) }
 }
 
-/// A value while it is being written.
+/// A value that is being encoded.
 private final class Node {
     enum Content {
         case value(JSON)

@@ -1,17 +1,17 @@
 internal import ArgumentParser
 internal import Tapedeck
 
-/// A page of a list.
+/// The options that select a page of a list.
 struct PageOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("How many entries at the most, 1 to 500.", valueName: "n"))
+    @Option(help: ArgumentHelp("The maximum number of entries, 1 to 500.", valueName: "n"))
     var limit = QueryLimits.pageCountDefault
 
     @Option(
         help: ArgumentHelp(
-            "The \"next\" of the page before, for the page behind it.", valueName: "next"))
+            "The \"next\" value of the previous page.", valueName: "next"))
     var cursor: String?
 
-    /// Says in text that there is more.
+    /// Adds a remark to a text report if there are more entries.
     func remark(next: String?, _ report: inout TextReport) {
         if let next { report.remark("there is more: --cursor \(next)") }
     }

@@ -1,13 +1,14 @@
 internal import ArgumentParser
 internal import Tapedeck
 
-/// The parameters of projections; each choice has tables of its own.
+/// The parameters of projections; each choice of parameters has its own tables.
 struct ParameterOptions: ParsableArguments {
-    @Option(help: "Which broadcast stands for a video that was shared more than once.")
+    @Option(
+        help: "Which broadcast supplies the title and sharer of a video shared more than once.")
     var winner = WinnerArgument.oldest
 
     @Option(
-        help: "When watching takes a video off watch-later: at 75 %, or by the rule of 2012.")
+        help: "When watched videos leave watch-later: at 75 %, or by the 2012 app's rule.")
     var rule = RuleArgument.default
 
     /// The projections with these parameters.
@@ -15,7 +16,7 @@ struct ParameterOptions: ParsableArguments {
         VideoProjections(winner: winner.rule, watchLaterRule: rule.rule)
     }
 
-    /// The projections with every choice of parameters.
+    /// The projections with each possible choice of parameters.
     static var allProjections: [VideoProjections] {
         WinnerArgument.allCases.flatMap { winner in
             RuleArgument.allCases.map { rule in

@@ -1,15 +1,15 @@
 internal import Synchronization
 internal import Tapedeck
 
-/// A bar on stderr with rate and remaining time, for what takes longer than a second.
+/// Shows a progress bar on stderr with rate and remaining time, for work longer than a second.
 ///
-/// It draws only where stderr is a terminal, at most ten times a second, and takes its line away in
-/// the end. Any thread may call it.
+/// It draws only if stderr is a terminal, at most ten times a second, and erases its line at the
+/// end. Any thread may call it.
 final class ProgressMeter: Sendable {
     private struct State {
         var phase = ""
         var phaseStart: ContinuousClock.Instant
-        /// What was done already when the phase was first heard of.
+        /// The amount done when the phase was first reported.
         var phaseFirst: UInt64 = 0
         var phaseDone: UInt64 = 0
         var lastDraw: ContinuousClock.Instant
@@ -26,7 +26,7 @@ final class ProgressMeter: Sendable {
     private let start = ContinuousClock.now
     private let state: Mutex<State>
 
-    /// - Parameter unit: what is counted, in the plural.
+    /// - Parameter unit: The plural noun of the counted unit, such as `events`.
     init(_ unit: String, isShown: Bool = StandardOutput.isErrorTerminal) {
         self.isShown = isShown
         self.unit = unit
@@ -34,7 +34,7 @@ final class ProgressMeter: Sendable {
         state = Mutex(State(phaseStart: now, lastDraw: now))
     }
 
-    /// Says how far a phase has come; a total of nil is one that is not known.
+    /// Reports the progress of a phase; `total` is nil if it is unknown.
     func update(_ phase: String, done: UInt64, total: UInt64?) {
         guard isShown else { return }
         let now = ContinuousClock.now
@@ -45,7 +45,7 @@ final class ProgressMeter: Sendable {
                 state.phaseFirst = done
                 state.phaseDone = done
             }
-            // Threads may tell it out of order.
+            // Threads may report out of order.
             state.phaseDone = max(state.phaseDone, done)
             guard !state.isFinished, now - start > ProgressMeter.quiet,
                 now - state.lastDraw > ProgressMeter.interval
@@ -60,7 +60,7 @@ final class ProgressMeter: Sendable {
         }
     }
 
-    /// Takes the bar away; later updates draw nothing.
+    /// Erases the bar; later updates draw nothing.
     func finish() {
         state.withLock { state in
             if state.isDrawn { StandardOutput.draw("\r\u{1B}[K") }
@@ -69,7 +69,7 @@ final class ProgressMeter: Sendable {
         }
     }
 
-    /// What is drawn; `rate` is how much is done in a second.
+    /// Returns the line to draw; `rate` is the number of units per second.
     static func line(
         _ phase: String, _ done: UInt64, _ total: UInt64?, rate: Double, unit: String
     ) -> String {
@@ -88,14 +88,14 @@ final class ProgressMeter: Sendable {
 }
 
 extension Duration {
-    /// With its fraction.
+    /// The duration in seconds, including fractions.
     var inSeconds: Double {
         Double(components.seconds) + Double(components.attoseconds) / 1e18
     }
 }
 
 extension ProgressMeter {
-    /// Runs long work on a log with a bar, which is gone when it returns.
+    /// Runs long work on a log with a progress bar, and erases the bar afterwards.
     static func showing<R>(
         _ unit: String, _ body: (@escaping LogProgress.Report) throws -> R
     ) rethrows -> R {

@@ -1,18 +1,18 @@
 internal import ArgumentParser
 internal import Tapedeck
 
-/// What every query takes: a store, and a point of its history.
+/// The options of every query: the store, and a point in its history.
 struct QueryOptions: ParsableArguments {
     @Option(
         name: .customLong("as-of"),
         help: ArgumentHelp(
-            "What the log held at a position, or what had happened by a time.",
+            "Show the list as of a log position, or of a point in time.",
             valueName: "position|time"))
     var asOf: String?
 
     @OptionGroup var store: StoreOptions
 
-    /// Asks projections as of now, or as they were; only those that are wanted are looked at.
+    /// Queries the wanted projections as of now, or as of the point given by `--as-of`.
     func query<R>(
         _ projections: VideoProjections, _ wanted: [any Projection],
         _ body: (VideoQueries<Views>) throws -> R
@@ -45,7 +45,7 @@ struct QueryOptions: ParsableArguments {
 }
 
 extension ProgressMeter {
-    /// Builds with a bar what is not there yet of some projections.
+    /// Builds the missing parts of the wanted projections, with a progress bar.
     static func building(_ wanted: [any Projection], of store: TapedeckStore) throws {
         let events = try store.log.currentHead().rawValue
         let meter = ProgressMeter("events")
@@ -54,7 +54,7 @@ extension ProgressMeter {
         try store.projections.prepare(wanted.map(\.name), options: options)
     }
 
-    /// Tells how far a rebuild is; each phase counts in a unit of its own, and people are told of events.
+    /// Shows the progress of a rebuild, converted from the unit of its phase to events.
     func update(_ progress: RebuildProgress, events: UInt64) {
         let part = progress.total > 0 ? min(1, Double(progress.done) / Double(progress.total)) : 1
         update(progress.phase, done: UInt64(part * Double(events)), total: events)
@@ -62,11 +62,11 @@ extension ProgressMeter {
 }
 
 extension HistoryPoint {
-    /// A position if it is a plain number, else a time.
+    /// Reads a position if the text is a plain number, else a time.
     init(_ text: String, _ option: String) throws {
         if !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
             guard let number = UInt64(text) else {
-                throw CommandError(.usage, "\(option): \(text.prefix(40)) is too large a position")
+                throw CommandError(.usage, "\(option): position \(text.prefix(40)) is too large")
             }
             self = .position(LogPosition(rawValue: number))
             return

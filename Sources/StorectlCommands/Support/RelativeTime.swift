@@ -1,15 +1,17 @@
 internal import Foundation
 internal import TapedeckVideo
 
-/// Times as people tell them: how long ago, or how soon.
+/// Formats times relative to now, such as `3 h ago`.
 enum RelativeTime {
-    /// The present, in Unix milliseconds.
+    /// The current time, in milliseconds since 1970.
     static var now: Int64 { Int64(Date().timeIntervalSince1970 * 1_000) }
 
-    /// Times further away than so many days are told as their day.
+    /// The number of days from which a time is shown as a date.
     static let daysMax: Int64 = 30
 
-    /// A report's time as told from `now`, such as `3 h ago` or `in 2 d`; what is no time stays as it is.
+    /// Returns a report's time relative to `now`, such as `3 h ago` or `in 2 d`.
+    ///
+    /// Text that is not a time is returned unchanged.
     static func text(_ text: String, from now: Int64) -> String {
         guard let time = Timestamps.milliseconds(text) else { return text }
         let distance = (time > now ? time - now : now - time) / 1_000
@@ -25,7 +27,8 @@ enum RelativeTime {
         return time > now ? "in \(amount)" : "\(amount) ago"
     }
 
-    /// As `text`, but with the day and the hour, in UTC, where it is a day away or more: `2019-07-11 20:00Z`.
+    /// Returns the same as `text`, but a day and hour in UTC if the time is a day away or more:
+    /// `2019-07-11 20:00Z`.
     static func moment(_ text: String, from now: Int64) -> String {
         guard let time = Timestamps.milliseconds(text) else { return text }
         guard abs(time - now) >= 86_400_000 else { return self.text(text, from: now) }

@@ -1,6 +1,6 @@
 internal import Tapedeck
 
-/// An intent's way to a remote, in words.
+/// The state of an intent's delivery to a remote, as text.
 struct RemoteDeliveryText {
     let delivery: RemoteDelivery
 
@@ -20,15 +20,15 @@ struct RemoteDeliveryText {
         let text: String
         switch delivery.state {
         case .queued: text = "queued: the next sync sends it"
-        case .sent: text = "sent, and no answer came: the next sync asks"
+        case .sent: text = "sent, but no response arrived: the next sync checks the outcome"
         case .waiting(let reason, let message, let until):
             let end = until.map { " until " + TimeArgument.text(Int64(clamping: $0)) } ?? ""
             text = "waiting\(end): \(reason), \(message)"
         case .refused(let code, let message): text = "refused: \(code), \(message)"
         case .unknown(let message):
-            text = "unknown: \(message.isEmpty ? "nothing tells whether it was done" : message)"
+            text = "unknown: \(message.isEmpty ? "it may or may not have taken effect" : message)"
         }
-        return delivery.isDerived ? text + " (follows from a rule)" : text
+        return delivery.isDerived ? text + " (automatic)" : text
     }
 
     var reason: ErrorCode? {

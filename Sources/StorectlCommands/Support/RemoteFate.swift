@@ -1,9 +1,9 @@
 internal import Tapedeck
 internal import TapedeckConnectors
 
-/// What became of one intent at one remote: what its outbox says, else what was recorded of it.
+/// The state of one intent at one remote, from the outbox or from the recorded outcomes.
 struct RemoteFate {
-    /// An outcome, or a claim, as it stands in the log.
+    /// An outcome or a claim that is recorded in the log.
     struct Outcome {
         let event: EventEnvelope
         let kind: String
@@ -14,25 +14,25 @@ struct RemoteFate {
     }
 
     let system: String
-    /// Nil where the connection has been ended since.
+    /// The remote's name; nil if the connection was removed.
     let remote: String?
     let isDerived: Bool
     let delivery: RemoteDelivery?
     let outcomes: [Outcome]
-    /// What is known without an outbox and without outcomes.
+    /// The state of an intent that has neither a delivery nor outcomes.
     var finding: Finding?
 
-    /// What is known of an event that no outbox has.
+    /// The state at a remote of an event that is not in its outbox.
     enum Finding {
-        /// The remote has no place for it.
+        /// The remote does not support the event's action.
         case untold
-        /// Something that was wanted later has taken its place.
+        /// A later intent superseded it.
         case replaced
-        /// The remote shows what follows from it.
+        /// The remote already shows an automatic consequence of the event.
         case shown
     }
 
-    /// What became of an event, a remote each; none for what concerns no remote.
+    /// Returns the states of an event at all remotes that it concerns.
     static func all(
         of event: EventEnvelope, _ log: EventLog, _ remotes: StoreRemotes?
     ) throws -> [RemoteFate] {
@@ -84,10 +84,10 @@ struct RemoteFate {
         let isDerived: Bool
     }
 
-    /// How many events are looked at in one go.
+    /// The number of events that are read at a time.
     private static let pageCount = 500
 
-    /// What was recorded beside an intent: it has the intent's tags and names it as its cause.
+    /// Returns the outcomes of an intent: events with its first tag that name it as their cause.
     private static func recorded(
         of event: EventEnvelope, in log: EventLog
     ) throws -> [(Place, Outcome)] {
@@ -106,7 +106,7 @@ struct RemoteFate {
                 position = last.position
             }
         }
-        // As they happened, on whatever device.
+        // In the order in which they happened, on any device.
         return found.sorted { $0.0.stamp < $1.0.stamp }.map { ($0.1, $0.2) }
     }
 
@@ -144,14 +144,15 @@ struct RemoteFate {
         }
     }
 
-    // MARK: - In words
+    // MARK: - Text
 
-    /// The outcome that ended it well, or by the user's wish.
+    /// The outcome that confirmed the whole intent, or dropped it at the user's request.
     private var end: Outcome? {
         outcomes.last { $0.kind == "dropped" || $0.kind == "confirmed" && $0.target.isEmpty }
     }
 
-    /// `untold`, `confirmed`, `dropped`, what the outbox says, or `replaced` where a later intent took its place.
+    /// `untold`, `confirmed`, `dropped`, the outbox's state, or `replaced` if a later intent
+    /// superseded it.
     var state: String {
         switch finding {
         case .untold: return "untold"
@@ -170,22 +171,22 @@ struct RemoteFate {
         }
     }
 
-    /// The remote's name of what came of it.
+    /// The remote's id of the object that the intent created.
     var remoteID: String? { outcomes.last { $0.remoteID != nil }?.remoteID }
 
     var line: String {
         var text: String
         switch state {
         case "confirmed": text = "confirmed" + (remoteID.map { " as \($0)" } ?? "")
-        case "dropped": text = "dropped: it is delivered no more"
-        case "untold": text = "not told: \(system) has no place for it"
-        case "replaced": text = "replaced by what was wanted later"
+        case "dropped": text = "dropped: it will not be delivered"
+        case "untold": text = "not sent: \(system) does not support it"
+        case "replaced": text = "replaced by a later intent"
         default:
-            guard let delivery else { return "\(state); the connection has been ended" }
+            guard let delivery else { return "\(state); the connection was removed" }
             return RemoteDeliveryText(delivery).line
         }
         if let end { text += " at \(TimeArgument.text(end.event.stamp))" }
-        return isDerived ? text + " (follows from a rule)" : text
+        return isDerived ? text + " (automatic)" : text
     }
 
     var json: JSON {

@@ -1,13 +1,13 @@
 internal import Tapedeck
 internal import TapedeckConnectors
 
-/// How the store stands with a remote, in words.
+/// The state of a store's sync with a remote, as text.
 struct RemoteStatusText {
     let status: RemoteStatus
 
     init(_ status: RemoteStatus) { self.status = status }
 
-    /// The first of these that holds: what has to be done about it comes first.
+    /// The first state that applies; states that need the user come first.
     var state: String {
         if status.needsLogin, !status.hasLogin { return "loggedOut" }
         if status.reason != nil { return "waiting" }
@@ -33,7 +33,7 @@ struct RemoteStatusText {
     var line: String {
         var parts: [String] = []
         switch state {
-        case "loggedOut": parts.append("nobody has logged in")
+        case "loggedOut": parts.append("not logged in")
         case "waiting":
             let end = RemoteStatusText.time(status.until).map { " until \($0)" } ?? ""
             let reason = status.reason?.rawValue ?? ""
@@ -48,7 +48,7 @@ struct RemoteStatusText {
         if status.ended > 0 {
             parts.append(
                 "\(Figures.count(status.ended, "intent")) refused or unknown:"
-                    + " storectl outbox tells which")
+                    + " see storectl outbox")
         }
         if parts.isEmpty {
             parts.append("up to date as of \(RemoteStatusText.time(status.readAt) ?? "never")")

@@ -1,33 +1,34 @@
 internal import ArgumentParser
 internal import Tapedeck
 
-/// Which channels and shows a schedule lists.
+/// The options that select a schedule's channels and shows.
 struct ScheduleOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "The channels' country by ISO 3166 (default: US; with --web any).", valueName: "code"))
+            "The channels' country, an ISO 3166 code (default: US; with --web, any country).",
+            valueName: "code"))
     var country: String?
 
-    @Flag(help: "Web channels only.")
+    @Flag(help: "List web channels only.")
     var web = false
 
-    @Flag(help: "The country's web channels too.")
+    @Flag(help: "Include the country's web channels.")
     var includeWeb = false
 
     @Option(
         help: ArgumentHelp(
-            "Only where the name of the show or of the channel holds this, whatever its case and accents.",
+            "Only shows or channels whose name contains this text, ignoring case and accents.",
             valueName: "text"))
     var filter: String?
 
-    /// The scope that they mean.
+    /// Returns the scope that the options select.
     func scope() throws -> ScheduleScope {
         try ScheduleScope(country: country, web: web, includeWeb: includeWeb, filter: filter)
     }
 }
 
 extension ScheduleOptions {
-    /// `S01E02`, or `S01` for a special.
+    /// Returns an episode's number such as `S01E02`, or `S01` for a special.
     static func number(season: Int64?, number: Int64?) -> String {
         func two(_ value: Int64) -> String { value < 10 ? "0\(value)" : "\(value)" }
         return (season.map { "S\(two($0))" } ?? "") + (number.map { "E\(two($0))" } ?? "")
@@ -35,6 +36,6 @@ extension ScheduleOptions {
 }
 
 extension VideoProjections {
-    /// What the queries about schedules read.
+    /// The projections that schedule queries read.
     var ofSchedules: [any Projection] { [schedule, shows, listings] }
 }

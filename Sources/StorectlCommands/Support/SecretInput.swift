@@ -1,25 +1,25 @@
 internal import Foundation
 internal import Tapedeck
 
-/// Where passwords and tokens come from: a file, a terminal without echo, or one line of stdin.
+/// Reads passwords and tokens from a file, a terminal without echo, or one line of stdin.
 ///
-/// They are never arguments, which every process of the machine may read, and never part of an error.
+/// Secrets are never arguments, which other processes can read, and never part of an error.
 enum SecretInput {
-    /// What is longer is no secret but the wrong file.
+    /// The maximum size of a secret; a longer file is the wrong file.
     private static let bytesMax = 4_096
 
     // MARK: - Files
 
-    /// The lines of a file, without an empty end.
+    /// Returns the lines of a file, without blank lines at the end.
     ///
-    /// - Parameter what: names the file in errors, such as `the password file`.
+    /// - Parameter what: The name of the file's role in errors, such as `the password file`.
     static func lines(ofFile path: String, _ what: String) throws -> [String] {
         let file = open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else {
             throw CommandError(
                 errno == EACCES ? .accessDenied : .notFound,
                 "\(what) \(path) cannot be read: \(String(cString: strerror(errno)))",
-                hint: "check the path and who may read it")
+                hint: "check the path and its permissions")
         }
         defer { _ = close(file) }
         var bytes: [UInt8] = []
@@ -37,8 +37,8 @@ enum SecretInput {
         }
         guard bytes.count <= bytesMax, let text = String(validating: bytes, as: UTF8.self) else {
             throw CommandError(
-                .usage, "\(what) \(path) holds more than \(bytesMax) bytes, or no text",
-                hint: "look whether it is the right file")
+                .usage, "\(what) \(path) is longer than \(bytesMax) bytes or is not text",
+                hint: "check that it is the right file")
         }
         var lines = text.split(separator: "\n", omittingEmptySubsequences: false).map {
             String($0.hasSuffix("\r") ? $0.dropLast() : $0)
@@ -47,28 +47,28 @@ enum SecretInput {
         return lines
     }
 
-    /// The one line of a password file; spaces in it count.
+    /// Returns the only line of a password file, including any spaces in it.
     static func password(inFile path: String) throws -> String {
         let lines = try lines(ofFile: path, "the password file")
         guard lines.count == 1, !lines[0].isEmpty else {
             throw CommandError(
                 .usage,
-                "the password file \(path) holds \(Figures.count(lines.count, "line")), not one",
-                hint: "write the password into it, and nothing else")
+                "the password file \(path) contains \(Figures.count(lines.count, "line")), not one",
+                hint: "write the password to it and nothing else")
         }
         return lines[0]
     }
 
     // MARK: - Terminal
 
-    /// Asks for a secret where stdin is a terminal; else takes a line of it.
+    /// Asks for a secret if stdin is a terminal, else reads a line of stdin.
     static func secret(_ prompt: String) throws -> String {
         guard isatty(STDIN_FILENO) == 1 else { return try line(of: prompt) }
         var shown = termios()
         guard tcgetattr(STDIN_FILENO, &shown) == 0 else { return try line(of: prompt) }
         var hidden = shown
         hidden.c_lflag &= ~tcflag_t(ECHO)
-        // A terminal must not stay without echo, whatever ends the question.
+        // Echo must be restored even if a signal ends the prompt.
         Interruption.remember()
         defer {
             tcsetattr(STDIN_FILENO, TCSANOW, &shown)
@@ -77,15 +77,15 @@ enum SecretInput {
         StandardOutput.draw("\(VisibleText.line(prompt)): ")
         guard tcsetattr(STDIN_FILENO, TCSAFLUSH, &hidden) == 0 else {
             throw CommandError(
-                .inputOutput, "the terminal would show what is typed",
-                hint: "put it into a file, and name that")
+                .inputOutput, "the terminal cannot hide the password",
+                hint: "write it to a file and use --password-file")
         }
         let typed = try line(of: prompt)
         Interruption.forget()
         return typed
     }
 
-    /// Asks for what may be seen, at a terminal only.
+    /// Asks for a visible answer; for terminals only.
     static func answer(_ prompt: String) throws -> String {
         StandardOutput.draw("\(VisibleText.line(prompt)): ")
         return try line(of: prompt)
@@ -95,12 +95,12 @@ enum SecretInput {
 
     static var isTerminal: Bool { isatty(STDIN_FILENO) == 1 }
 
-    /// A line of stdin and not a byte more: what follows is another program's.
+    /// Reads one line of stdin and no byte after it, since the rest may be for another program.
     private static func line(of what: String) throws -> String {
         var bytes: [UInt8] = []
         var byte: UInt8 = 0
         while bytes.count <= bytesMax {
-            // A signal may come to another thread than the one that waits here.
+            // Another thread may receive the signal, so this one polls for it.
             var entry = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
             let ready = poll(&entry, 1, pauseMilliseconds)
             if Interruption.isRequested { throw CancellationError() }
@@ -112,26 +112,26 @@ enum SecretInput {
         }
         if bytes.last == 0x0D { bytes.removeLast() }
         guard let text = String(validating: bytes, as: UTF8.self), bytes.count <= bytesMax else {
-            throw CommandError(.usage, "the \(what) on stdin is too long, or no text")
+            throw CommandError(.usage, "the \(what) on stdin is too long or is not text")
         }
         return text
     }
 }
 
-/// Asks before something is given up.
+/// Asks for confirmation before something is lost.
 enum Consent {
-    /// Goes on where `yes` was given or the user says so.
+    /// Returns if `yes` is true or the user agrees; throws otherwise.
     ///
-    /// - Parameter would: what is to happen, to follow "this would".
+    /// - Parameter would: The effect, as a phrase that follows "this would".
     static func require(_ yes: Bool, would: String, hint: String) throws {
         if yes { return }
         guard SecretInput.isTerminal else {
             throw CommandError(
-                .usage, "this would \(would), and there is no terminal to ask at",
-                hint: "--yes does it without asking; \(hint)")
+                .usage, "this would \(would); stdin is not a terminal, so it cannot be confirmed",
+                hint: "--yes skips the confirmation; \(hint)")
         }
         StandardOutput.diagnose("This would \(would).")
-        let answer = try SecretInput.answer("Go on? [y/N]").lowercased()
+        let answer = try SecretInput.answer("Continue? [y/N]").lowercased()
         guard answer == "y" || answer == "yes" else {
             throw CommandError(.usage, "nothing was changed", hint: hint)
         }

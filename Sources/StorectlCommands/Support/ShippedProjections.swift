@@ -1,40 +1,44 @@
 internal import Tapedeck
 internal import TapedeckConnectors
 
-/// Every projection that this program keeps: the domain's, then those that remotes need.
+/// The projections that this program keeps: the domain's, then the remotes'.
 enum ShippedProjections {
-    /// All of them, in the order in which reports list them.
+    /// Returns all projections in the order in which reports list them.
     static func all(_ projections: VideoProjections = .standard) -> [any Projection] {
         projections.all + Connectors.projections
     }
 
-    /// A projection with the usual parameters, and the same with others.
+    /// A projection with the default parameters, and the same projection with other parameters.
     struct Pair {
         let usual: any Projection
         let other: any Projection
     }
 
-    /// The projections of which other parameters make others, of those that are named; or of all but those on
-    /// demand, which tell no more than what they are made of.
+    /// Returns the named projections that the parameters change.
     ///
-    /// Throws `CommandError`: `.notFound` for a name that there is none of, `.usage` where nothing is another.
+    /// Without names, it considers all projections except those on demand, such as the search
+    /// index.
+    ///
+    /// - Throws: `CommandError`: `.notFound` for an unknown name, `.usage` if the parameters change
+    ///   nothing.
     static func pairs(_ others: VideoProjections, named names: [String]) throws -> [Pair] {
         for name in names where !ShippedProjections.names.contains(name) {
             throw CommandError(
                 .notFound, "there is no projection \(name)",
-                hint: "there are " + ShippedProjections.names.sorted().joined(separator: ", "))
+                hint: "the projections are "
+                    + ShippedProjections.names.sorted().joined(separator: ", "))
         }
         let pairs = zip(all(), all(others)).map { Pair(usual: $0, other: $1) }
             .filter { $0.usual.parameters != $0.other.parameters }
             .filter { names.isEmpty ? !$0.usual.isOnDemand : names.contains($0.usual.name) }
         guard !pairs.isEmpty else {
             throw CommandError(
-                .usage, "nothing depends on these parameters, or they are the usual ones",
-                hint: "storectl replay --diff --winner newest")
+                .usage, "the parameters are the defaults, or change none of these projections",
+                hint: "for example: storectl replay --diff --winner newest")
         }
         return pairs
     }
 
-    /// The names that `replay` takes.
+    /// The names that `replay` accepts.
     static let names = all().map(\.name)
 }

@@ -1,36 +1,36 @@
 internal import Foundation
 internal import TapedeckModel
 
-/// The reader of our output has gone away: the program ends, and nothing is wrong.
+/// Thrown if the reader of the output has closed the pipe; the program then ends with exit code 0.
 struct ClosedPipe: Error {}
 
 /// The two streams that the program writes to.
 ///
-/// Everything that is printed goes through here, so a closed pipe or a full disk is noticed at each
-/// write, and not lost in a buffer at exit.
+/// All output is written unbuffered, so a closed pipe or a full disk is noticed at each write
+/// instead of being lost at exit.
 enum StandardOutput {
-    /// Whether people read the reports.
+    /// Whether reports are printed to a terminal.
     static let isTerminal = isatty(STDOUT_FILENO) == 1
-    /// Whether reports may be coloured: https://no-color.org asks for a way out.
+    /// Whether reports may be coloured; see https://no-color.org.
     static let isColoured: Bool = {
         let environment = ProcessInfo.processInfo.environment
         return isTerminal && environment["NO_COLOR", default: ""].isEmpty
             && environment["TERM"] != "dumb"
     }()
-    /// Whether people read the diagnostics.
+    /// Whether diagnostics are printed to a terminal.
     static let isErrorTerminal = isatty(STDERR_FILENO) == 1
 
-    /// How many columns a terminal has.
+    /// The number of columns of the terminal; 80 if it is unknown.
     static var columns: Int {
         var size = winsize()
         guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
         return Int(size.ws_col)
     }
 
-    /// Writes a report, all of it.
+    /// Writes a whole report.
     ///
-    /// Throws `ClosedPipe` where nobody reads any more, and `CommandError` where it cannot be
-    /// written.
+    /// - Throws: `ClosedPipe` if the reader has closed the pipe, `CommandError` if the report
+    ///   cannot be written.
     static func write(_ text: String) throws {
         var text = text
         try text.withUTF8 { try write(UnsafeRawBufferPointer($0), to: STDOUT_FILENO) }
@@ -39,26 +39,28 @@ enum StandardOutput {
     /// Writes a line of a report.
     static func line(_ text: String) throws { try write(text + "\n") }
 
-    /// Writes a line of diagnostics, whatever it holds made visible; what cannot be written is lost.
+    /// Writes a line of diagnostics with hidden characters escaped; a failed write is ignored.
     static func diagnose(_ text: String) {
         var text = VisibleText.line(text) + "\n"
         text.withUTF8 { try? write(UnsafeRawBufferPointer($0), to: STDERR_FILENO) }
     }
 
-    /// Writes a part of a line of diagnostics, such as a progress bar.
+    /// Writes part of a line to stderr, such as a progress bar.
     static func draw(_ text: String) {
         var text = text
         text.withUTF8 { try? write(UnsafeRawBufferPointer($0), to: STDERR_FILENO) }
     }
 
-    /// Whether the reader of our output has gone away.
+    /// Whether the reader of the output has closed the pipe.
     static var isClosed: Bool {
         var entry = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)
         return poll(&entry, 1, 0) > 0 && entry.revents & Int16(POLLERR | POLLNVAL) != 0
     }
 
-    /// Makes sure that no file that is opened later takes the place of a stream that was closed:
-    /// a report would be written into it.
+    /// Opens `/dev/null` for each closed standard stream.
+    ///
+    /// Otherwise a file opened later could get the descriptor of the stream, and a report would be
+    /// written to it.
     static func occupyStandardDescriptors() {
         for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) == -1 {
             _ = open("/dev/null", O_RDWR)
@@ -85,7 +87,7 @@ enum StandardOutput {
             default:
                 throw CommandError(
                     .closed, "the report cannot be written: \(String(cString: strerror(errno)))",
-                    hint: "look where stdout leads")
+                    hint: "check where stdout is redirected")
             }
         }
     }

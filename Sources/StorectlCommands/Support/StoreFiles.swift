@@ -21,7 +21,7 @@ struct StoreFiles {
             throw CommandError(
                 .accessDenied,
                 "\(directory) cannot be read\(SystemReason.of(error))",
-                hint: "check who owns it, and what it permits", cause: error)
+                hint: "check its owner and permissions", cause: error)
         }
         files = names.sorted().compactMap { name in
             var facts = stat()
@@ -32,10 +32,10 @@ struct StoreFiles {
         }
     }
 
-    /// Bytes of the log.
+    /// The size of the log's file.
     var logBytes: UInt64 { files.first { $0.name == "log.mdb" }?.bytes ?? 0 }
 
-    /// The files that hold projections.
+    /// The files that contain projections.
     var views: [(number: UInt64, file: File)] {
         files.compactMap { file in
             guard file.name.hasPrefix("views-"), file.name.hasSuffix(".mdb"),
@@ -47,7 +47,7 @@ struct StoreFiles {
 
     var viewsBytes: UInt64 { views.reduce(0) { $0 + $1.file.bytes } }
 
-    /// What a rebuild or a copy that was cut off has left.
+    /// The files left by an interrupted rebuild or copy.
     var leftovers: [File] {
         files.filter {
             $0.name.hasPrefix("scratch-") || $0.name.contains(".tapedeck-part")

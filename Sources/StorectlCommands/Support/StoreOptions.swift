@@ -3,11 +3,11 @@ internal import Foundation
 internal import Tapedeck
 internal import TapedeckConnectors
 
-/// What every command that works on a store takes.
+/// The options of every command that works on a store.
 struct StoreOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "The store's directory; else TAPEDECK_STORE, else tapedeck in the XDG data directory.",
+            "The store's directory (default: $TAPEDECK_STORE, or tapedeck in the XDG data directory).",
             valueName: "dir"), completion: .directory)
     var store: String?
 
@@ -15,9 +15,10 @@ struct StoreOptions: ParsableArguments {
     var json = false
 
     private static let crashHint =
-        "storectl verify checks the log, else restore a backup; storectl replay builds lists anew"
+        "check the log with storectl verify; if it is damaged, restore a backup, else run storectl"
+        + " replay to rebuild the lists"
 
-    /// Where the store is.
+    /// Returns the store's directory.
     func directory() throws -> String {
         try StoreOptions.directory(option: store, environment: ProcessInfo.processInfo.environment)
     }
@@ -30,7 +31,7 @@ struct StoreOptions: ParsableArguments {
             return option
         }
         if let named = environment["TAPEDECK_STORE"], !named.isEmpty { return named }
-        // The XDG rules leave a path aside that is not absolute.
+        // The XDG specification says to ignore paths that are not absolute.
         if let data = environment["XDG_DATA_HOME"], data.hasPrefix("/") {
             return data + "/tapedeck"
         }
@@ -38,7 +39,7 @@ struct StoreOptions: ParsableArguments {
         return home + "/.local/share/tapedeck"
     }
 
-    /// Opens the store with its projections, and closes it behind `body`.
+    /// Opens the store with its projections, and closes it after `body`.
     func withStore<R>(
         _ projections: VideoProjections = .standard, _ body: (TapedeckStore) throws -> R
     ) throws -> R {
@@ -47,7 +48,7 @@ struct StoreOptions: ParsableArguments {
         return try body(store)
     }
 
-    /// Opens the store with its projections; whoever asks closes it.
+    /// Opens the store with its projections; the caller closes it.
     func openStore(_ projections: VideoProjections = .standard) throws -> TapedeckStore {
         let directory = try directory()
         CrashGuard.install(directory, isJSON: json, hint: StoreOptions.crashHint)
@@ -55,14 +56,14 @@ struct StoreOptions: ParsableArguments {
             directory, creating: false, projections: ShippedProjections.all(projections))
     }
 
-    /// Opens the store and its remotes, and closes them behind `body`.
+    /// Opens the store and its remotes, and closes them after `body`.
     func withRemotes<R>(_ body: (StoreRemotes) throws -> R) throws -> R {
         try withStore { try body(StoreRemotes($0)) }
     }
 
-    /// Opens the log and, if there ever was a remote, what is known of remotes.
+    /// Opens the log and, if a remote was ever added, the remotes.
     ///
-    /// Without one, nothing is asked of projections: a medium may be read-only.
+    /// If none was added, projections are not opened, so the medium may be read-only.
     func withLogAndRemotes<R>(_ body: (EventLog, StoreRemotes?) throws -> R) throws -> R {
         try withLog(isReading: true) { log in
             guard try !log.events(after: .start, limit: 1, type: RemoteAdded.eventType).isEmpty
@@ -73,9 +74,9 @@ struct StoreOptions: ParsableArguments {
         }
     }
 
-    /// Opens the log alone, and closes it behind `body`.
+    /// Opens only the log, and closes it after `body`.
     ///
-    /// - Parameter isReading: whether `body` only reads; then a medium may be read-only.
+    /// - Parameter isReading: Whether `body` only reads; the medium may then be read-only.
     func withLog<R>(isReading: Bool = false, _ body: (EventLog) throws -> R) throws -> R {
         let directory = try directory()
         CrashGuard.install(directory, isJSON: json, hint: StoreOptions.crashHint)
@@ -86,8 +87,8 @@ struct StoreOptions: ParsableArguments {
         return try body(log)
     }
 
-    /// Runs `body` with the usual options, and for reading once more without any writing where the
-    /// medium allows none.
+    /// Runs `body` with the default options; if `isReading` is true and the medium is read-only,
+    /// runs it again with read-only options.
     static func trying<R>(isReading: Bool, _ body: (EventLog.Options) throws -> R) throws -> R {
         do {
             return try body(EventLog.Options())
@@ -111,7 +112,7 @@ struct StoreOptions: ParsableArguments {
 }
 
 extension StoreOptions {
-    /// Asks projections as of now; only those that are wanted are brought up to date.
+    /// Queries the wanted projections as of now; only these are brought up to date.
     func query<R>(
         _ projections: VideoProjections, _ wanted: [any Projection],
         _ body: (VideoQueries<Views>) throws -> R

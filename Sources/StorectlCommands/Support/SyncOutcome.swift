@@ -1,6 +1,6 @@
 internal import Tapedeck
 
-/// What a sync did, with a server or with a remote: one document for both.
+/// The outcome of a sync; servers and remotes share one form of report.
 struct SyncOutcome {
     private struct Refusal {
         let event: EventID
@@ -22,20 +22,22 @@ struct SyncOutcome {
     private let waitingCount: UInt64
     private let renewedOrigins: Int
     private let healed: UInt64
-    /// Parts of a remote's answers that could not be read; a server's are read or fail as a whole.
+    /// The parts of a remote's responses that could not be read; empty for a server, whose
+    /// responses are read or fail as a whole.
     private let unreadable: [String]
-    /// What a remote does not have; it goes without.
+    /// The features that are not available at the remote.
     private let missing: [String]
-    /// Pages of a remote that were not asked for, and until when the first of these is fresh.
+    /// The number of a remote's pages that were skipped as fresh, and the earliest time at which
+    /// one of them expires.
     private let fresh: Int
     private let freshUntil: UInt64?
-    /// Pages of a remote that are left to the next sync.
+    /// The number of a remote's pages that are left for the next sync.
     private let unread: Int
-    /// What the two sides exchange: events, or intents and facts.
+    /// The nouns for the exchanged items: events, or intents and facts.
     private let units: (pushed: String, pulled: String)
     let error: CommandError?
 
-    /// What a sync with a server did, with a token.
+    /// Creates the outcome of a sync with a server.
     init(_ report: SyncReport, _ token: TokenSource) {
         pushed = report.pushed
         pulled = report.pulled
@@ -52,7 +54,7 @@ struct SyncOutcome {
         error = report.failure.map { SyncOutcome.naming(token, in: CommandError($0)) }
     }
 
-    /// An error that tells where the token stands, where that was refused.
+    /// Adds the path of the token's file to an error if the server refused the token.
     static func naming(_ token: TokenSource, in error: CommandError) -> CommandError {
         guard error.code == .unauthorized else { return error }
         return error.adding("the token was read from \(token.path)")
@@ -78,20 +80,20 @@ struct SyncOutcome {
         error = report.failure.map { CommandError($0) }
     }
 
-    /// Whether nothing is left over.
+    /// Whether nothing was refused, unreadable, or left waiting.
     var isComplete: Bool { refused.isEmpty && waitingCount == 0 && unreadable.isEmpty }
 
-    /// The most parts of answers that are listed.
+    /// The maximum number of unreadable parts that are listed.
     private static let unreadableListedMax = 1_000
 
-    /// What to do about what a remote lacks.
+    /// A hint for intents whose objects the remote lacks; nil if there are none.
     var hint: String? {
         guard waiting.contains(where: { $0.reason == .notThere }) else { return nil }
-        return "what a remote lacks is delivered once a reading shows it there;"
-            + " storectl outbox drop EVENT gives it up"
+        return "an intent is delivered once a sync finds its object at the remote;"
+            + " to give up, use storectl outbox drop EVENT"
     }
 
-    /// The most events that a report in words lists with what is in their way.
+    /// The maximum number of waiting events that a text report lists with their reasons.
     private static let waitingListedMax = 20
 
     var json: JSON {
@@ -130,11 +132,11 @@ struct SyncOutcome {
             "\(verb)pushed \(Figures.count(pushed, units.pushed)),"
                 + " pulled \(Figures.count(pulled, units.pulled))")
         if renewedOrigins > 0 {
-            text.line("this store had been put back to an earlier state: it writes as a new origin")
+            text.line("this store was restored to an earlier state: it now writes as a new origin")
         }
         if healed > 0 {
             text.line(
-                "two histories of one origin met: \(Figures.count(healed, "event")) written anew")
+                "two histories of one origin met: \(Figures.count(healed, "event")) rewritten")
         }
         for refusal in refused {
             let why = refusal.message.map { ", \($0)" } ?? ""
@@ -150,19 +152,19 @@ struct SyncOutcome {
                     VisibleText.line("waiting \(item.event): \(item.reason.rawValue)\(why)"))
             }
             if lacking.count > SyncOutcome.waitingListedMax {
-                text.line("storectl outbox lists the others")
+                text.line("storectl outbox lists the rest")
             }
         }
         if let freshUntil {
             text.line(
-                "\(Figures.count(fresh, "page")) not asked for, as what was read is fresh until"
-                    + " \(TimeArgument.text(Int64(clamping: freshUntil))); --refresh asks all the same"
+                "\(Figures.count(fresh, "page")) skipped: still fresh, the first until"
+                    + " \(TimeArgument.text(Int64(clamping: freshUntil))); --refresh reads them anyway"
             )
         }
-        if unread > 0 { text.line("\(Figures.count(unread, "page")) left to the next sync") }
+        if unread > 0 { text.line("\(Figures.count(unread, "page")) left for the next sync") }
         for part in unreadable.prefix(SyncOutcome.unreadableListedMax) {
             text.line(VisibleText.line("could not read \(part)"))
         }
-        for part in missing { text.line(VisibleText.line("goes without \(part)")) }
+        for part in missing { text.line(VisibleText.line("not available at the remote: \(part)")) }
     }
 }

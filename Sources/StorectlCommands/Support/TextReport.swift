@@ -9,15 +9,15 @@ struct TextReport {
         self.width = width
     }
 
-    /// A line.
+    /// Adds a line.
     mutating func line(_ line: String = "") { text += line + "\n" }
 
-    /// A line only where people read it.
+    /// Adds a line only if the report is printed to a terminal.
     mutating func remark(_ line: String) {
         if isTerminal { self.line(line) }
     }
 
-    /// Names and values, one a line, the values aligned.
+    /// Adds one line per name and value, with aligned values.
     mutating func fields(_ fields: [(name: String, value: String)]) {
         let width = fields.map { DisplayWidth.of($0.name) }.max() ?? 0
         for field in fields {
@@ -33,7 +33,7 @@ struct TextReport {
         }
     }
 
-    /// A table.
+    /// Adds a table.
     mutating func table(_ table: TextTable) {
         text += table.text(
             isTerminal: isTerminal, width: width,

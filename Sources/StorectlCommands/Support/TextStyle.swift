@@ -1,11 +1,12 @@
-/// How a terminal shows a text.
+/// A style of text in a terminal.
 enum TextStyle: String {
     case bold = "1"
     case red = "31"
     case green = "32"
     case yellow = "33"
 
-    /// The colour of a state: whether it is well, goes on, or is not well; nil where none of these.
+    /// Creates the colour of a state: green for good, yellow for in progress, red for bad; nil for
+    /// other states.
     init?(ofState state: String) {
         switch state {
         case "shown", "confirmed", "sequenced", "upToDate", "published", "answered", "good", "yes",
@@ -21,7 +22,8 @@ enum TextStyle: String {
         }
     }
 
-    /// The text with the style on parts of it, which are counted in Unicode scalars, in their order.
+    /// Returns the text with the style applied to parts of it, which are ascending ranges in
+    /// Unicode scalars.
     func applied(to text: String, in parts: [Range<Int>]) -> String {
         let scalars = Array(text.unicodeScalars)
         func part(_ range: Range<Int>) -> String {
@@ -35,7 +37,7 @@ enum TextStyle: String {
         return out + part(end..<max(end, scalars.count))
     }
 
-    /// The text between the sequences that begin and end the style.
+    /// Returns the text between the escape sequences that begin and end the style.
     func applied(to text: String) -> String {
         text.isEmpty ? text : "\u{1B}[\(rawValue)m\(text)\u{1B}[0m"
     }

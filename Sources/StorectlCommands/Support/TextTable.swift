@@ -1,82 +1,84 @@
-/// A table for people: aligned in a terminal, tab-separated in a pipe.
+/// A text table that is aligned in a terminal and tab-separated in a pipe.
 struct TextTable {
     /// A column.
     struct Column {
         let title: String
-        /// Numbers stand to the right.
+        /// Whether the cells are numbers, which are aligned to the right.
         let isNumeric: Bool
-        /// Whether it is cut before others where the terminal is narrow.
+        /// Whether the column is shortened before others in a narrow terminal.
         let isFlexible: Bool
-        /// What its cells are.
+        /// The form of the cells.
         var form = Form.plain
 
         fileprivate var isText: Bool { !isNumeric && (form == .plain || form == .state) }
 
-        /// What cells are, as people are shown them.
+        /// The way in which a terminal shows cells.
         enum Form {
             case plain
-            /// Times, which are told from now.
+            /// Times, shown relative to now.
             case time
-            /// Times of which the hour counts, also of those that are days away.
+            /// Times, shown relative to now, or with day and hour if they are a day away or more.
             case moment
-            /// How far something is, in the colour of that.
+            /// States, shown in their colours.
             case state
         }
 
-        /// A column of text.
+        /// Creates a column of text.
         static func text(_ title: String) -> Column {
             Column(title: title, isNumeric: false, isFlexible: false)
         }
-        /// A column of times as reports have them; in a terminal they are told from now.
+        /// Creates a column of times, which a terminal shows relative to now.
         static func time(_ title: String) -> Column {
             Column(title: title, isNumeric: false, isFlexible: false, form: .time)
         }
-        /// A column of times as reports have them; in a terminal they are told from now, and with their day
-        /// and hour where they are a day away or more.
+        /// Creates a column of times, which a terminal shows relative to now, or with day and hour
+        /// if they are a day away or more.
         static func moment(_ title: String) -> Column {
             Column(title: title, isNumeric: false, isFlexible: false, form: .moment)
         }
-        /// A column of states.
+        /// Creates a column of states.
         static func state(_ title: String) -> Column {
             Column(title: title, isNumeric: false, isFlexible: false, form: .state)
         }
-        /// A column of text that may be cut.
+        /// Creates a column of text that may be shortened.
         static func long(_ title: String) -> Column {
             Column(title: title, isNumeric: false, isFlexible: true)
         }
-        /// A column of numbers.
+        /// Creates a column of numbers.
         static func number(_ title: String) -> Column {
             Column(title: title, isNumeric: true, isFlexible: false)
         }
     }
 
-    /// No column is cut below this while another is wider.
+    /// The width to which text columns are shortened first.
     static let widthMin = 12
-    /// Nor is the first one below this, which the key of a video fits into.
+    /// The width to which the first column is shortened first; the key of a video fits into it.
     static let nameWidthMin = 20
-    /// No column is cut below this in any case.
+    /// The width to which text columns are shortened if the lines are still too long.
     static let cutWidthMin = 4
 
     let columns: [Column]
     var rows: [[String]] = []
-    /// Parts of cells that a terminal shows bold, in Unicode scalars, by row and column.
+    /// The parts of cells that a terminal shows in bold, as ranges in Unicode scalars, by row and
+    /// column.
     private var boldParts: [Int: [Int: [Range<Int>]]] = [:]
 
     init(_ columns: [Column]) { self.columns = columns }
 
-    /// Adds a row; what could break a line or steer a terminal is replaced.
+    /// Adds a row, with control characters in its cells replaced.
     ///
-    /// - Parameter bold: parts of cells that stand out in a terminal, in Unicode scalars, by column.
+    /// - Parameter bold: The parts of cells that a terminal shows in bold, as ranges in Unicode
+    ///   scalars, by column.
     mutating func add(_ cells: [String?], bold: [Int: [Range<Int>]] = [:]) {
         if !bold.isEmpty { boldParts[rows.count] = bold }
         rows.append(cells.map { VisibleText.line($0 ?? "-") })
     }
 
-    /// The lines, with a line feed at each end.
+    /// Returns the table's lines, each ended by a line feed.
     ///
     /// - Parameters:
-    ///   - isColoured: whether a terminal is to show colours.
-    ///   - now: Unix milliseconds from which times are told.
+    ///   - isColoured: Whether to use colours in a terminal.
+    ///   - now: The time to which other times are relative, in milliseconds since 1970.
     func text(
         isTerminal: Bool, width: Int, isColoured: Bool = false, now: Int64 = RelativeTime.now
     ) -> String {
@@ -125,10 +127,11 @@ struct TextTable {
         }.joined()
     }
 
-    /// How wide the columns are, so that the lines fit into a terminal.
+    /// Returns the widths of columns that make the lines fit into a terminal.
     ///
-    /// Where there is not enough room, those that may be cut give way first, then other text, the widest
-    /// first; the first column, by which a row is known, behind these. Numbers and times stay whole.
+    /// If space is short, flexible columns are shortened first, then other text columns, then the
+    /// first column, which identifies the row; in each group, the widest first. Numbers and times
+    /// are never shortened.
     private func fitted(_ all: [[String]], to width: Int) -> [Int] {
         var widths = columns.indices.map { index in
             all.map { DisplayWidth.of($0[index]) }.max() ?? 0

@@ -1,14 +1,15 @@
 internal import TapedeckModel
 internal import TapedeckVideo
 
-/// A time that a user gives: RFC 3339 with any offset, or a day, which is its beginning in UTC.
+/// Reads times that a user enters: RFC 3339 with any offset, or a date, which means its start in
+/// UTC.
 enum TimeArgument {
     static let hint = "write 2019-07-11T20:00:00Z, 2019-07-11T16:00:00-04:00 or 2019-07-11"
 
-    /// Unix milliseconds.
+    /// Returns a time in milliseconds since 1970.
     ///
-    /// Throws `CommandError` with `.invalidTime` for anything else, a plain number included, as
-    /// nobody can tell whether that counts seconds or milliseconds.
+    /// - Throws: `CommandError` with `.invalidTime` for any other text. A plain number is refused,
+    ///   too, because it could mean seconds or milliseconds.
     static func milliseconds(_ text: String, _ name: String) throws -> Int64 {
         if let time = read(text) { return time }
         throw CommandError(
@@ -16,7 +17,7 @@ enum TimeArgument {
             hint: hint)
     }
 
-    /// Unix milliseconds of a time at which something may have happened: not before 1970.
+    /// Returns the time of an event in milliseconds since 1970; earlier times are refused.
     static func eventMilliseconds(_ text: String, _ name: String) throws -> UInt64 {
         if let time = readEvent(text) { return time }
         throw CommandError(
@@ -24,10 +25,10 @@ enum TimeArgument {
             hint: hint)
     }
 
-    /// The same, or nil.
+    /// Returns the time of an event, or nil if the text is not one.
     static func readEvent(_ text: String) -> UInt64? { read(text).flatMap { UInt64(exactly: $0) } }
 
-    /// Unix milliseconds, or nil.
+    /// Returns a time in milliseconds since 1970, or nil if the text is not one.
     static func read(_ text: String) -> Int64? {
         if let time = Timestamps.milliseconds(text) { return time }
         guard let day = CalendarDay(text), (0..<253_402_300_800_000).contains(day.startMilliseconds)
@@ -35,11 +36,11 @@ enum TimeArgument {
         return day.startMilliseconds
     }
 
-    /// The report's form of a time.
+    /// Returns a time in the form that reports use.
     static func text(_ milliseconds: Int64) -> String {
         Timestamps.text(milliseconds: milliseconds)
     }
 
-    /// The report's form of a stamp's time.
+    /// Returns a stamp's time in the form that reports use.
     static func text(_ stamp: Stamp) -> String { text(Int64(clamping: stamp.milliseconds)) }
 }

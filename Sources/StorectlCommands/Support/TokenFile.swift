@@ -1,12 +1,14 @@
 internal import Foundation
 internal import Tapedeck
 
-/// Files that hold a token: never an argument, and readable by their owner only.
+/// Reads token files, and creates them so that only their owner can read them.
+///
+/// Tokens are never arguments, which other processes can read.
 enum TokenFile {
-    /// Longer files hold no token.
+    /// The maximum size of a token file.
     private static let bytesMax = 4_096
 
-    /// The token in a file, without the space around it.
+    /// Returns the token in a file, without surrounding whitespace.
     static func read(_ path: String) throws -> String {
         let file = open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else {
@@ -15,8 +17,8 @@ enum TokenFile {
                 number == EACCES ? .accessDenied : .notFound,
                 "the token file \(path) cannot be read: \(String(cString: strerror(number)))",
                 hint: number == EACCES
-                    ? "check who owns it; storectl token create makes another"
-                    : "storectl serve prints where it is")
+                    ? "check its owner; storectl token create creates another token"
+                    : "storectl serve prints the path of its token file")
         }
         defer { _ = close(file) }
         var bytes = [UInt8](repeating: 0, count: bytesMax + 1)
@@ -26,12 +28,13 @@ enum TokenFile {
         let isToken = text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
         guard count >= 0, count <= bytesMax, !text.isEmpty, isToken else {
             throw CommandError(
-                .usage, "\(path) does not hold a token", hint: "storectl serve prints where one is")
+                .usage, "\(path) does not contain a token",
+                hint: "storectl serve prints the path of its token file")
         }
         return text
     }
 
-    /// Whether it can be read once more: what came through a pipe cannot.
+    /// Returns whether a path is a regular file, which can be read again, unlike a pipe.
     static func isOrdinary(_ path: String) -> Bool {
         var facts = stat()
         return stat(path, &facts) == 0 && facts.st_mode & S_IFMT == S_IFREG
@@ -39,17 +42,17 @@ enum TokenFile {
 
     static func checkIsNew(_ path: String) throws {
         guard !FileManager.default.fileExists(atPath: path) else {
-            throw CommandError(.usage, "\(path) is there already", hint: "name a new file")
+            throw CommandError(.usage, "\(path) already exists", hint: "name a new file")
         }
     }
 
-    /// Writes a token into a new file.
+    /// Writes a token to a new file.
     static func write(_ token: String, to path: String) throws {
         let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard file >= 0 else {
             throw CommandError(
                 .accessDenied, "\(path) cannot be written: \(String(cString: strerror(errno)))",
-                hint: "check the path, and who may write there")
+                hint: "check the path and the directory's permissions")
         }
         defer { _ = close(file) }
         let bytes = Array((token + "\n").utf8)

@@ -1,6 +1,6 @@
 internal import Logging
 
-/// Writes a server's log to stderr, with nothing in it that steers a terminal.
+/// Writes a server's log to stderr with control characters escaped.
 struct VisibleLog: LogHandler {
     private var below: StreamLogHandler
 

@@ -1,9 +1,10 @@
-/// Text from files, servers and other people, made harmless for a terminal.
+/// Escapes characters in text from files, servers and other users that could affect a terminal.
 ///
-/// Whatever is printed goes through it: an escape sequence in a server's message must not move the cursor, and a
-/// character that turns the direction of text must not hide what a line says.
+/// All printed text is escaped: an escape sequence in a server's message must not move the cursor,
+/// and a bidirectional character must not hide part of a line.
 enum VisibleText {
-    /// A text as a part of one line: line breaks and tabs are spaces, and what cannot be seen is written as `\u{1B}`.
+    /// Returns a text for use in one line: line breaks and tabs become spaces, and hidden
+    /// characters are escaped, such as `\u{1B}`.
     static func line(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: isHidden) else { return text }
         var out = String.UnicodeScalarView()
@@ -20,8 +21,10 @@ enum VisibleText {
         return String(out)
     }
 
-    /// Whether a character steers a terminal or turns the direction of text: the controls, the line and paragraph
-    /// separators, and the marks, embeddings, overrides and isolates of the Unicode Bidirectional Algorithm (UAX #9).
+    /// Returns whether a character could affect a terminal or the direction of text.
+    ///
+    /// These are control characters, line and paragraph separators, and the marks, embeddings,
+    /// overrides and isolates of the Unicode Bidirectional Algorithm (UAX #9).
     static func isHidden(_ scalar: UnicodeScalar) -> Bool {
         switch scalar.value {
         case 0..<0x20, 0x7F...0x9F, 0x061C, 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069: true

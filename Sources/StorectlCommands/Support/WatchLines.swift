@@ -1,15 +1,15 @@
 internal import Synchronization
 internal import Tapedeck
 
-/// What is printed of a list that is followed: a document for each update, or a line for each change and for
-/// what else is new of it.
+/// Prints the updates of a watched list: a JSON document per update, or a line of text per change
+/// of the list or of its state.
 final class WatchLines<Entry: Encodable & Hashable & Sendable>: Sendable {
     private let isJSON: Bool
     private let cells: @Sendable (Entry) -> [String?]
-    /// What was said of the list last; held while something is said, for threads say how far tables are.
+    /// The state printed last; locked while printing, since several threads report progress.
     private let said = Mutex(LiveState())
 
-    /// - Parameter cells: what is told of an entry in text.
+    /// - Parameter cells: Returns the columns that describe an entry in text.
     init(isJSON: Bool, _ cells: @escaping @Sendable (Entry) -> [String?]) {
         (self.isJSON, self.cells) = (isJSON, cells)
     }
@@ -41,7 +41,7 @@ final class WatchLines<Entry: Encodable & Hashable & Sendable>: Sendable {
 
     private func states(from old: LiveState, to new: LiveState) -> [[String]] {
         var lines: [[String]] = []
-        // How far a phase is would be a line for each hundredth.
+        // Only the phase is printed: its progress would print a line for every percent.
         if let phase = new.loading?.phase, phase != old.loading?.phase {
             lines.append(["~", "loading", phase])
         }
@@ -49,7 +49,7 @@ final class WatchLines<Entry: Encodable & Hashable & Sendable>: Sendable {
         guard !new.failures.isEmpty else { return lines + [["~", "current"]] }
         return lines
             + new.failures.map { failure in
-                let retry = failure.retryAt.map { "again at \(TimeArgument.text($0))" }
+                let retry = failure.retryAt.map { "next attempt at \(TimeArgument.text($0))" }
                 return ["~", "failed", failure.code.rawValue]
                     + [failure.remote, failure.message, retry].compactMap { $0 }
             }

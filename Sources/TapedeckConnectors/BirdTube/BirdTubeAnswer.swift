@@ -2,17 +2,17 @@ internal import TapedeckModel
 internal import TapedeckSync
 internal import TapedeckVideo
 
-/// An answer of BirdTube's server: an object whose `result` tells whether it is a success.
+/// A response of BirdTube's server: an object whose `result` reports success or failure.
 enum BirdTubeAnswer {
-    /// The object of an answer that is a success.
+    /// Returns the object of a successful response.
     static func element(_ response: RemoteResponse) throws(SyncFailure) -> JSONElement {
-        // No answer of the API itself has another status.
+        // The API itself never uses another status.
         if let failure = response.failure { throw failure }
         guard
             let document = try? JSONParser.parse(
                 response.body, bytesMax: IngestResource.documentBytesMax),
             let element = try? JSONElement(document, at: "$")
-        else { throw SyncFailure(.unavailable, "BirdTube did not answer as its API does") }
+        else { throw SyncFailure(.unavailable, "BirdTube's response does not match its API") }
         do throws(IngestRefusal) {
             try check(element)
         } catch {
@@ -21,20 +21,20 @@ enum BirdTubeAnswer {
         return element
     }
 
-    /// Throws `.remoteError` for what says that it is an error.
+    /// Throws `.remoteError` unless the response reports success.
     static func check(_ element: JSONElement) throws(IngestRefusal) {
         switch try? element.text("result").value {
         case "success": return
         case "error":
             throw IngestRefusal(
-                element.path, .remoteError, "BirdTube says: \(message(of: element))")
+                element.path, .remoteError, "BirdTube returned an error: \(message(of: element))")
         default:
             throw IngestRefusal(
-                element.path, .remoteError, "BirdTube says neither success nor error")
+                element.path, .remoteError, "BirdTube returned neither success nor an error")
         }
     }
 
-    /// What an answer that is an error says; empty for a success.
+    /// Returns the message of an error response; empty for a success.
     static func message(_ response: RemoteResponse) -> String {
         guard response.failure == nil,
             let document = try? JSONParser.parse(
@@ -49,44 +49,44 @@ enum BirdTubeAnswer {
         String(((try? element.text("message").value) ?? "").prefix(200))
     }
 
-    /// The members of a list in an answer that is a success.
+    /// Returns the elements of a list in a successful response.
     static func list(
         _ name: String, of response: RemoteResponse
     ) throws(SyncFailure) -> [JSONValue] {
         let element = try element(response)
         guard let list = try? element.list(name) else {
-            throw SyncFailure(.unavailable, "BirdTube's answer has no list \(name)")
+            throw SyncFailure(.unavailable, "BirdTube's response has no list \(name)")
         }
         return list
     }
 }
 
-/// What a login at BirdTube takes and gives.
+/// The credentials and the account of a login at BirdTube.
 enum BirdTubeAccount {
     static func check(_ secrets: RemoteSecrets) throws(SyncFailure) {
         guard !secrets.user.isEmpty, !secrets.password.isEmpty else {
             throw SyncFailure(
-                .unauthorized, "BirdTube takes an e-mail address and a password",
+                .unauthorized, "BirdTube requires an e-mail address and a password",
                 hint: "storectl login NAME --user ADDRESS, with the password on standard input")
         }
     }
 
-    /// The account of an answer to signing in or up; its session never ends.
+    /// Returns the account in the response to a sign-in or sign-up; its session never ends.
     static func signedIn(_ answer: RemoteResponse) throws(SyncFailure) -> LoginStep {
         switch BirdTubeAnswer.message(answer) {
         case "": break
         case "User not found.":
             throw SyncFailure(
-                .notFound, "BirdTube knows no account with this address",
-                hint: "storectl login NAME --sign-up makes one")
+                .notFound, "BirdTube has no account with this address",
+                hint: "storectl login NAME --sign-up creates one")
         case "Password is incorrect.":
             throw SyncFailure(
-                .unauthorized, "BirdTube does not take the password", hint: "storectl login NAME")
+                .unauthorized, "BirdTube rejected the password", hint: "storectl login NAME")
         case "The email exists.":
             throw SyncFailure(
-                .conditionFailed, "BirdTube has an account with this address",
+                .conditionFailed, "BirdTube already has an account with this address",
                 hint: "storectl login NAME, without --sign-up")
-        case let message: throw SyncFailure(.remoteError, "BirdTube says: \(message)")
+        case let message: throw SyncFailure(.remoteError, "BirdTube returned an error: \(message)")
         }
         let failure: SyncFailure
         do throws(SyncFailure) {
@@ -96,9 +96,10 @@ enum BirdTubeAccount {
             failure = error
         }
         guard answer.status == 500 else { throw failure }
-        // Its sample stumbles where it should refuse.
+        // BirdTube's sample server crashes on credentials that it should reject.
         throw SyncFailure(
-            failure.code, "\(failure.message), as some servers do for a wrong address or password")
+            failure.code,
+            "\(failure.message), which some servers return for a wrong address or password")
     }
 
     private static func account(
@@ -107,7 +108,7 @@ enum BirdTubeAccount {
         guard let user = try? document.object("user").value,
             let email = try? user.text("email").value, !email.isEmpty,
             let session = try? user.text("session").value, !session.isEmpty
-        else { throw SyncFailure(.remoteError, "BirdTube took the login and gave no session") }
+        else { throw SyncFailure(.remoteError, "BirdTube accepted the login but sent no session") }
         var shown = AccountSighting(email, at: BirdTube.system)
         shown.take(user, nickname: "nickname", email: "email")
         return .done(

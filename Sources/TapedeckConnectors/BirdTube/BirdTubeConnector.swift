@@ -4,65 +4,68 @@ package import TapedeckProjections
 package import TapedeckSync
 package import TapedeckVideo
 
-/// Speaks the API of BirdTube's server: videos of YouTube that users hand in, and a chat beside each.
+/// The connector for BirdTube's API: YouTube videos that users submit, with a chat for each.
 ///
-/// Every request is a `POST` with a JSON body, and every answer of the API has status 200: whether it is
-/// a success stands in its `result`. Reading takes no login, and a session never ends.
+/// Every request is a `POST` with a JSON body. Every response of the API has status 200; its
+/// `result` reports success or failure. Reading requires no login, and a session never ends.
 ///
-/// | intent | request | how it is safe |
+/// | intent | request | safety |
 /// |---|---|---|
-/// | submission | `/video/register` | natural: a video is there once, "already registered" is a success |
-/// | opening that counts | `/video/view` | once: each request counts, and a count does not tell whose it was |
+/// | submission | `/video/register` | natural: a video is listed once, and "already registered" counts as success |
+/// | opening that counts | `/video/view` | once: each request counts, and the count does not show whose it was |
 /// | chat message | `/channel/send` | probe: the message's `temp_id` is the id of the intent |
 ///
-/// | feed | what it is |
+/// | feed | contents |
 /// |---|---|
-/// | `videos` | all videos, the newest first; leads to the one below |
-/// | `chat/{video}/{channel}` | what is said in a chat, the newest messages first |
+/// | `videos` | all videos, newest first; leads to the feed below |
+/// | `chat/{video}/{channel}` | the messages of a chat, newest first |
 ///
-/// **The list** is asked for by age: that order holds every video, as the one by views does, and only new
-/// videos move its rows, towards the end. What moves towards the front, as views do by the other order, would
-/// be missed. Pages overlap and the list is read again until it shows nothing new, so that videos of one time,
-/// which have no order, are not missed, either. It has no end but an empty page. Which unit
-/// `created_time` has is told nowhere: see `JSONElement.moment`.
+/// **The list** is requested by age. That order contains every video, and only new videos move its
+/// rows, toward the end. In the order by views, rows also move toward the front, and a reader would
+/// miss them. Pages overlap, and the list is read again until nothing is new, so that videos with
+/// equal times, which are unordered, are not missed either. Only an empty page ends the list. The
+/// unit of `created_time` is undocumented; see `JSONElement.moment`.
 ///
 /// ## The bridge to chats
 ///
-/// The app speaks with chats by SendBird's SDK, whose own protocol is not public. A server that wants its chats
-/// read here gives two routes in the SDK's place; they are Tapedeck's, not SendBird's:
+/// The app accesses chats through SendBird's SDK, whose protocol is not public. To make its chats
+/// available to Tapedeck, a server offers two routes instead; they are Tapedeck's own, not
+/// SendBird's:
 ///
 /// ```
 /// POST /channel/messages  {"channel_url","timestamp","limit","direction"}
 ///                         {"result":"success","messages":[…]}
-/// POST /channel/send      {"session","channel_url","temp_id","text"} or with "file" in the place of "text"
+/// POST /channel/send      {"session","channel_url","temp_id","text"} or "file" instead of "text"
 ///                         {"result":"success","message":{…}}
 /// ```
 ///
-/// `timestamp` is in Unix milliseconds. With `direction` `previous` come the messages before it, the newest
-/// first; with `next`, which is not asked for here, those behind it, the oldest first. A page with fewer than
-/// `limit` messages is the last. One may hold more, so that it does not end among messages of one time; where it
-/// ends there all the same, up to `limit` messages of one time are read. Reading takes no session; 401 says that
-/// a session is not known, and `result` is `error`, with a `message`, for what else is wrong. A message is as
-/// `BirdTubeDocuments.message` says; it keeps the `temp_id` with which it was sent. Where there is no such route
-/// (404), everything else works.
+/// `timestamp` is in Unix milliseconds. With `direction` `previous`, the response contains the
+/// messages before it, newest first; with `next`, which this connector does not use, the messages
+/// after it, oldest first. A page with fewer than `limit` messages is the last. A page may contain
+/// more than `limit` messages, so that it does not end between messages with equal times; if a
+/// server does end it there, at most `limit` messages with that time are read. Reading requires no
+/// session; 401 means that the session is unknown, and for other errors `result` is `error`, with a
+/// `message`. Messages have the form described at `BirdTubeDocuments.message` and keep the
+/// `temp_id` with which they were sent. If the server lacks these routes (404), everything else
+/// works.
 ///
-/// A reading asks for the newest page of every chat, and on from there to what is known; that an older message
-/// is blocked meanwhile is not seen.
+/// Each read requests the newest page of every chat, and older pages until it reaches known
+/// messages; it does not notice that an older message has been blocked.
 package struct BirdTubeConnector: Connector {
-    /// The server has no limit.
+    /// The number of rows requested per page; the server has no limit.
     static let rowsPerPage: Int64 = 50
-    /// How many rows of a page the next one begins with.
+    /// The number of rows by which consecutive pages overlap.
     static let rowsOverlap: Int64 = 5
-    /// A server that repeats rows without an end is left here.
+    /// The number of rows after which reading stops, in case a server repeats rows endlessly.
     static let rowsMax: Int64 = 1_000_000
-    /// As many as the app asks for.
+    /// The number of messages requested per page, as in the app.
     static let messagesPerPage: Int64 = 50
-    /// How far the clocks of a chat's servers may differ, in milliseconds.
+    /// The maximum difference between the clocks of a chat's servers, in milliseconds.
     static let clockSkew: Int64 = 60_000
 
     private let projections: VideoProjections
 
-    /// Makes a connector that looks things up in `projections`.
+    /// Creates a connector that looks up state in `projections`.
     package init(_ projections: VideoProjections = .standard) { self.projections = projections }
 
     package var manifest: ConnectorManifest {
@@ -78,7 +81,7 @@ package struct BirdTubeConnector: Connector {
 
     // MARK: - Login
 
-    /// An e-mail address and a password.
+    /// Logs in with an e-mail address and a password.
     package func login(
         _ secrets: RemoteSecrets, _ answers: [RemoteResponse]
     ) throws(SyncFailure) -> LoginStep {
@@ -89,7 +92,7 @@ package struct BirdTubeConnector: Connector {
         return try BirdTubeAccount.signedIn(answer)
     }
 
-    /// The same; the account is called what stands before the "@".
+    /// Creates an account; its nickname is the part of the address before the "@".
     package func signUp(
         _ secrets: RemoteSecrets, _ answers: [RemoteResponse]
     ) throws(SyncFailure) -> LoginStep {
@@ -142,7 +145,7 @@ package struct BirdTubeConnector: Connector {
         content.moves = true
         let (offset, rows) = (Int64(page.place) ?? 0, Int64(list.count))
         if rows > BirdTubeConnector.rowsMax - offset {
-            content.refused.append("the list has no end; \(offset) rows of it were read")
+            content.refused.append("the list does not end; reading stopped after \(offset) rows")
         } else if rows > 0 {
             let overlap = BirdTubeConnector.rowsOverlap
             let step = rows > overlap ? rows - overlap : rows
@@ -158,7 +161,7 @@ package struct BirdTubeConnector: Connector {
         if response.failure?.code == .notFound {
             content.missing = (
                 BirdTubeChat.feeds,
-                "chats, as the server has no POST \(BirdTubeRequest.messagesPath)"
+                "chats, because the server has no POST \(BirdTubeRequest.messagesPath)"
             )
             return content
         }
@@ -173,8 +176,8 @@ package struct BirdTubeConnector: Connector {
         content.next = BirdTubeChat.next(behind: list, before: Int64(page.place) ?? .max).map {
             RemotePage(page.feed, String($0))
         }
-        // New messages come in front of all, where the next reading begins: none is missed, and the end of a
-        // chat need not be read twice.
+        // New messages appear on the first page, where the next read begins, so none are missed and
+        // the end of a chat need not be read twice.
         content.stopsWhereKnown = content.next != nil
         return content
     }
@@ -218,19 +221,20 @@ package struct BirdTubeConnector: Connector {
         let message = try intent.event.decode(ChatMessagePosted.self)
         guard !message.hasSender || message.sender == account.user else {
             return .waiting(
-                .signInRequired, "\(message.sender) says it, and \(account.user) is signed in")
+                .signInRequired,
+                "the message is from \(message.sender), but \(account.user) is signed in")
         }
         guard known.isListed else { return notListed(intent) }
         guard let channel = known.channel else {
-            return .waiting(.notThere, "BirdTube does not tell of a chat of \(intent.key.name)")
+            return .waiting(.notThere, "BirdTube lists no chat for \(intent.key.name)")
         }
-        // A message of a time that is still to come must not hide the one that is looked for.
+        // A message with a future time must not end the search for this one too early.
         let newest = min(known.newestMessage, Int64(clamping: intent.event.stamp.milliseconds))
         return .deliver([BirdTubeDelivery.message(message, intent.event.id, in: channel, newest)])
     }
 
     private static let signInRequired = DeliveryPlan.waiting(
-        .signInRequired, "nobody is signed in at BirdTube")
+        .signInRequired, "not signed in at BirdTube")
 
     private func notListed(_ intent: Intent) -> DeliveryPlan {
         .waiting(.notThere, "BirdTube does not list \(intent.key.name)")

@@ -2,18 +2,21 @@ internal import TapedeckModel
 internal import TapedeckSync
 internal import TapedeckVideo
 
-/// What is sent for each intent, and what the server's answers say.
+/// The requests for each intent, and the confirmations in the server's responses.
 enum BirdTubeDelivery {
     static func submission(_ submission: VideoSubmitted, _ key: VideoKey) -> Delivery {
         Delivery(safety: .natural, request: BirdTubeRequest.register(submission, key))
     }
 
     static func view(_ key: VideoKey) -> Delivery {
-        // Others open it as well: that the list counts more does not tell that this one arrived.
+        // Other users open the video too, so a higher count does not prove that this request
+        // arrived.
         Delivery(safety: .once, request: BirdTubeRequest.view(key))
     }
 
-    /// - Parameter newest: when the newest message was said that is known there.
+    /// Returns the delivery of a chat message.
+    ///
+    /// - Parameter newest: The time of the newest known message.
     static func message(
         _ message: ChatMessagePosted, _ event: EventID, in channel: String, _ newest: Int64
     ) -> Delivery {
@@ -28,7 +31,7 @@ enum BirdTubeDelivery {
     ) throws(SyncFailure) -> Confirmation {
         switch intent.event.type {
         case VideoOpened.eventType:
-            // It answers `{}`, whatever it did.
+            // The response is `{}` whether or not the request took effect.
             if let failure = response.failure { throw failure }
             return Confirmation()
         case VideoSubmitted.eventType:
@@ -41,10 +44,10 @@ enum BirdTubeDelivery {
             if response.failure?.code == .notFound {
                 throw SyncFailure(
                     .notFound, "the server has no POST \(BirdTubeRequest.sendPath)",
-                    hint: "its chats can be read and written by its own app only")
+                    hint: "its chats are available only in its own app")
             }
             let answer = try BirdTubeAnswer.element(response)
-            // It was done, and what is shown of it cannot be read: it is looked for.
+            // The request succeeded but its response cannot be read, so look for the message.
             guard let message = try? answer.object("message").value,
                 let confirmation = try? confirmation(of: message, intent, response)
             else { return .askLater }
@@ -52,7 +55,8 @@ enum BirdTubeDelivery {
         }
     }
 
-    /// Looks for a message by the name that it was sent with, back to what was there when it was sent.
+    /// Searches for a message by the name it was sent with, back to the newest message known at
+    /// that time.
     static func find(
         _ response: RemoteResponse, _ probe: RemoteRequest?, of intent: Intent, baseline: Int64
     ) throws(SyncFailure) -> ProbeResult {
@@ -71,7 +75,8 @@ enum BirdTubeDelivery {
         return .ask(BirdTubeRequest.messages(of: asked.channel, before: next))
     }
 
-    /// What a message says of the intent that it came of; nil where it has another name than wanted.
+    /// Returns the confirmation of an intent from its message; nil if the message has a different
+    /// name.
     private static func confirmation(
         of row: JSONElement, _ intent: Intent, _ response: RemoteResponse, named name: String? = nil
     ) throws -> Confirmation? {
@@ -79,7 +84,8 @@ enum BirdTubeDelivery {
         var message = try BirdTubeDocuments.message(row, of: video)
         guard name == nil || message.tempID == name else { return nil }
         let id = intent.event.id.description
-        // Where its name tells it, the sighting is the same as that of the chat's next page.
+        // If its name already identifies the intent, keep the sighting equal to the one from the
+        // chat's next page.
         if message.tempID != id { message.postedAs = id }
         return Confirmation(
             remoteID: "message/\(message.message)",
@@ -87,9 +93,9 @@ enum BirdTubeDelivery {
     }
 }
 
-/// The chat of a video, and how its pages follow on each other.
+/// The chat of a video, and the order of its pages.
 struct BirdTubeChat: Hashable {
-    /// What all feeds of chats begin with.
+    /// The common prefix of all chat feeds.
     static let feeds = "chat/"
 
     var video: String
@@ -100,7 +106,7 @@ struct BirdTubeChat: Hashable {
         self.channel = channel
     }
 
-    /// Reads what `feed` gives; nil for another feed.
+    /// Parses the feed of a page; nil for another kind of feed.
     init?(_ page: RemotePage) {
         guard page.feed.hasPrefix(BirdTubeChat.feeds) else { return nil }
         let parts = page.feed.dropFirst(BirdTubeChat.feeds.count).split(
@@ -111,7 +117,7 @@ struct BirdTubeChat: Hashable {
 
     var feed: RemotePage { RemotePage(BirdTubeChat.feeds + "\(video)/\(channel)") }
 
-    /// Before which time the next page lies; nil where this one is the last.
+    /// Returns the time before which the next page begins; nil if this page is the last.
     static func next(behind list: [JSONValue], before time: Int64) -> Int64? {
         let times = list.compactMap { value in
             (try? JSONElement(value, at: "$").integer("timestamp"))?.value
@@ -119,7 +125,8 @@ struct BirdTubeChat: Hashable {
         guard list.count >= BirdTubeConnector.messagesPerPage,
             let oldest = times.filter(Timestamps.recorded.contains).min(), oldest < time
         else { return nil }
-        // Others of the oldest time may have found no place, unless all of the page is of that time.
+        // Ask again for the oldest time, since more messages may have it, unless the whole page has
+        // that time.
         return oldest + 1 < time ? oldest + 1 : oldest
     }
 }

@@ -2,7 +2,7 @@ internal import SwiftProtobuf
 internal import TapedeckModel
 internal import TapedeckVideo
 
-/// The shapes of BirdTube's API, and of chat messages, as sightings.
+/// Converts the objects of BirdTube's API, including chat messages, to sightings.
 enum BirdTubeDocuments {
     /// `/video/list`: `{"result":"success","video_list":[…]}`.
     static func videos(
@@ -13,7 +13,7 @@ enum BirdTubeDocuments {
         }
     }
 
-    /// A list of messages of a chat, or the answer of `/channel/messages` that holds one.
+    /// A list of chat messages, or a response of `/channel/messages` that contains one.
     static func messages(
         _ document: JSONValue, _ context: IngestContext, _ result: inout IngestResult
     ) {
@@ -28,7 +28,7 @@ enum BirdTubeDocuments {
         }
     }
 
-    /// Reads what a list in an answer holds; an error of the remote is a refusal at `$`.
+    /// Reads the list in a response; an error of the remote becomes a refusal at `$`.
     private static func read(
         _ document: JSONValue, _ name: String, _ result: inout IngestResult,
         _ body: (JSONValue, String, inout IngestResult) -> Void
@@ -47,7 +47,7 @@ enum BirdTubeDocuments {
         }
     }
 
-    /// Adds a row of the list; gives its sighting where it can be read.
+    /// Adds a row of the list and returns its sighting, or nil if it cannot be read.
     @discardableResult
     static func addVideo(
         _ value: JSONValue, at path: String, _ context: IngestContext,
@@ -75,7 +75,7 @@ enum BirdTubeDocuments {
         }
     }
 
-    /// A row of the list; an owner is told by its number alone.
+    /// Reads a row of the list; the owner is only a number.
     static func video(_ element: JSONElement) throws(IngestRefusal) -> SubmissionObserved {
         var video = SubmissionObserved()
         video.video = try element.videoKey("youtube", id: "video_id").text
@@ -93,19 +93,20 @@ enum BirdTubeDocuments {
         return video
     }
 
-    /// A message of a chat, in the names of SendBird's SDK, be they written `tempId` or `temp_id`.
+    /// Reads a chat message, with the names of SendBird's SDK in either form, `tempId` or
+    /// `temp_id`.
     ///
-    /// | member | what it is |
+    /// | member | contents |
     /// |---|---|
-    /// | `id` | the message's number, also `messageId` |
-    /// | `timestamp` | when it was said, in Unix milliseconds |
-    /// | `type` | `text`, `file`, `system` or `broadcast`; else it is told by what is there |
-    /// | `text` or `file` | what is said; a file has `url`, `name`, `type` and `size` |
-    /// | `sender` | `id`, `name`, `image`; none where nobody says it |
-    /// | `tempId` | what the sender's device called it |
-    /// | `isOpMessage`, `isGuestMessage`, `isBlocked` | false where nothing is said |
+    /// | `id` | the message's number; also called `messageId` |
+    /// | `timestamp` | the time of the message, in Unix milliseconds |
+    /// | `type` | `text`, `file`, `system` or `broadcast`; inferred from the other members if missing |
+    /// | `text` or `file` | the content; a file has `url`, `name`, `type` and `size` |
+    /// | `sender` | `id`, `name`, `image`; missing if there is no sender |
+    /// | `tempId` | the id that the sender's device chose |
+    /// | `isOpMessage`, `isGuestMessage`, `isBlocked` | false if missing |
     ///
-    /// What else is there, such as `data`, is left out.
+    /// Other members, such as `data`, are ignored.
     static func message(
         _ element: JSONElement, of video: String
     ) throws(IngestRefusal) -> ChatMessageObserved {
@@ -153,13 +154,15 @@ extension ChatFile {
 }
 
 extension JSONElement {
-    /// The seconds of the year 5138, the milliseconds of 1973: a number from here on counts milliseconds.
+    /// The threshold above which a number counts milliseconds: in seconds it is the year 5138, in
+    /// milliseconds the year 1973.
     private static let millisecondsMin = 100_000_000_000.0
 
-    /// A member that is a moment in a form that nobody has written down, as Unix milliseconds.
+    /// Returns a member that is a time in an undocumented format, as Unix milliseconds.
     ///
-    /// A number counts seconds or milliseconds, by its size: a site of 2015 has no videos of 1970, and none
-    /// of the year 5138. A text is RFC 3339, or what Python prints, which leaves the zone out and means UTC.
+    /// A number is in seconds or milliseconds, depending on its size: a site of 2015 has no videos
+    /// from 1970 or from 5138. A string is in RFC 3339 format, or in Python's format, which omits
+    /// the zone and means UTC.
     func moment(_ name: String) throws(IngestRefusal) -> Int64? {
         guard let value = any(name).value else { return nil }
         if case .string(let text) = value {
@@ -174,17 +177,17 @@ extension JSONElement {
             let time = (isSeconds ? number * 1_000 : number).rounded()
             if time < Double(Timestamps.recorded.upperBound) { return Int64(time) }
         }
-        throw IngestRefusal("\(path).\(name)", .invalidTime, "is not a time from 1970 on")
+        throw IngestRefusal("\(path).\(name)", .invalidTime, "is not a time in 1970 or later")
     }
 
-    /// A name as it stands here: `tempId`, or `temp_id`.
+    /// Returns the spelling of a name that this object uses: `tempId`, or `temp_id`.
     fileprivate func spelled(_ name: String) -> String {
         guard !has(name) else { return name }
         let snake = name.map { $0.isUppercase ? "_\($0.lowercased())" : "\($0)" }.joined()
         return has(snake) ? snake : name
     }
 
-    /// Whether a member is there that is no empty text.
+    /// Returns whether a member is present and not an empty string.
     fileprivate func isSaid(_ name: String) throws(IngestRefusal) -> Bool {
         switch any(name) {
         case .absent, .null: false

@@ -3,7 +3,7 @@ internal import TapedeckModel
 internal import TapedeckSync
 internal import TapedeckVideo
 
-/// The requests of BirdTube's API: posts with a JSON body.
+/// The requests of BirdTube's API: `POST` requests with a JSON body.
 enum BirdTubeRequest {
     static let registerPath = "/video/register"
     static let viewPath = "/video/view"
@@ -22,7 +22,7 @@ enum BirdTubeRequest {
                 nickname: Nickname.standing(for: secrets.user)))
     }
 
-    /// The videos by age, from a row on.
+    /// Requests the videos sorted by age, starting at a row.
     static func list(offset: Int64) -> RemoteRequest {
         post("/video/list", List(offset: offset, limit: BirdTubeConnector.rowsPerPage))
     }
@@ -41,7 +41,7 @@ enum BirdTubeRequest {
         post(viewPath, View(video_id: key.id))
     }
 
-    /// The messages of a chat before a time.
+    /// Requests the messages of a chat before a time.
     static func messages(of channel: String, before timestamp: Int64) -> RemoteRequest {
         post(
             messagesPath,
@@ -50,7 +50,7 @@ enum BirdTubeRequest {
                 limit: BirdTubeConnector.messagesPerPage))
     }
 
-    /// What `messages` was asked with; nil for another request.
+    /// Returns the parameters of a request created by `messages`; nil for other requests.
     static func chat(
         askedBy request: RemoteRequest?
     ) -> (channel: String, before: Int64)? {
@@ -76,9 +76,9 @@ enum BirdTubeRequest {
                 file: message.hasFile ? file : nil))
     }
 
-    /// Adds the session in front of what a request that takes one says.
+    /// Adds the session to a request that requires one, as the first member of its body.
     ///
-    /// The requests that are planned hold none: they may wait, and be looked at.
+    /// Planned requests contain no session, because they may be stored and displayed.
     static func add(session: String, to request: inout RemoteRequest) {
         guard [registerPath, sendPath].contains(request.path), case .json(let body) = request.body
         else { return }
@@ -94,18 +94,18 @@ enum BirdTubeRequest {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         guard let bytes = try? encoder.encode(value) else {
-            preconditionFailure("texts and whole numbers can be written as JSON")
+            preconditionFailure("strings and integers can always be encoded as JSON")
         }
         return Array(bytes)
     }
 
-    // MARK: - Bodies, in the API's own names
+    // MARK: - Bodies, with the API's names
 
     private struct SignIn: Encodable {
         var email: String
         var password: String
         var nickname: String?
-        /// Nobody is to be pushed to.
+        /// Empty: no push notifications.
         var device_token = ""
         var device_type = "WEB"
     }
@@ -113,7 +113,7 @@ enum BirdTubeRequest {
     private struct List: Encodable {
         var offset: Int64
         var limit: Int64
-        /// By age; 1 is by views.
+        /// 2 sorts by age, 1 by views.
         var order_by = 2
     }
 

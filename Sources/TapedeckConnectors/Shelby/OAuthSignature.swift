@@ -2,9 +2,9 @@ internal import Crypto
 internal import Foundation
 internal import TapedeckSync
 
-/// The signature of OAuth 1.0a by HMAC-SHA1 (RFC 5849, 3.4).
+/// The signature of OAuth 1.0a with HMAC-SHA1 (RFC 5849, 3.4).
 enum OAuthSignature {
-    /// Signs a request with the account's token, its secret, and what the remote knows this program by.
+    /// Signs a request with the account's token and secret, and with the consumer key and secret.
     static func add(
         to request: inout RemoteRequest, _ account: RemoteAccount, _ moment: RequestMoment
     ) {
@@ -31,7 +31,7 @@ enum OAuthSignature {
     ) -> String {
         var all = fields + request.query
         if case .form(let form) = request.body { all += form }
-        // Sorted by their encoded forms, as 3.4.1.3.2 says.
+        // Sort by encoded name and value, as section 3.4.1.3.2 requires.
         let pairs = all.map {
             (RemoteRequest.segment($0.name), RemoteRequest.segment($0.value))
         }.sorted { $0 < $1 }

@@ -5,28 +5,28 @@ package import TapedeckProjections
 package import TapedeckSync
 package import TapedeckVideo
 
-/// Speaks Shelby's API of 2012 (`/v2`).
+/// The connector for Shelby's API of 2012 (`/v2`).
 ///
-/// Reads answer a list, or an object with `err`; writes answer an object, and an `err` in it is the only
-/// sign of failure: the HTTP status tells nothing. There is no paging and no "since": each reading takes
-/// the whole list of the account's channel.
+/// A read returns a list, or an object with `err`. A write returns an object, and an `err` in it is
+/// the only sign of failure; the HTTP status says nothing. There is no paging and no "since": each
+/// read fetches the whole list of the account's channel.
 ///
-/// | intent | request | how it is safe |
+/// | intent | request | safety |
 /// |---|---|---|
-/// | watch later, also the unset by watching | `PUT /v2/broadcasts/{id}.json` `owner_watch_later` | natural |
+/// | watch later, including the removal by watching | `PUT /v2/broadcasts/{id}.json` `owner_watch_later` | natural |
 /// | like | the same, `liked_by_owner` | natural |
 /// | watched | the same, `watched_by_owner` | natural |
-/// | share | `POST /v2/socializations.json` | once: nothing tells of what was shared |
+/// | share | `POST /v2/socializations.json` | once: shares cannot be read back |
 ///
-/// Comments stay in the store: this API has no place for them.
+/// Comments stay in the store, because this API does not support them.
 package struct ShelbyConnector: Connector {
     private let projections: VideoProjections
-    /// What stands in front of every path; nothing where the remote's address ends in it already.
+    /// The prefix of every path; empty if the remote's address already ends in it.
     private let root: String
 
-    /// Makes a connector that looks things up in `projections`.
+    /// Creates a connector that looks up state in `projections`.
     ///
-    /// - Parameter url: the remote's address, with `/v2` at its end or without.
+    /// - Parameter url: The remote's address, with or without a trailing `/v2`.
     package init(_ projections: VideoProjections = .standard, url: String = "") {
         self.projections = projections
         root = url.hasSuffix("/v2") ? "" : "/v2"
@@ -35,7 +35,7 @@ package struct ShelbyConnector: Connector {
     package var manifest: ConnectorManifest {
         ConnectorManifest(
             system: Shelby.system, rateCount: 20, rateWindow: 10_000, settling: 5_000,
-            // As the app of 2012 polled.
+            // The polling intervals of the 2012 app.
             freshness: [10_000, 20_000, 40_000, 80_000, 120_000], intentKinds: ["video"])
     }
 
@@ -43,14 +43,14 @@ package struct ShelbyConnector: Connector {
 
     // MARK: - Login
 
-    /// `token` and `tokenSecret` come of OAuth; the rest is asked for with them.
+    /// Logs in with `token` and `tokenSecret` from OAuth, and requests the rest with them.
     package func login(
         _ secrets: RemoteSecrets, _ answers: [RemoteResponse]
     ) throws(SyncFailure) -> LoginStep {
         guard let token = secrets.token, !token.isEmpty else {
             throw SyncFailure(
-                .unauthorized, "Shelby takes an OAuth token and its secret",
-                hint: "storectl login NAME --token-file FILE, with both on a line each")
+                .unauthorized, "Shelby requires an OAuth token and its secret",
+                hint: "storectl login NAME --token-file FILE, with each on its own line")
         }
         var account = RemoteAccount(user: "", token: token, tokenSecret: secrets.tokenSecret)
         account.details["consumerKey"] = secrets.consumerKey
@@ -58,13 +58,13 @@ package struct ShelbyConnector: Connector {
         func ask(_ path: String) -> LoginStep { .send(RemoteRequest("GET", path), as: account) }
         guard let users = answers.first else { return ask("\(root)/users.json") }
         guard let user = try Self.list(users).first, let id = Self.text(user, "_id", "id") else {
-            throw SyncFailure(.remoteError, "Shelby does not say who the user is")
+            throw SyncFailure(.remoteError, "Shelby's response does not identify the user")
         }
         account.user = id
         guard answers.count > 1 else { return ask("\(root)/authentications.json") }
         guard answers.count > 2 else { return ask("\(root)/channels.json") }
         let channels = try Self.list(answers[2])
-        // The app of 2012 takes the first channel that is not public as the user's own.
+        // Like the 2012 app, use the first non-public channel as the user's own.
         let channel = channels.first { !Self.isTrue($0, "public") }
             .flatMap { Self.text($0, "_id", "id") }
         guard let channel else {
@@ -76,7 +76,7 @@ package struct ShelbyConnector: Connector {
             shown.take(user, nickname: "nickname", image: "user_image")
         }
         shown.take(channels: channels.compactMap { Self.text($0, "_id", "id") })
-        // The services are shown, and nothing needs them: a login does not fail for them.
+        // The services are only displayed, so a failure here does not fail the login.
         if let services = try? Self.list(answers[1]) {
             shown.take(
                 services: services.compactMap { service in
@@ -108,7 +108,7 @@ package struct ShelbyConnector: Connector {
     package func read(
         _ response: RemoteResponse, of page: RemotePage, _ account: RemoteAccount
     ) throws(SyncFailure) -> RemoteContent {
-        // The list is read as a file of it is; what stands in front of it is the API's own.
+        // The list is parsed like a saved file; this call checks for the API's own errors first.
         _ = try Self.list(response)
         let result: IngestResult
         do {
@@ -143,7 +143,7 @@ package struct ShelbyConnector: Connector {
         return known.winner != nil && known.told.isEmpty
     }
 
-    /// What this API has a place for.
+    /// The types of intents that this API supports.
     private static let intents: Set<EventType> = [
         PlaybackProgressed.eventType, WatchLaterToggled.eventType, LikeToggled.eventType,
         VideoWatched.eventType, VideoShared.eventType,
@@ -155,7 +155,7 @@ package struct ShelbyConnector: Connector {
         guard Self.intents.contains(intent.event.type) else { return .foreign }
         let known = try KnownBroadcasts(intent.key, views, projections)
         guard let winner = known.winner else {
-            return .waiting(.notThere, "no broadcast of \(intent.key.name) is known there")
+            return .waiting(.notThere, "no broadcast of \(intent.key.name) is known at Shelby")
         }
         switch intent.event.type {
         case PlaybackProgressed.eventType: return unset(known, before: intent)
@@ -181,7 +181,7 @@ package struct ShelbyConnector: Connector {
         }
     }
 
-    /// Takes the marks away that were there before; one that the remote set behind it stays.
+    /// Removes the marks set before the intent; a mark that the remote set later stays.
     private func unset(_ known: KnownBroadcasts, before intent: Intent) -> DeliveryPlan {
         let time = Int64(intent.event.stamp.milliseconds)
         let told = known.told.filter { $0.time <= time }
@@ -190,7 +190,7 @@ package struct ShelbyConnector: Connector {
             told.map { flag(.watchLater, false, $0.broadcast, target: $0.broadcast) })
     }
 
-    /// What the owner of a broadcast can say of it.
+    /// The flags that the owner of a broadcast can set.
     fileprivate enum Flag: String {
         case watchLater = "owner_watch_later"
         case liked = "liked_by_owner"
@@ -231,8 +231,8 @@ package struct ShelbyConnector: Connector {
             flag, field.value == "true", delivery.baseline, answer, response, intent)
     }
 
-    /// What the remote shows behind a change of a flag: its answer where that has the flag, else that the
-    /// flag was taken, as of the answer's date.
+    /// Confirms a changed flag: from the response if it contains the flag, otherwise as accepted at
+    /// the response's date.
     private func confirm(
         _ flag: Flag, _ value: Bool, _ broadcast: String, _ answer: JSONValue,
         _ response: RemoteResponse, _ intent: Intent
@@ -243,7 +243,8 @@ package struct ShelbyConnector: Connector {
                 let shown = flag.value(in: sighting)
             {
                 guard shown == value else {
-                    throw SyncFailure(.remoteError, "Shelby took the change and did not make it")
+                    throw SyncFailure(
+                        .remoteError, "Shelby accepted the change but did not apply it")
                 }
                 return Confirmation(
                     remoteID: broadcast, remoteVersion: sighting.remoteVersion ?? 0,
@@ -264,26 +265,26 @@ package struct ShelbyConnector: Connector {
             throw failure
         } catch {
             throw SyncFailure(
-                .remoteError, "what Shelby shows cannot be recorded: \(ForeignError.text(error))")
+                .remoteError, "Shelby's response cannot be recorded: \(ForeignError.text(error))")
         }
     }
 
     // MARK: - Answers
 
-    /// The list that an answer is; an object is a failure, whatever the status.
+    /// Returns the list in a response; an object is a failure, whatever the status.
     private static func list(_ response: RemoteResponse) throws(SyncFailure) -> [JSONValue] {
         switch try ShelbyDocuments.document(response) {
         case .array(let list): return list
         case .object(let members): throw failure(members, response)
-        default: throw SyncFailure(.remoteError, "Shelby answered neither a list nor an error")
+        default: throw SyncFailure(.remoteError, "Shelby returned neither a list nor an error")
         }
     }
 
-    /// The object that an answer to a write is.
+    /// Returns the object in the response to a write.
     private static func object(_ response: RemoteResponse) throws(SyncFailure) -> JSONValue {
         let document = try ShelbyDocuments.document(response)
         guard case .object(let members) = document else {
-            throw SyncFailure(.unavailable, "Shelby did not answer as its API does")
+            throw SyncFailure(.unavailable, "Shelby's response does not match its API")
         }
         if members["err"] != nil { throw failure(members, response) }
         return document
@@ -292,7 +293,7 @@ package struct ShelbyConnector: Connector {
     private static func failure(
         _ members: [String: JSONValue], _ response: RemoteResponse
     ) -> SyncFailure {
-        var text = "Shelby answered with an error"
+        var text = "Shelby returned an error"
         if case .string(let message) = members["err"] { text = String(message.prefix(200)) }
         let lower = text.lowercased()
         let isLogin = ["not authorized", "unauthorized", "not logged in", "oauth", "access token"]
@@ -300,7 +301,7 @@ package struct ShelbyConnector: Connector {
         if isLogin || response.status == 401 {
             return SyncFailure(
                 .unauthorized, text,
-                hint: "storectl login NAME --token-file FILE, with a token that holds")
+                hint: "storectl login NAME --token-file FILE, with a valid token")
         }
         if let failure = response.failure, failure.isTransient {
             return SyncFailure(failure.code, text, retryAfter: failure.retryAfter)

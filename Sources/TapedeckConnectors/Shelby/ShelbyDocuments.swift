@@ -3,23 +3,23 @@ internal import TapedeckModel
 internal import TapedeckSync
 internal import TapedeckVideo
 
-/// The responses of Shelby's API of 2012 as sightings.
+/// Converts the responses of Shelby's API of 2012 to sightings.
 enum ShelbyDocuments {
-    /// The JSON of an answer, of either API.
+    /// Parses the JSON of a response; both APIs use it.
     static func document(_ response: RemoteResponse) throws(SyncFailure) -> JSONValue {
         do {
             return try JSONParser.parse(
                 response.body, bytesMax: IngestResource.documentBytesMax)
         } catch {
-            // Without a document of the API's own the status is all there is.
+            // Without a JSON body, only the status is available.
             throw response.failure
-                ?? SyncFailure(.unavailable, "Shelby's answer is not JSON: \(error.message)")
+                ?? SyncFailure(.unavailable, "Shelby's response is not JSON: \(error.message)")
         }
     }
 
-    /// `/v2/channels/{id}/broadcasts.json`: a list of broadcasts; also a single one.
+    /// `/v2/channels/{id}/broadcasts.json`: a list of broadcasts, or a single one.
     ///
-    /// An object with `err` is the remote's error form; the HTTP status tells nothing.
+    /// An object with `err` is the remote's error response; its HTTP status says nothing.
     static func broadcasts(
         _ document: JSONValue, _ context: IngestContext, _ result: inout IngestResult
     ) {
@@ -30,14 +30,14 @@ enum ShelbyDocuments {
             }
         case .object(let members):
             if let error = members["err"] {
-                var text = "the remote answered with an error"
+                var text = "the remote returned an error"
                 if case .string(let message) = error { text += ": \(message.prefix(200))" }
                 result.refuse(IngestRefusal("$", .remoteError, text))
             } else {
                 add(document, at: "$", context, &result)
             }
         case .null:
-            result.refuse(IngestRefusal("$", .remoteError, "the remote answered null"))
+            result.refuse(IngestRefusal("$", .remoteError, "the remote returned null"))
         default:
             result.refuse(
                 IngestRefusal("$", .invalidPayload, "the document is \(document.kind)"))
@@ -58,7 +58,8 @@ enum ShelbyDocuments {
 }
 
 extension BroadcastReceived {
-    /// Reads a broadcast; a null never clears what was known, so it is the same as absent.
+    /// Reads a broadcast; a null means the same as a missing field, because it never clears a known
+    /// value.
     init(shelby element: JSONElement) throws(IngestRefusal) {
         self.init()
         broadcast = try element.identifier(element.has("_id") ? "_id" : "id")
@@ -80,7 +81,7 @@ extension BroadcastReceived {
 }
 
 extension JSONElement {
-    /// An id that is a text or a number, which must be there.
+    /// Returns a required id, which may be a string or a number.
     func identifier(_ name: String) throws(IngestRefusal) -> String {
         if case .value(.number) = any(name), let number = try integer(name).value {
             return String(number)
@@ -96,7 +97,7 @@ extension JSONElement {
         return text
     }
 
-    /// The video of a broadcast; older ones name only the player that shows it.
+    /// Returns the video of a broadcast; older broadcasts name only the player.
     fileprivate func shelbyVideo() throws(IngestRefusal) -> VideoKey {
         let named = try text("video_provider_name").value
         let player = try text("video_player").value
@@ -106,7 +107,7 @@ extension JSONElement {
         return try videoKey(provider, id: "video_id_at_provider")
     }
 
-    /// The video of a provider that a field names.
+    /// Returns the key of a video at `provider`; the field `name` contains its id.
     func videoKey(_ provider: String, id name: String) throws(IngestRefusal) -> VideoKey {
         let id = try identifier(name)
         do throws(ModelError) {

@@ -2,10 +2,10 @@ internal import TapedeckModel
 internal import TapedeckProjections
 internal import TapedeckVideo
 
-/// The frames at which Shelby's API of 2012 to 2014 holds a video: what is wanted of the video is asked
-/// of one of them.
+/// The frames that contain a video in Shelby's API of 2012 to 2014.
 ///
-/// Items: `f` id → what is known of the frame, its sightings merged field by field in canonical order.
+/// An intent for a video is sent to one of its frames. Items: `f` id → the state of the frame, its
+/// sightings merged field by field in canonical order.
 struct ShelbyFrames: Projection {
     var name: String { "shelby-frames" }
     var version: Int { 1 }
@@ -13,14 +13,14 @@ struct ShelbyFrames: Projection {
     var eventTypes: [EventType] { [FrameObserved.eventType, CommentObserved.eventType] }
     var ruleText: String? {
         """
-        Each frame is the sum of its sightings, newer over older; of the messages the greatest id counts.
+        Each frame merges its sightings, newer over older; of the messages, the greatest id counts.
         """
     }
-    /// None: frames are looked up by their video.
+    /// Empty: frames are looked up by their video.
     var tables: [String] { [] }
 
     struct State: ProjectionState, Equatable {
-        /// The newest message that was seen in any of the frames' conversations; empty for none.
+        /// The highest message id seen in a conversation about the video; empty if there is none.
         var newestMessage = ""
 
         init() {}
@@ -52,13 +52,13 @@ struct ShelbyFrames: Projection {
     fileprivate static let prefix: [UInt8] = [UInt8(ascii: "f")]
 }
 
-/// What is known of a frame.
+/// The known state of a frame.
 struct KnownFrame: Hashable {
     var id: String
     var conversation: String?
     var creator: String?
     var isLiked = false
-    /// Whether a like of the account's user has made it.
+    /// Whether the frame was created by a like of the account's user.
     var isCopy = false
     var isRemoved = false
 
@@ -94,16 +94,16 @@ struct KnownFrame: Hashable {
     }
 }
 
-/// The frames of one video, by what an account can do with them.
+/// The frames of one video, grouped by the actions the account can take on them.
 struct KnownFrames {
-    /// Those that others, or the user, have shared; the oldest first.
+    /// The frames that the user or others have shared, oldest first.
     var shared: [KnownFrame] = []
-    /// The copies that the user's likes have made and that are still there.
+    /// The existing copies that the user's likes created.
     var copies: [KnownFrame] = []
-    /// The newest message that was seen about the video; empty for none.
+    /// The highest message id seen in a conversation about the video; empty if there is none.
     var newestMessage: String
 
-    /// More frames of one video are not looked at.
+    /// The maximum number of frames that are read per video.
     private static let countMax = 500
 
     init(_ video: Tag, _ views: some ViewReader) throws {
@@ -119,18 +119,18 @@ struct KnownFrames {
         }
     }
 
-    /// Whether the user likes the video at one of them.
+    /// Whether the user likes the video in any of its frames.
     var isLiked: Bool { !copies.isEmpty || shared.contains(where: \.isLiked) }
 
-    /// The frame that stands for the video.
+    /// Returns the frame that represents the video.
     ///
-    /// - Parameter user: whose frames do not count; nil counts all.
+    /// - Parameter user: A user whose frames are skipped; nil skips none.
     func winner(_ rule: WinnerRule, notOf user: String? = nil) -> KnownFrame? {
         let frames = shared.filter { user == nil || $0.creator != user }
         return rule == .oldest ? frames.first : frames.last
     }
 
-    /// The conversation about the video, at the frame that stands for it or else at any.
+    /// Returns the conversation of the frame that represents the video, or else of any frame.
     func conversation(_ rule: WinnerRule) -> String? {
         winner(rule)?.conversation ?? (shared + copies).lazy.compactMap(\.conversation).first
     }

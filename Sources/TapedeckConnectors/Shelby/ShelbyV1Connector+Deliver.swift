@@ -16,7 +16,7 @@ extension ShelbyV1Connector {
         }
         let known = try KnownFrames(intent.key, views)
         guard !known.shared.isEmpty || !known.copies.isEmpty else {
-            return .waiting(.notThere, "no frame of \(intent.key.name) is known there")
+            return .waiting(.notThere, "no frame of \(intent.key.name) is known at Shelby")
         }
         switch intent.event.type {
         case LikeToggled.eventType:
@@ -40,12 +40,13 @@ extension ShelbyV1Connector {
 
     // MARK: - Likes
 
-    /// A repeated like counts again and makes another copy.
+    /// A repeated like counts again and creates another copy.
     private func like(_ known: KnownFrames, _ account: RemoteAccount) -> DeliveryPlan {
         if known.isLiked { return .satisfied }
         guard let frame = known.winner(rule, notOf: account.user) else {
             return .refused(
-                .conditionFailed, "only the user shares it there, and own frames take no like")
+                .conditionFailed,
+                "only the user shares the video at Shelby, and users cannot like their own frames")
         }
         return .deliver([
             Delivery(
@@ -54,11 +55,11 @@ extension ShelbyV1Connector {
         ])
     }
 
-    /// Takes the copies off the roll; the remote then withdraws the like from what they are copies of.
+    /// Deletes the copies from the roll; the remote then removes the like from the original frames.
     private func unlike(_ known: KnownFrames) -> DeliveryPlan {
         if known.copies.isEmpty {
             return known.isLiked
-                ? .waiting(.notThere, "the copy that the like has made is not known yet")
+                ? .waiting(.notThere, "the copy that the like created is not known yet")
                 : .satisfied
         }
         let liked = known.shared.filter(\.isLiked).map(\.id).joined(separator: " ")
@@ -70,11 +71,11 @@ extension ShelbyV1Connector {
             })
     }
 
-    // MARK: - The others
+    // MARK: - Other intents
 
     private func comment(_ comment: CommentPosted, _ known: KnownFrames) -> DeliveryPlan {
         guard let id = known.conversation(rule) else {
-            return .waiting(.notThere, "no conversation about it is known there")
+            return .waiting(.notThere, "no conversation about the video is known at Shelby")
         }
         let path = "/conversation/\(RemoteRequest.segment(id))"
         return .deliver([
@@ -84,7 +85,8 @@ extension ShelbyV1Connector {
         ])
     }
 
-    /// The remote wants an interval or `complete`; what only began is the interval of no length.
+    /// The remote requires an interval or `complete`; a view that only started is sent as an empty
+    /// interval.
     private func watched(_ watched: VideoWatched, _ known: KnownFrames) -> DeliveryPlan {
         guard let frame = known.winner(rule) else { return waitsForShared }
         var fields: [RemoteRequest.Field] = []
@@ -100,7 +102,7 @@ extension ShelbyV1Connector {
     }
 
     private func seconds(_ value: Double) -> String {
-        // Beyond this no video is, and the number would not fit.
+        // No video is this long, and the number would not fit.
         let whole = value.rounded(.down)
         return whole == value && value < 1e15 ? String(Int64(whole)) : String(value)
     }
@@ -108,7 +110,8 @@ extension ShelbyV1Connector {
     private func share(_ share: VideoShared, _ known: KnownFrames) -> DeliveryPlan {
         guard !share.hasTo, !share.destinations.contains("email") else {
             return .refused(
-                .remoteError, "this API has no place for whom an e-mail goes to")
+                .remoteError,
+                "this API cannot share by e-mail because it has no field for the recipient")
         }
         guard let frame = known.winner(rule) else { return waitsForShared }
         let fields =
@@ -120,7 +123,7 @@ extension ShelbyV1Connector {
     }
 
     private var waitsForShared: DeliveryPlan {
-        .waiting(.notThere, "no frame that shares it is known there")
+        .waiting(.notThere, "no frame that shares the video is known at Shelby")
     }
 
     // MARK: - Confirming
@@ -138,7 +141,7 @@ extension ShelbyV1Connector {
             return try confirmLike(result, response, delivery, intent, account)
         case CommentPosted.eventType:
             let own = try own(result, intent, account)
-            // The one that was just added is the newest.
+            // The message just added is the newest.
             return try confirmation(own.max { $0.id < $1.id }, response, intent)
         default: return Confirmation()
         }
@@ -150,10 +153,11 @@ extension ShelbyV1Connector {
     ) throws(SyncFailure) -> Confirmation {
         var shown: ShelbyV1Frame?
         if let frame = try? ShelbyV1Frame(try element(result)) { shown = frame }
-        // Whoever is not logged in is counted and leaves no trace: that was nobody's like.
+        // Without a valid login, Shelby counts the like but does not attribute it to a user.
         if let upvoters = shown?.upvoters, !upvoters.contains(account.user) {
             throw SyncFailure(
-                .unauthorized, "Shelby took the like as nobody's", hint: "storectl login NAME")
+                .unauthorized, "Shelby did not attribute the like to the account",
+                hint: "storectl login NAME")
         }
         let time = observedAt(response, intent)
         guard let shown, shown.upvoters != nil else {
@@ -164,7 +168,7 @@ extension ShelbyV1Connector {
         return Confirmation(sightings: reading.content.sightings)
     }
 
-    /// One that is not there is not liked: somebody took the like back before.
+    /// A copy that is not found is not liked either: the like was removed earlier.
     private func confirmUnlike(
         _ response: RemoteResponse, _ delivery: Delivery, _ intent: Intent
     ) throws(SyncFailure) -> Confirmation {
@@ -185,7 +189,7 @@ extension ShelbyV1Connector {
             sightings: [try proposal(copy, time)] + (try flag(false, liked, intent, time)))
     }
 
-    /// What a change of a like says of frames of which the answer shows nothing.
+    /// Returns sightings that record a changed like for frames missing from the response.
     private func flag(
         _ isLiked: Bool, _ frames: [String], _ intent: Intent, _ time: Int64?
     ) throws(SyncFailure) -> [ProposedEvent] {
@@ -201,17 +205,18 @@ extension ShelbyV1Connector {
             broadcast.broadcast = frame
             broadcast.video = String(intent.key.name)
             broadcast.liked = isLiked
-            // Sightings of a frame have its time as their version, or they could not be compared.
+            // A frame's creation time is its version; without it, sightings cannot be compared.
             broadcast.createdAt = Google_Protobuf_Timestamp(milliseconds: id.milliseconds)
             sightings.append(try proposal(broadcast, time))
         }
         return sightings
     }
 
-    /// When a change of a like was seen to be made.
+    /// Returns the time at which a changed like was observed.
     ///
-    /// Answers tell the second. What was read earlier in the same second must not outlast the change, nor
-    /// one change the other; so the user's own moment tells the order within it.
+    /// Response dates have a resolution of one second. A change must outlast everything read
+    /// earlier in the same second, and two changes must keep their order; within the second, the
+    /// time of the user's action decides.
     private func observedAt(_ response: RemoteResponse, _ intent: Intent) -> Int64? {
         response.date.map { second in
             min(max(second + 1, Int64(intent.event.stamp.milliseconds)), second + 999)
@@ -225,7 +230,7 @@ extension ShelbyV1Connector {
             return try ProposedEvent(sighting: sighting, observedAt: time)
         } catch {
             throw SyncFailure(
-                .remoteError, "what Shelby shows cannot be recorded: \(ForeignError.text(error))")
+                .remoteError, "Shelby's response cannot be recorded: \(ForeignError.text(error))")
         }
     }
 
@@ -239,7 +244,8 @@ extension ShelbyV1Connector {
         guard intent.event.type == CommentPosted.eventType else {
             return try findLike(result, response, delivery, intent, baseline, account)
         }
-        // Ids of one second are in no order. Of equal messages each is the answer to one intent only.
+        // Ids from the same second are unordered. Each of several equal messages confirms one
+        // intent only.
         let since = ShelbyV1ID(baseline)?.milliseconds ?? 0
         let own = try own(result, intent, account).filter {
             $0.id.milliseconds >= since && !taken.contains($0.id.text)
@@ -248,7 +254,8 @@ extension ShelbyV1Connector {
         return .found(try confirmation(oldest, response, intent))
     }
 
-    /// Looks for a copy of the video on the user's roll, page by page until well before the intent.
+    /// Searches the user's roll for a copy of the video, page by page, until well before the
+    /// intent.
     private func findLike(
         _ result: JSONValue, _ response: RemoteResponse, _ delivery: Delivery, _ intent: Intent,
         _ frame: String, _ account: RemoteAccount
@@ -274,12 +281,12 @@ extension ShelbyV1Connector {
         return .ask(rollFrames(account, since: next.place))
     }
 
-    /// How far this device's clock may be ahead of the remote's, in milliseconds.
+    /// The maximum time by which this device's clock may be ahead of the remote's, in milliseconds.
     private static let skewMax: Int64 = 86_400_000
 
     // MARK: - Conversations
 
-    /// The user's messages in a conversation that say what an intent says.
+    /// Returns the user's messages in a conversation that have the text of an intent.
     private func own(
         _ conversation: JSONValue, _ intent: Intent, _ account: RemoteAccount
     ) throws(SyncFailure) -> [ShelbyV1Message] {
@@ -297,7 +304,7 @@ extension ShelbyV1Connector {
         }
     }
 
-    /// A text without what a remote may do to the space in it.
+    /// Splits a text into words, because a remote may change its whitespace.
     private func words(_ text: String) -> [Substring] { text.split(whereSeparator: \.isWhitespace) }
 
     private func confirmation(

@@ -3,30 +3,32 @@ package import TapedeckProjections
 package import TapedeckSync
 package import TapedeckVideo
 
-/// Speaks Shelby's API of 2012 to 2014 (`/v1`), at an address that ends in `/v1`.
+/// The connector for Shelby's API of 2012 to 2014 (`/v1`), at an address that ends in `/v1`.
 ///
-/// Every answer is an envelope whose own status counts. Lists come by id, the newest first, and are paged
-/// by `since_id`: that id and older ones, so a page repeats the last row of the one before.
+/// Every response is an envelope whose own status counts. Lists are sorted by id, newest first, and
+/// paged by `since_id`, which includes the row with that id, so a page repeats the last row of the
+/// page before it.
 ///
-/// | intent | request | how it is safe |
+/// | intent | request | safety |
 /// |---|---|---|
-/// | like | `PUT /frame/{id}/like` | probe: the copy that it makes on the user's public roll |
-/// | unlike | `DELETE /frame/{copy}`, each copy | natural: what is gone stays gone |
+/// | like | `PUT /frame/{id}/like` | probe: the copy it creates on the user's public roll |
+/// | unlike | `DELETE /frame/{copy}`, each copy | natural: a deleted copy stays deleted |
 /// | comment | `POST /conversation/{id}/messages` | probe: the user's messages in the conversation |
-/// | watched | `POST /frame/{id}/watched` | once: a view counts once a day, all else every time |
-/// | share | `POST /frame/{id}/share` | once: nothing tells of what was shared |
+/// | watched | `POST /frame/{id}/watched` | once: a view counts once a day, everything else every time |
+/// | share | `POST /frame/{id}/share` | once: shares cannot be read back |
 ///
-/// Marks to watch later stay in the store, and so does the unset by watching. This API has no mark of its
-/// own: `add_to_watch_later`, as older clients call it, *is* the like. It counts, and puts a copy on the
-/// user's public roll for all to see. Nothing tells the one from the other, so a viewing that takes a mark
-/// away would take a like away.
+/// Watch-later marks, and their removal by watching, stay in the store. This API has no mark of its
+/// own: `add_to_watch_later`, as older clients call it, *is* the like. It counts as a like, and
+/// puts a copy on the user's public roll. The two cannot be told apart, so a viewing that removes a
+/// mark would also remove a like.
 ///
-/// What is liked is told by the frames' upvoters and by the user's public roll. A like that is taken back
-/// elsewhere shows once its frame is among those that are read again; the roll tells of no removals.
+/// Likes are read from the frames' upvoters and from the user's public roll. A like removed
+/// elsewhere is noticed only when its frame is read again, because the roll does not report
+/// removals.
 package struct ShelbyV1Connector: Connector {
     let projections: VideoProjections
 
-    /// Makes a connector that looks things up in `projections`.
+    /// Creates a connector that looks up state in `projections`.
     package init(_ projections: VideoProjections = .standard) { self.projections = projections }
 
     package var manifest: ConnectorManifest {
@@ -39,13 +41,13 @@ package struct ShelbyV1Connector: Connector {
 
     // MARK: - Login
 
-    /// By e-mail address and password; the answer is the user, with the token.
+    /// Logs in with an e-mail address and a password; the response contains the user and the token.
     package func login(
         _ secrets: RemoteSecrets, _ answers: [RemoteResponse]
     ) throws(SyncFailure) -> LoginStep {
         guard !secrets.user.isEmpty, !secrets.password.isEmpty else {
             throw SyncFailure(
-                .unauthorized, "Shelby takes an e-mail address and a password",
+                .unauthorized, "Shelby requires an e-mail address and a password",
                 hint: "storectl login NAME --user ADDRESS, with the password on standard input")
         }
         guard let answer = answers.first else {
@@ -60,7 +62,7 @@ package struct ShelbyV1Connector: Connector {
         guard let id = text(user, "id"), let token = text(user, "authentication_token"),
             let roll = text(user, "public_roll_id")
         else {
-            throw SyncFailure(.remoteError, "Shelby does not say who the user is")
+            throw SyncFailure(.remoteError, "Shelby's response does not identify the user")
         }
         var shown = AccountSighting(id, at: Shelby.system)
         shown.take(user, nickname: "nickname", email: "primary_email", image: "user_image")
@@ -75,14 +77,14 @@ package struct ShelbyV1Connector: Connector {
             sightings: shown.proposals(answer))
     }
 
-    /// A user has one token: all their sessions end with it.
+    /// Deletes the user's only token, which ends all of the user's sessions.
     package func logOutRequest(_ account: RemoteAccount) -> RemoteRequest? {
         RemoteRequest("DELETE", "/token/\(RemoteRequest.segment(account.token))")
     }
 
-    /// A token that Shelby does not know has no session.
+    /// Counts an unknown token as logged out.
     ///
-    /// Something else than Shelby can answer with 401 or 404, too.
+    /// A 401 or 404 counts only in Shelby's envelope, because a proxy can return one too.
     package func logOutFailure(_ response: RemoteResponse) -> SyncFailure? {
         do {
             _ = try ShelbyV1Documents.result(response)
@@ -93,7 +95,7 @@ package struct ShelbyV1Connector: Connector {
         }
     }
 
-    /// Whether an answer is in the envelope that every answer of Shelby has.
+    /// Returns whether a response is in Shelby's envelope.
     private static func isOwnAnswer(_ response: RemoteResponse) -> Bool {
         guard case .object(let members)? = try? ShelbyDocuments.document(response) else {
             return false
@@ -101,14 +103,15 @@ package struct ShelbyV1Connector: Connector {
         return members["status"]?.int64 != nil
     }
 
-    /// Among an account's details, the roll that holds what the user shares and likes.
+    /// The name of the account detail that holds the id of the roll with the user's shares and
+    /// likes.
     static let roll = "roll"
 
     package func authorize(
         _ request: inout RemoteRequest, _ account: RemoteAccount, _ moment: RequestMoment
     ) {
         let field = RemoteRequest.Field("auth_token", account.token)
-        // A body is written down in fewer places than an address; a DELETE has none.
+        // Bodies are logged less often than URLs; a DELETE has no body.
         switch (request.method, request.body) {
         case ("POST", .none), ("PUT", .none): request.body = .form([field])
         case (_, .form(let fields)): request.body = .form(fields + [field])
@@ -121,9 +124,10 @@ package struct ShelbyV1Connector: Connector {
     private static let dashboard = "dashboard"
     private static let likes = "likes"
     private static let pageCount = 50
-    /// A page of fewer rows is the last: by its own notes the remote caps pages at 20 or at 500.
+    /// A page with fewer rows is the last one: by its own notes, the remote caps pages at 20 or 500
+    /// rows.
     private static let fullCountMin = 20
-    /// How far behind the newest rows others' may still turn up, in milliseconds.
+    /// The time for which new rows of others may still appear below newer rows, in milliseconds.
     private static let lookBack: Int64 = 7_200_000
 
     package func feeds(_ account: RemoteAccount, now: UInt64) -> [RemotePage] {
@@ -136,7 +140,8 @@ package struct ShelbyV1Connector: Connector {
             : list("/dashboard", since: page.place)
     }
 
-    /// What the user's public roll holds, from an id on to older ones; empty for the newest.
+    /// Requests the user's public roll, from the row with id `since` to older ones, or from the
+    /// newest row if empty.
     func rollFrames(_ account: RemoteAccount, since: String = "") -> RemoteRequest {
         let roll = RemoteRequest.segment(account.details[ShelbyV1Connector.roll] ?? "")
         return list("/roll/\(roll)/frames", since: since)
@@ -155,7 +160,7 @@ package struct ShelbyV1Connector: Connector {
         let result = try ShelbyV1Documents.result(response)
         let rows = isRoll ? try rollRows(result) : result
         guard case .array(let list) = rows else {
-            throw SyncFailure(.remoteError, "Shelby did not answer with a list")
+            throw SyncFailure(.remoteError, "Shelby did not return a list")
         }
         var reading = ShelbyV1Reading(account, observedAt: response.date)
         for (index, value) in list.enumerated() {
@@ -172,13 +177,13 @@ package struct ShelbyV1Connector: Connector {
 
     private func rollRows(_ result: JSONValue) throws(SyncFailure) -> JSONValue {
         guard case .object(let roll) = result, let frames = roll["frames"] else {
-            throw SyncFailure(.remoteError, "Shelby did not answer with a roll")
+            throw SyncFailure(.remoteError, "Shelby did not return a roll")
         }
         if case .null = frames { return .array([]) }
         return frames
     }
 
-    /// The page behind one: from its oldest row on, which comes again.
+    /// Returns the next page, which begins with the oldest row of `page`; nil after the last page.
     func next(behind page: RemotePage, _ count: Int, _ oldest: ShelbyV1ID?) -> RemotePage? {
         guard count >= ShelbyV1Connector.fullCountMin, let oldest, oldest.text != page.place,
             page.place.isEmpty || oldest.text < page.place
@@ -192,7 +197,7 @@ package struct ShelbyV1Connector: Connector {
         do {
             return try JSONElement(value, at: "$")
         } catch {
-            throw SyncFailure(.unavailable, "Shelby did not answer as its API does")
+            throw SyncFailure(.unavailable, "Shelby's response does not match its API")
         }
     }
 
@@ -202,15 +207,15 @@ package struct ShelbyV1Connector: Connector {
     }
 }
 
-/// What a page's rows have said so far.
+/// The contents of a page, collected row by row.
 struct ShelbyV1Reading {
     let user: String
-    /// The user's own roll; nil where it is not known.
+    /// The user's own roll; nil if it is unknown.
     let personalRoll: String?
-    /// Unix milliseconds of the answer.
+    /// The time of the response, in Unix milliseconds.
     let observedAt: Int64?
     private(set) var content = RemoteContent()
-    /// The least id of a row.
+    /// The lowest id of a row.
     private(set) var oldest: ShelbyV1ID?
     /// The frames that are likes of the user.
     private(set) var likes: [ShelbyV1Frame] = []
@@ -221,7 +226,7 @@ struct ShelbyV1Reading {
         self.observedAt = observedAt
     }
 
-    /// Adds a row, a frame of a roll or an entry of a dashboard; one that cannot be read is refused.
+    /// Adds a row: a frame of a roll, or an entry of a dashboard; an unreadable row is refused.
     mutating func add(_ value: JSONValue, at path: String, isFrame: Bool) {
         do throws(IngestRefusal) {
             let row = try JSONElement(value, at: path)
@@ -234,7 +239,7 @@ struct ShelbyV1Reading {
                 isFrame
                     ? frame.listing(on: VideoGroup.personalRoll)
                     : frame.listing(as: id, on: VideoGroup.stream), at: path)
-            // Of the user's own roll the other feed tells.
+            // The other feed covers the user's own roll.
             if !isFrame, let roll = frame.roll, roll != personalRoll {
                 propose(frame.listing(on: VideoGroup.roll(roll)), at: path)
             }
@@ -243,8 +248,10 @@ struct ShelbyV1Reading {
         }
     }
 
-    /// - Parameter isShared: whether somebody has shared it with the user; what stands on the user's own
-    ///   roll nobody has.
+    /// Adds a frame and its messages.
+    ///
+    /// - Parameter isShared: Whether someone shared the frame with the user, which is false for the
+    ///   user's own roll.
     mutating func add(_ frame: ShelbyV1Frame, isShared: Bool, at path: String) {
         frame.refused.forEach { refuse($0) }
         if frame.isLike(of: user) { likes.append(frame) }
@@ -260,7 +267,7 @@ struct ShelbyV1Reading {
         } catch let error as ModelError {
             refuse(IngestRefusal(path, error))
         } catch {
-            refuse(IngestRefusal(path, .invalidPayload, "cannot be written"))
+            refuse(IngestRefusal(path, .invalidPayload, "cannot be encoded"))
         }
     }
 

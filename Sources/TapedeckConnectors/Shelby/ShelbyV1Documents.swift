@@ -3,24 +3,25 @@ internal import TapedeckModel
 internal import TapedeckSync
 internal import TapedeckVideo
 
-/// The responses of Shelby's API of 2012 to 2014.
+/// Parses the responses of Shelby's API of 2012 to 2014.
 enum ShelbyV1Documents {
-    /// What stands in an answer's envelope.
+    /// Returns the result in a response's envelope.
     ///
-    /// The body's own status counts: a dashboard without a login is HTTP 404 with a body that says 401.
+    /// The status in the body counts: a dashboard without a login is HTTP 404 with a body that
+    /// contains 401.
     static func result(_ response: RemoteResponse) throws(SyncFailure) -> JSONValue {
         guard case .object(let members) = try ShelbyDocuments.document(response),
             let status = members["status"]?.int64
         else {
             throw response.failure
-                ?? SyncFailure(.unavailable, "Shelby did not answer as its API does")
+                ?? SyncFailure(.unavailable, "Shelby's response does not match its API")
         }
         guard (200..<300).contains(status) else {
             throw failure(status, members["message"], response)
         }
         if let failure = response.failure { throw failure }
         guard let result = members["result"] else {
-            throw SyncFailure(.unavailable, "Shelby's answer has no result")
+            throw SyncFailure(.unavailable, "Shelby's response has no result")
         }
         return result
     }
@@ -28,9 +29,9 @@ enum ShelbyV1Documents {
     private static func failure(
         _ status: Int64, _ message: JSONValue?, _ response: RemoteResponse
     ) -> SyncFailure {
-        var text = "Shelby answered with \(status)"
+        var text = "Shelby returned status \(status)"
         if case .string(let message) = message { text += ": \(message.prefix(200))" }
-        // What is somebody else's is no question of the login.
+        // A 403 concerns another user's object, not the login.
         if status == 403 { return SyncFailure(.remoteError, text) }
         let told = RemoteResponse(status: Int(clamping: status), headers: response.headers)
         guard let failure = told.failure else { return SyncFailure(.remoteError, text) }
@@ -38,10 +39,10 @@ enum ShelbyV1Documents {
             failure.code, text, hint: failure.hint, retryAfter: failure.retryAfter)
     }
 
-    /// The entries of a dashboard that show a video, and those of which the client knew nothing to make.
+    /// Returns the frame of a dashboard entry; nil if the entry is skipped.
     ///
-    /// As the client of 2014: notices of three kinds are left out, so is what has no frame, and a frame
-    /// of nobody unless it is recommended.
+    /// Like the client of 2014, it skips three kinds of notices, entries without a frame, and
+    /// frames without a creator, unless they are recommendations.
     static func frame(ofEntry entry: JSONElement) throws(IngestRefusal) -> JSONElement? {
         let action = try entry.integer("action").value ?? 0
         guard !unsupportedActions.contains(action),
@@ -51,13 +52,13 @@ enum ShelbyV1Documents {
         return hasCreator || creatorlessActions.contains(action) ? frame : nil
     }
 
-    /// Genius, watch and comment.
+    /// The actions genius, watch and comment.
     private static let unsupportedActions: Set<Int64> = [3, 9, 10]
     /// Recommendations by the video graph and by Mortar.
     private static let creatorlessActions: Set<Int64> = [31, 33]
 }
 
-/// A frame of an answer, and what it says.
+/// A frame in a response.
 struct ShelbyV1Frame {
     let id: ShelbyV1ID
     /// The video's key.
@@ -66,20 +67,20 @@ struct ShelbyV1Frame {
     let creator: String?
     let nickname: String?
     let origin: String?
-    /// The roll on which it stands.
+    /// The id of the roll that contains the frame.
     let roll: String?
     let conversation: String?
     let messages: [ShelbyV1Message]
-    /// Whether it is the copy that somebody's like has made.
+    /// Whether the frame is a copy created by a like.
     let isLight: Bool
-    /// Who likes it; nil where the answer does not say.
+    /// The ids of the users who like the frame; nil if the response does not list them.
     let upvoters: [String]?
-    /// When it was first and last told here that the video cannot be played, in Unix milliseconds.
+    /// The first and last time at which the video was reported as unplayable, in Unix milliseconds.
     let unplayableAt: (first: Int64?, last: Int64?)
-    /// Messages that could not be read.
+    /// The messages that could not be read.
     private(set) var refused: [IngestRefusal] = []
 
-    /// Reads a frame; nil where it shows no video, as whatever is joined may be null.
+    /// Reads a frame; nil if it has no video, since any joined object may be null.
     init?(_ frame: JSONElement) throws(IngestRefusal) {
         id = try frame.shelbyID("id")
         guard let video = try frame.object("video").value else { return nil }
@@ -111,10 +112,12 @@ struct ShelbyV1Frame {
         upvoters = try frame.texts("upvoters").value
     }
 
-    /// Whether it is the copy that a like of this user has made.
+    /// Returns whether the frame is a copy created by a like of this user.
     func isLike(of user: String) -> Bool { isLight && creator == user }
 
-    /// - Parameter user: whose likes count; nil where nobody is logged in.
+    /// Returns a sighting of the frame as a broadcast.
+    ///
+    /// - Parameter user: The user whose likes count; nil if not logged in.
     func broadcast(for user: String?) -> BroadcastReceived {
         var sighting = BroadcastReceived()
         sighting.broadcast = id.text
@@ -122,14 +125,14 @@ struct ShelbyV1Frame {
         if let title { sighting.title = title }
         if let nickname { sighting.sharer = nickname }
         if let origin { sighting.origin = origin }
-        // What the sharer says is the first that is said of the frame.
+        // The sharer's comment is the first message, if the sharer wrote it.
         if let first = messages.first, first.user == creator { sighting.comment = first.text }
         sighting.createdAt = Google_Protobuf_Timestamp(milliseconds: id.milliseconds)
         if let upvoters, let user { sighting.liked = upvoters.contains(user) }
         return sighting
     }
 
-    /// The frame, or the entry that shows it, on a list.
+    /// Returns a sighting of the frame, or of the entry that shows it, on a list.
     func listing(as entry: ShelbyV1ID? = nil, on list: String) -> VideoListed {
         var sighting = VideoListed()
         sighting.list = list
@@ -140,7 +143,9 @@ struct ShelbyV1Frame {
         return sighting
     }
 
-    /// - Parameter user: whose likes count; nil where nobody is logged in.
+    /// Returns a sighting of the frame.
+    ///
+    /// - Parameter user: The user whose likes count; nil if not logged in.
     func sighting(for user: String?) -> FrameObserved {
         var sighting = FrameObserved()
         sighting.frame = id.text
@@ -150,7 +155,7 @@ struct ShelbyV1Frame {
         if let title { sighting.title = title }
         if let upvoters, let user { sighting.liked = upvoters.contains(user) }
         if let user, isLike(of: user) { sighting.likedCopy = true }
-        // 0 stands for never.
+        // 0 means never.
         if let first = unplayableAt.first, first > 0 {
             sighting.firstUnplayableAt = Google_Protobuf_Timestamp(milliseconds: first)
         }
@@ -169,7 +174,7 @@ struct ShelbyV1Message {
     let origin: String?
     let text: String
 
-    /// The messages of a conversation that say something, in its order.
+    /// Returns the messages of a conversation that have a text, in order.
     static func list(
         _ conversation: JSONElement, _ refused: inout [IngestRefusal]
     ) throws(IngestRefusal) -> [ShelbyV1Message] {
@@ -194,7 +199,9 @@ struct ShelbyV1Message {
         text = try message.text("text").value ?? ""
     }
 
-    /// - Parameter intent: the comment of this user that it came of.
+    /// Returns a sighting of the message.
+    ///
+    /// - Parameter intent: The user's comment that created the message; nil if there is none.
     func sighting(of video: String, postedAs intent: EventID? = nil) -> CommentObserved {
         var sighting = CommentObserved()
         sighting.comment = ShelbyV1Message.prefix + id.text
@@ -206,17 +213,17 @@ struct ShelbyV1Message {
         return sighting
     }
 
-    /// What stands in front of a message's id where comments of all systems meet.
+    /// The prefix of a message's id in the comments of all systems.
     static let prefix = "shelby:"
 }
 
 extension JSONElement {
-    /// An id, which must be there.
+    /// Returns a required id.
     func shelbyID(_ name: String) throws(IngestRefusal) -> ShelbyV1ID {
         let text = try identifier(name)
         guard let id = ShelbyV1ID(text) else {
             throw IngestRefusal(
-                "\(path).\(name)", .invalidPayload, "\"\(text.prefix(40))\" is no id of Shelby")
+                "\(path).\(name)", .invalidPayload, "\"\(text.prefix(40))\" is not a Shelby id")
         }
         return id
     }

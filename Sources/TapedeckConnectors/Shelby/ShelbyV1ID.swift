@@ -1,16 +1,16 @@
-/// An id of Shelby's API of 2012 to 2014: 24 hex digits, of which the first eight are Unix seconds.
+/// An id of Shelby's API of 2012 to 2014: 24 hex digits, the first eight of which are Unix seconds.
 ///
-/// Ids of one server sort by the time at which they were made; times to show are for people only.
+/// Ids from one server sort by creation time. The time itself is only for display.
 struct ShelbyV1ID: Hashable, Comparable {
-    /// As the remote writes it.
+    /// The id in the remote's notation.
     let text: String
-    /// When it was made, in Unix milliseconds.
+    /// The creation time, in Unix milliseconds.
     let milliseconds: Int64
 
     private static let digits = 24
     private static let timeDigits = 8
 
-    /// Reads an id; nil for what is none.
+    /// Parses an id; nil if it is invalid.
     init?(_ text: String) {
         guard text.utf8.count == ShelbyV1ID.digits, text.utf8.allSatisfy(ShelbyV1ID.isDigit),
             let seconds = Int64(text.prefix(ShelbyV1ID.timeDigits), radix: 16)

@@ -1,9 +1,9 @@
 internal import TapedeckModel
 internal import TapedeckVideo
 
-/// Lists of Shelby's API of 2012 to 2014 that were saved: dashboards and rolls, in their envelopes.
+/// Parses saved lists of Shelby's API of 2012 to 2014: dashboards and rolls, in their envelopes.
 enum ShelbyV1Lists {
-    /// `/v1/dashboard` and `/v1/user/{id}/dashboard`: entries that show frames.
+    /// `/v1/dashboard` and `/v1/user/{id}/dashboard`: dashboard entries with their frames.
     static func dashboard(
         _ document: JSONValue, _ context: IngestContext, _ result: inout IngestResult
     ) {
@@ -33,13 +33,14 @@ enum ShelbyV1Lists {
         _ rows: (JSONElement) throws(IngestRefusal) -> Rows?
     ) {
         do throws(IngestRefusal) {
-            // A list that has no rows is a body without a document.
+            // A list without rows may be saved as an empty array without an envelope.
             if case .array(let list) = document, list.isEmpty { return }
             let envelope = try JSONElement(document, at: "$")
             let status = try envelope.integer("status").value
             guard let status, (200..<300).contains(status), let rows = try rows(envelope) else {
                 let text = try envelope.text("message").value ?? "no result"
-                throw IngestRefusal("$", .remoteError, "the remote answered: \(text.prefix(200))")
+                throw IngestRefusal(
+                    "$", .remoteError, "the remote returned an error: \(text.prefix(200))")
             }
             for (index, value) in rows.values.enumerated() {
                 let path = "\(rows.path)[\(index)]"

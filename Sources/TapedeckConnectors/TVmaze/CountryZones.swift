@@ -1,9 +1,9 @@
-/// The zone by which TVmaze counts the days of a country: one for each country, however many it has.
+/// The time zone that determines TVmaze's days for each country, even if the country has several.
 ///
-/// Where a country has several, it is the one that TVmaze tells of the country's channels, as far as that is
-/// recorded; else the first of the time zone database.
+/// If a country has several zones, this is the zone that TVmaze reports for the country's channels,
+/// if recorded; otherwise the first one in the time zone database.
 enum CountryZones {
-    /// The zones by the countries' codes of ISO 3166.
+    /// The zones by ISO 3166 country code.
     static let byCode: [String: String] = {
         let words = table.split(whereSeparator: \.isWhitespace).map(String.init)
         let pairs = stride(from: 0, to: words.count - 1, by: 2).map { (words[$0], words[$0 + 1]) }

@@ -3,27 +3,28 @@ package import TapedeckProjections
 package import TapedeckSync
 internal import TapedeckVideo
 
-/// Reads TVmaze's API: when shows are on, in the week that it is, and who plays in them.
+/// The connector for TVmaze's API: the shows of the current week, and their casts.
 ///
-/// Nobody logs in there and nothing is written. Which week it is, and when it turns, is by the zone of each
-/// schedule. A whole answer for a day is a fact of its own, so that what is gone from a day is cancelled.
+/// TVmaze has no logins and accepts no intents. The zone of each schedule determines which week it
+/// is and when the next one begins. A complete list of a day is recorded as a fact of its own, so
+/// that episodes removed from the day are cancelled.
 ///
-/// | feed | what it is |
+/// | feed | contents |
 /// |---|---|
-/// | `schedule/US/monday` with a date | `/schedule`: a day of the networks of a country; leads to casts |
-/// | `schedule/web/monday`, `schedule/web-US/monday` | `/schedule/web`: the same of web channels |
-/// | `shows/{id}/cast` | `/shows/{id}/cast` |
+/// | `schedule/US/monday` with a date | `/schedule`: one day of a country's networks; leads to casts |
+/// | `schedule/web/monday`, `schedule/web-US/monday` | `/schedule/web`: the same for web channels |
+/// | `shows/{id}/cast` | `/shows/{id}/cast`: the cast of a show |
 ///
-/// A weekday is a feed, and which date it has its place: so it is remembered of seven feeds, and not of every
-/// day that ever was, that the casts of what they list have been read.
+/// A feed is a weekday and its date is the feed's position, so that the store remembers the state
+/// of seven feeds per schedule rather than one for every date.
 package struct TVmazeConnector: Connector {
-    /// The most casts that one reading asks for: with 20 requests in 10 s, some two minutes.
+    /// The maximum number of casts requested per read: about two minutes at 20 requests per 10 s.
     static let castsMax = 200
 
     private let schedules: [TVmazeSchedule]
 
-    /// Makes a connector that reads some schedules, as `TVmazeSchedule.read` has them; those that it does not know
-    /// are left out.
+    /// Creates a connector for the named schedules, as `TVmazeSchedule.read` returns them; unknown
+    /// names are skipped.
     package init(schedules names: [String] = []) {
         let known = names.compactMap { TVmazeSchedule($0) }
         schedules = known.isEmpty ? TVmazeSchedule.standard : known
@@ -43,11 +44,11 @@ package struct TVmazeConnector: Connector {
 
     // MARK: - Login
 
-    /// There is none.
+    /// Throws `.usage`: TVmaze has no logins.
     package func login(
         _ secrets: RemoteSecrets, _ answers: [RemoteResponse]
     ) throws(SyncFailure) -> LoginStep {
-        throw SyncFailure(.usage, "TVmaze takes no login")
+        throw SyncFailure(.usage, "TVmaze has no logins")
     }
 
     package func authorize(
@@ -66,7 +67,7 @@ package struct TVmazeConnector: Connector {
         }
     }
 
-    /// The first midnight of a schedule: with the day the week may turn.
+    /// Returns the earliest midnight of any schedule, since a new week may begin then.
     package func turn(after now: UInt64) -> UInt64? {
         schedules.map { $0.midnight(after: now) }.min()
     }
@@ -93,7 +94,7 @@ package struct TVmazeConnector: Connector {
         }
         if result.proposals.isEmpty, let refusal = result.refused.first, refusal.path == "$" {
             throw SyncFailure(
-                .unavailable, "TVmaze did not answer as its API does: \(refusal.message)")
+                .unavailable, "TVmaze's response does not match its API: \(refusal.message)")
         }
         var content = RemoteContent()
         content.sightings = result.proposals
@@ -116,7 +117,7 @@ package struct TVmazeConnector: Connector {
             return try IngestResource.named("tvmaze/cast").read(
                 response.body, show: show, observedAt: response.date)
         }
-        // Nobody could tell what a list without a time is newer than.
+        // Without its time, a list cannot be ordered among other lists.
         let listing = try response.date.map { (_) throws(ModelError) in
             try ListingRequest(date: date, country: schedule.country)
         }
@@ -125,13 +126,13 @@ package struct TVmazeConnector: Connector {
         ).read(response.body, listing: listing, observedAt: response.date)
     }
 
-    /// Why nothing can be read; nil for success.
+    /// Returns the reason a request failed; nil on success.
     ///
-    /// There is no login that could be refused: who is turned away has to wait.
+    /// There is no login to reject, so a 401 or 403 is a temporary refusal.
     private static func failure(_ response: RemoteResponse) -> SyncFailure? {
         guard [401, 403].contains(response.status) else { return response.failure }
         return SyncFailure(
-            .unavailable, "TVmaze turns everybody away (\(response.status))",
+            .unavailable, "TVmaze refused the request (\(response.status))",
             retryAfter: response.retryAfter)
     }
 
@@ -141,7 +142,7 @@ package struct TVmazeConnector: Connector {
         "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday",
     ]
 
-    /// The schedule and the day that a page is of; nil where it is of none.
+    /// Returns the schedule and the date of a page; nil for other pages.
     private static func day(_ page: RemotePage) -> (TVmazeSchedule, String)? {
         let words = page.feed.split(separator: "/")
         guard words.count == 3, words[0] == TVmazeConnector.schedule else { return nil }

@@ -2,14 +2,15 @@ internal import SwiftProtobuf
 internal import TapedeckModel
 internal import TapedeckVideo
 
-/// The responses of api.tvmaze.com as sightings.
+/// Converts the responses of api.tvmaze.com to sightings.
 ///
-/// The same show comes embedded in many rows and responses, at different ages; each sighting keeps
+/// The same show is embedded in many rows and responses, in different versions; each sighting keeps
 /// its version, and the folds pick the newest.
 enum TVmazeDocuments {
     /// `/schedule` and `/schedule/web`: episodes, each with its show at `show` or `_embedded.show`.
     ///
-    /// Where it is known what was asked for, and all of it was read, the list is a fact of its own.
+    /// If the request is known and the list was read completely, the list is recorded as a fact of
+    /// its own.
     static func schedule(
         _ document: JSONValue, web: Bool, _ context: IngestContext, _ result: inout IngestResult
     ) {
@@ -31,13 +32,13 @@ enum TVmazeDocuments {
         guard listed.isEmpty || isOfDay else {
             result.refuse(
                 IngestRefusal(
-                    "$", .invalidPayload, "no episode in the list is of \(listing.date)"))
+                    "$", .invalidPayload, "no episode in the list is from \(listing.date)"))
             return
         }
         propose(listing, of: listed, web: web, context, &result)
     }
 
-    /// Proposes the list of a day.
+    /// Proposes a day's list.
     private static func propose(
         _ request: ListingRequest, of episodes: [Int64], web: Bool, _ context: IngestContext,
         _ result: inout IngestResult
@@ -52,7 +53,7 @@ enum TVmazeDocuments {
         context.propose(listed, at: "$", in: &result)
     }
 
-    /// `/shows/{id}` and `/singlesearch/shows`: a show with what is embedded in it; also a list of
+    /// `/shows/{id}` and `/singlesearch/shows`: a show with its embedded objects, or a list of
     /// shows.
     static func shows(
         _ document: JSONValue, _ context: IngestContext, _ result: inout IngestResult
@@ -68,7 +69,7 @@ enum TVmazeDocuments {
         }
     }
 
-    /// `/search/shows`: shows with scores.
+    /// `/search/shows`: shows with search scores.
     static func search(
         _ document: JSONValue, _ context: IngestContext, _ result: inout IngestResult
     ) {
@@ -80,7 +81,7 @@ enum TVmazeDocuments {
         }
     }
 
-    /// `/shows/{id}/cast`.
+    /// `/shows/{id}/cast`: the cast of a show.
     static func cast(
         _ document: JSONValue, _ context: IngestContext, _ result: inout IngestResult
     ) {
@@ -91,7 +92,7 @@ enum TVmazeDocuments {
         addCast(list, at: "$", show: context.show ?? 0, updated: nil, context, &result)
     }
 
-    /// `/shows/{id}/episodes`, `/episodebynumber` and the like: an episode or a list of them.
+    /// `/shows/{id}/episodes`, `/episodebynumber` and similar: an episode or a list of episodes.
     static func episodes(
         _ document: JSONValue, _ context: IngestContext, _ result: inout IngestResult
     ) {
@@ -140,7 +141,7 @@ enum TVmazeDocuments {
         }
     }
 
-    /// A cast is one fact; a member that cannot be read is left out of it and refused.
+    /// Proposes a cast as one fact; an unreadable member is left out and refused.
     private static func addCast(
         _ list: [JSONValue], at path: String, show: Int64, updated: Int64?,
         _ context: IngestContext, _ result: inout IngestResult
@@ -199,15 +200,16 @@ enum TVmazeDocuments {
             ?? IngestRefusal("$", .invalidPayload, "the document is \(document.kind), not a list")
     }
 
-    /// The refusal of TVmaze's error form, which has a numeric `status` and no `id`, or of a null.
+    /// Returns the refusal for a null document or for TVmaze's error response, which has a numeric
+    /// `status` and no `id`.
     private static func remoteError(_ document: JSONValue) -> IngestRefusal? {
         if case .null = document {
-            return IngestRefusal("$", .remoteError, "the remote answered null")
+            return IngestRefusal("$", .remoteError, "the remote returned null")
         }
         guard case .object(let members) = document, members["id"] == nil,
             case .number(let status) = members["status"]
         else { return nil }
-        var text = "the remote answered with status \(status.prefix(10))"
+        var text = "the remote returned status \(status.prefix(10))"
         if case .string(let message) = members["message"], !message.isEmpty {
             text += ": \(message.prefix(200))"
         }
@@ -216,8 +218,10 @@ enum TVmazeDocuments {
 }
 
 extension EpisodeScheduled {
-    /// The days of whose lists it may be: its airdate, and the day on which it begins in its channel's zone, as
-    /// nights count to the day before.
+    /// Returns the days whose lists may contain the episode.
+    ///
+    /// These are its airdate, and the day on which it begins in its channel's zone: a schedule may
+    /// list late-night episodes under the previous day.
     fileprivate func days(of show: ShowObserved, _ zones: inout ZoneCache) -> [String?] {
         guard hasAirstamp else { return [airdate] }
         let channel = show.hasNetwork ? show.network : show.webChannel

@@ -3,11 +3,11 @@ internal import TapedeckModel
 internal import TapedeckVideo
 
 extension EpisodeScheduled {
-    /// Reads an episode; what is not there stays absent, what is null is named in `cleared`.
+    /// Reads an episode; missing fields stay absent, and null fields are listed in `cleared`.
     ///
     /// - Parameters:
-    ///   - show: the show that it belongs to.
-    ///   - updated: the version of the show with which it came.
+    ///   - show: The id of the episode's show.
+    ///   - updated: The version of the show in the same response.
     init(tvmaze element: JSONElement, show: Int64, updated: Int64?) throws(IngestRefusal) {
         self.init()
         var cleared = ClearedFields()
@@ -20,7 +20,7 @@ extension EpisodeScheduled {
         if let value = cleared.take("type", try element.text("type")) { type = value }
         if let value = cleared.take("airdate", try element.day("airdate")) { airdate = value }
         if let value = cleared.take("airtime", try element.text("airtime")) { airtime = value }
-        // Television is older than 1970.
+        // Some episodes aired before 1970.
         let airstamp = try element.time("airstamp", in: Timestamps.whole)
         if let value = cleared.take("airstamp", airstamp) {
             self.airstamp = Google_Protobuf_Timestamp(milliseconds: value)
@@ -35,7 +35,7 @@ extension EpisodeScheduled {
 }
 
 extension TVmazeCastMember {
-    /// Reads an entry of a cast.
+    /// Reads a cast member.
     init(tvmaze element: JSONElement) throws(IngestRefusal) {
         self.init()
         let person = try element.required("person")

@@ -2,16 +2,16 @@ internal import TapedeckModel
 internal import TapedeckSync
 internal import TapedeckVideo
 
-/// One of TVmaze's schedules: of the networks of a country, or of web channels, of a country or of all.
+/// A TVmaze schedule: the networks of one country, or the web channels of one or all countries.
 struct TVmazeSchedule: Hashable {
-    /// The country's code; nil for the web channels of the whole world.
+    /// The country's code; nil for web channels worldwide.
     let country: String?
-    /// Whether it is of web channels.
+    /// Whether the schedule lists web channels.
     let isWeb: Bool
 
-    /// What is read where nothing else is said.
+    /// The schedules that are read by default.
     static let standard = [TVmazeSchedule(country: ScheduleScope.countryDefault, isWeb: false)]
-    /// The most schedules of a remote; each is seven requests.
+    /// The maximum number of schedules of a remote; each needs seven requests.
     static let countMax = 20
 
     private static let web = "web"
@@ -20,7 +20,7 @@ struct TVmazeSchedule: Hashable {
         (self.country, self.isWeb) = (country, isWeb)
     }
 
-    /// Reads `US`, `web` or `web-US`, in whatever case.
+    /// Parses `US`, `web` or `web-US`; case is ignored.
     init?(_ text: String) {
         let words = text.split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
         let isWeb = words.first?.lowercased() == TVmazeSchedule.web
@@ -31,47 +31,47 @@ struct TVmazeSchedule: Hashable {
         self.init(country: country, isWeb: isWeb)
     }
 
-    /// Reads those of a remote, each once; none are `standard`.
+    /// Parses the schedules of a remote and removes duplicates; an empty list gives `standard`.
     ///
-    /// Throws `SyncError` with `.usage`, which tells what there is.
+    /// Throws `SyncError` with `.usage` and a hint that lists the valid forms.
     static func read(_ names: [String]) throws(SyncError) -> [TVmazeSchedule] {
         guard names.count <= countMax else {
             throw SyncError(
-                .usage, "these are \(names.count) schedules",
-                hint: "a remote reads \(countMax) at the most")
+                .usage, "too many schedules: \(names.count)",
+                hint: "a remote reads at most \(countMax)")
         }
         var schedules: [TVmazeSchedule] = []
         for name in names {
             guard let schedule = TVmazeSchedule(name) else {
                 throw SyncError(
-                    .usage, "\"\(name.prefix(40))\" is no schedule of TVmaze",
+                    .usage, "\"\(name.prefix(40))\" is not a TVmaze schedule",
                     hint:
-                        "there are a country's code by ISO 3166 such as US or GB, web for the web"
-                        + " channels of all countries, and web-US for those of one")
+                        "use an ISO 3166 country code such as US or GB, web for the web"
+                        + " channels of all countries, or web-US for the web channels of the US")
             }
             if !schedules.contains(schedule) { schedules.append(schedule) }
         }
         return schedules.isEmpty ? standard : schedules
     }
 
-    /// `US`, `web` or `web-US`.
+    /// The schedule's name: `US`, `web` or `web-US`.
     var name: String {
         guard isWeb else { return country ?? "" }
         return country.map { "\(TVmazeSchedule.web)-\($0)" } ?? TVmazeSchedule.web
     }
 
-    /// The zone of its days; nil for UTC.
+    /// The time zone that determines the schedule's days; nil for UTC.
     private var zone: String? { country.flatMap { CountryZones.byCode[$0] } }
 
-    /// The seven days of the ISO week that a time is in, in the schedule's zone, Monday first; none where they
-    /// have no names.
+    /// Returns the seven days of the ISO week that contains `now`, in the schedule's zone, Monday
+    /// first; empty if the week extends past the last supported day.
     func week(at now: UInt64) -> [CalendarDay] {
         let monday = today(now).monday
         guard monday.adding(6) <= CalendarDay.last else { return [] }
         return (0..<7).map { monday.adding($0) }
     }
 
-    /// The next midnight in the schedule's zone, in Unix milliseconds.
+    /// Returns the next midnight in the schedule's zone, in Unix milliseconds.
     func midnight(after now: UInt64) -> UInt64 {
         var zones = ZoneCache()
         return UInt64(max(0, zones.start(of: today(now).adding(1), zone)))
@@ -79,7 +79,7 @@ struct TVmazeSchedule: Hashable {
 
     private func today(_ now: UInt64) -> CalendarDay {
         var zones = ZoneCache()
-        // Beyond that no day has a name.
+        // Later times have no calendar day.
         let time = Int64(min(now, UInt64(CalendarDay.last.startMilliseconds)))
         return CalendarDay(
             milliseconds: time, offsetSeconds: zones.offsetSeconds(zone, milliseconds: time))

@@ -2,15 +2,15 @@ internal import TapedeckModel
 internal import TapedeckVideo
 
 extension ShowObserved {
-    /// The version as an episode or a cast that came with the show carries it.
+    /// The show's version, for the episodes and casts in the same response.
     var version: Int64? { hasUpdated ? updated : nil }
 
-    /// Reads a show; what is not there stays absent, what is null is named in `cleared`.
+    /// Reads a show; missing fields stay absent, and null fields are listed in `cleared`.
     init(tvmaze element: JSONElement) throws(IngestRefusal) {
         self.init()
         var cleared = ClearedFields()
         show = try element.id()
-        // Unix seconds until the end of 9999.
+        // Unix seconds up to the end of 9999.
         if let value = try element.integer("updated", in: 0...253_402_300_799).value {
             updated = value
         }
@@ -48,11 +48,11 @@ extension ShowObserved {
     }
 }
 
-/// Collects the names of the fields that stand in a response without a value.
+/// Collects the names of the fields that are null in a response.
 struct ClearedFields {
     private var names: [String] = []
 
-    /// The value; a null is noted under the field's name in our schema.
+    /// Returns the value; for a null, records `name`, the field's name in our schema.
     mutating func take<Value>(_ name: String, _ field: JSONField<Value>) -> Value? {
         if case .null = field { names.append(name) }
         return field.value
@@ -62,7 +62,8 @@ struct ClearedFields {
 }
 
 extension JSONField<[String]> {
-    /// An empty list as null, since an absent list and an empty one are equal in protobuf.
+    /// The list, or null if it is empty, since protobuf does not distinguish an absent list from an
+    /// empty one.
     var emptyAsNull: JSONField<[String]> {
         if case .value(let list) = self, list.isEmpty { return .null }
         return self
@@ -70,7 +71,7 @@ extension JSONField<[String]> {
 }
 
 extension JSONElement {
-    /// A count of minutes, a season or a number.
+    /// Returns a small number, such as minutes, a season or an episode number.
     func small(_ name: String) throws(IngestRefusal) -> JSONField<Int32> {
         switch try integer(name, in: 0...Int64(Int32.max / 64)) {
         case .absent: .absent
@@ -79,7 +80,7 @@ extension JSONElement {
         }
     }
 
-    /// A picture; one without addresses counts as null.
+    /// Returns an image; an image without URLs counts as null.
     func image(_ name: String) throws(IngestRefusal) -> JSONField<TVmazeImage> {
         guard let element = try object(name).value else { return has(name) ? .null : .absent }
         var image = TVmazeImage()
@@ -88,7 +89,7 @@ extension JSONElement {
         return image.hasMedium || image.hasOriginal ? .value(image) : .null
     }
 
-    /// A network or a web channel.
+    /// Returns a network or a web channel.
     func channel(_ name: String) throws(IngestRefusal) -> JSONField<TVmazeChannel> {
         guard let element = try object(name).value else { return has(name) ? .null : .absent }
         var channel = TVmazeChannel()

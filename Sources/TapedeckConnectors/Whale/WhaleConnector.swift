@@ -3,43 +3,43 @@ package import TapedeckProjections
 package import TapedeckSync
 package import TapedeckVideo
 
-/// Speaks Whale's API (`/api/v1`): questions, and answers by video.
+/// The connector for Whale's API (`/api/v1`): questions, and answers by video.
 ///
-/// Lists come in pages that count from 0, the newest row first, by a time that is not shown and without a
-/// tie-break: a page may repeat rows or miss some. So ids tell what is known, everything is read to its end
-/// each time, and again where rows may have moved. Comments and likes are read where an answer's counts say
-/// that there is something new.
+/// Lists are paged from 0, newest row first, sorted by a hidden time without a tie-break, so a page
+/// may repeat or miss rows. Known rows are therefore recognized by id, and every list is read to
+/// its end each time, and again if rows may have moved. Comments and likes are read only if an
+/// answer's counts have changed.
 ///
-/// | intent | request | how it is safe |
+/// | intent | request | safety |
 /// |---|---|---|
-/// | comment | `POST /answers/{id}/comments` | probe: the comments behind the greatest number known |
-/// | like | `POST /answers/{id}/likes` | probe, before it as well: each one is inserted, and answered 500 |
-/// | unlike | there is no route | refused, unless there is nothing to take back |
-/// | follow, unfollow | there is no route | refused |
+/// | comment | `POST /answers/{id}/comments` | probe: comments with an id above the highest known |
+/// | like | `POST /answers/{id}/likes` | probe, also before the request: each request inserts a like, and the response is 500 |
+/// | unlike | no route | refused, unless the answer is not liked |
+/// | follow, unfollow | no route | refused |
 /// | picture of a profile | `PATCH /users/{id}` | natural |
-/// | the rest of a profile | there is no route | kept here: no intent of this remote |
-/// | question | `POST /questions` | probe: the open questions, then those that have an answer by now |
-/// | answer | `POST /questions/{id}/answers` | probe: 201 is said before there is an answer, if ever |
+/// | the rest of a profile | no route | stays in the store: not an intent of this remote |
+/// | question | `POST /questions` | probe: the open questions, then the answered ones |
+/// | answer | `POST /questions/{id}/answers` | probe: the response is 201 before the answer exists, even if the upload fails later |
 ///
-/// | feed | what it is |
+/// | feed | contents |
 /// |---|---|
 /// | `sessions` | the account's own user, with counts |
 /// | `users` | all users, without counts |
-/// | `questions` | everybody's questions without an answer |
-/// | `answers` | all answers with their questions; leads to the two below |
-/// | `answers/{id}/comments`, `answers/{id}/likes` | |
+/// | `questions` | all users' unanswered questions |
+/// | `answers` | all answers with their questions; leads to the two feeds below |
+/// | `answers/{id}/comments`, `answers/{id}/likes` | the comments and likes of one answer |
 package struct WhaleConnector: Connector {
     static let root = "/api/v1/"
-    /// The server has no limit.
+    /// The number of rows requested per page; the server has no limit.
     static let rowsPerPage = 100
-    /// How long an upload may take to become an answer, in milliseconds; then it is taken for lost, since the
-    /// server tells nobody of those that fail.
+    /// The time in which an upload must become an answer, in milliseconds; after that it counts as
+    /// lost, because the server does not report failed uploads.
     static let uploadSettling: UInt64 = 600_000
 
     private let projections: VideoProjections
     private let blobs: BlobStore?
 
-    /// Makes a connector that looks things up in `projections`, and finds recorded answers in `blobs`.
+    /// Creates a connector that looks up state in `projections` and recorded answers in `blobs`.
     package init(_ projections: VideoProjections = .standard, blobs: BlobStore? = nil) {
         self.projections = projections
         self.blobs = blobs
@@ -58,14 +58,14 @@ package struct WhaleConnector: Connector {
 
     // MARK: - Login
 
-    /// An e-mail address and a password; the token comes in the answer's headers.
+    /// Logs in with an e-mail address and a password; the token arrives in the response headers.
     package func login(
         _ secrets: RemoteSecrets, _ answers: [RemoteResponse]
     ) throws(SyncFailure) -> LoginStep {
         guard let answer = answers.last else {
             guard !secrets.user.isEmpty, !secrets.password.isEmpty else {
                 throw SyncFailure(
-                    .unauthorized, "Whale takes an e-mail address and a password",
+                    .unauthorized, "Whale requires an e-mail address and a password",
                     hint: "storectl login NAME --user ADDRESS, with the password on standard input")
             }
             return .send(
@@ -77,7 +77,7 @@ package struct WhaleConnector: Connector {
         }
         let user = try WhaleAnswer.element(answer)
         guard let id = try? user.id(), let header = answer.header("authorization") else {
-            throw SyncFailure(.remoteError, "Whale took the login and gave no token")
+            throw SyncFailure(.remoteError, "Whale accepted the login but sent no token")
         }
         let token = header.hasPrefix("Bearer ") ? String(header.dropFirst(7)) : header
         let seconds = answer.header("x-expires").flatMap { UInt64($0) }
@@ -154,7 +154,7 @@ package struct WhaleConnector: Connector {
             let place = sightings.add(answer, at: row.path)
             try sightings.addQuestion(try row.member("question"))
             guard let place else { return }
-            // A count of null says that there is nothing to read.
+            // A null count means that there is nothing to read.
             for (field, list) in [("commentCount", "comments"), ("likeCount", "likes")]
             where !answer.cleared.contains(field) {
                 content.leads.append(
@@ -172,7 +172,7 @@ package struct WhaleConnector: Connector {
     package func plan(
         _ intent: Intent, _ views: some ViewReader, _ account: RemoteAccount
     ) throws -> DeliveryPlan {
-        // Whale's ids are numbers: others belong to another system.
+        // Whale's ids are numbers; any other id belongs to another system.
         let id = String(intent.key.name)
         guard UInt64(id).map({ $0 > 0 && String($0) == id }) == true else { return .foreign }
         switch intent.event.type {
@@ -199,9 +199,10 @@ package struct WhaleConnector: Connector {
         case FollowToggled.eventType:
             let follower = try intent.event.decode(FollowToggled.self).follower
             guard account.user.isEmpty || follower == account.user else {
-                return .refused(.conditionFailed, "Whale lets nobody follow in another's name")
+                return .refused(
+                    .conditionFailed, "Whale lets users follow only on their own behalf")
             }
-            return .refused(.notFound, "Whale has no route by which a user is followed")
+            return .refused(.notFound, "Whale has no route for following a user")
         default: return .foreign
         }
     }
@@ -213,7 +214,7 @@ package struct WhaleConnector: Connector {
         guard let known else { return WhaleConnector.unknown("answer", id) }
         guard try intent.event.decode(LikeToggled.self).isOn else {
             return known.isLiked
-                ? .refused(.notFound, "Whale has no route by which a like is taken back")
+                ? .refused(.notFound, "Whale has no route for removing a like")
                 : .satisfied
         }
         return known.isLiked
@@ -227,12 +228,12 @@ package struct WhaleConnector: Connector {
         guard edit.hasImageURL else { return .foreign }
         guard account.user.isEmpty || account.user == id else {
             return .refused(
-                .conditionFailed, "Whale lets nobody change a profile but the user's own")
+                .conditionFailed, "Whale lets users change only their own profile")
         }
         guard ["http://", "https://"].contains(where: edit.imageURL.lowercased().hasPrefix) else {
-            return .refused(.invalidPayload, "Whale takes a picture by an address on the web only")
+            return .refused(.invalidPayload, "Whale accepts a picture only as an http or https URL")
         }
-        // One that was replaced since, here or there, is not wanted any more.
+        // A picture that was replaced since, here or at Whale, is no longer needed.
         let known = try KnownPicture(intent.key, views, projections)
         return known.shown == edit.imageURL && known.remote != edit.imageURL
             ? .deliver([WhaleDelivery.picture(edit)]) : .satisfied
@@ -244,7 +245,7 @@ package struct WhaleConnector: Connector {
         guard let known = try KnownQuestion(intent.key, views, projections) else {
             return WhaleConnector.unknown("question", id)
         }
-        // A question has one answer at most.
+        // A question has at most one answer.
         guard !known.isAnswered else { return .satisfied }
         guard account.user.isEmpty || known.receiver == account.user else {
             return .refused(.conditionFailed, WhaleDelivery.notAsked)
@@ -254,7 +255,7 @@ package struct WhaleConnector: Connector {
         guard let video = blobs?.path(of: recorded.blob),
             let thumbnail = blobs?.path(of: recorded.thumbnail)
         else {
-            return .waiting(.notThere, "the video lies on the device that recorded it")
+            return .waiting(.notThere, "the video is on the device that recorded it")
         }
         return .deliver([
             WhaleDelivery.answer(
@@ -264,7 +265,7 @@ package struct WhaleConnector: Connector {
     }
 
     private static func unknown(_ kind: String, _ id: String) -> DeliveryPlan {
-        .waiting(.notThere, "no \(kind) \(id) is known there")
+        .waiting(.notThere, "the \(kind) \(id) is unknown at Whale")
     }
 
     package func confirm(

@@ -2,11 +2,11 @@ internal import TapedeckModel
 internal import TapedeckSync
 internal import TapedeckVideo
 
-/// The greatest numbers that are known when something is sent: what it makes has a greater one.
+/// The highest known ids when a request is sent; the object it creates gets a greater id.
 struct WhaleBaseline: Hashable {
-    /// Of comments, or of questions.
+    /// The highest id of a comment or of a question.
     var number: Int64
-    /// Of answers.
+    /// The highest id of an answer.
     var answer: Int64
 
     init(_ number: UInt64, answer: UInt64 = 0) {
@@ -14,7 +14,7 @@ struct WhaleBaseline: Hashable {
         self.answer = Int64(clamping: answer)
     }
 
-    /// Reads what `text` gives; what is none knows nothing.
+    /// Parses `text`; missing or invalid ids are 0.
     init(_ text: String) {
         let parts = text.split(separator: "/").map { Int64($0) ?? 0 }
         number = parts.first ?? 0
@@ -24,9 +24,9 @@ struct WhaleBaseline: Hashable {
     var text: String { "\(number)/\(answer)" }
 }
 
-/// What is sent for each intent, and what the server's answers say.
+/// The requests for each intent, and the confirmations in the server's responses.
 enum WhaleDelivery {
-    static let notAsked = "Whale takes an answer from nobody but who was asked"
+    static let notAsked = "Whale accepts an answer only from the user who was asked"
     private static let videoTypes = [
         "mov": "video/quicktime", "m4v": "video/x-m4v", "mpeg4": "video/mp4",
     ]
@@ -52,7 +52,7 @@ enum WhaleDelivery {
             request: post(
                 list, [.init("like[answer_id]", answer), .init("like[user_id]", user)]),
             probe: WhaleConnector.get(list))
-        // Twice is two likes, and nobody can take one back.
+        // Sending it twice would create two likes, and a like cannot be removed.
         delivery.isAskedFirst = true
         return delivery
     }
@@ -100,12 +100,12 @@ enum WhaleDelivery {
         return delivery
     }
 
-    /// Files of another kind fail at the server without a word, so they are never sent.
+    /// Refuses a file whose type makes the upload fail without an error at the server.
     static func refusal(of recorded: AnswerRecorded) -> DeliveryPlan? {
         func refusal(_ what: String, _ types: [String: String]) -> DeliveryPlan {
             .refused(
                 .invalidPayload,
-                "Whale takes a \(what) as \(types.keys.sorted().joined(separator: ", ")) only")
+                "Whale accepts a \(what) only as \(types.keys.sorted().joined(separator: ", "))")
         }
         if videoTypes[recorded.videoExtension] == nil { return refusal("video", videoTypes) }
         if pictureTypes[recorded.thumbnailExtension] == nil {
@@ -124,7 +124,7 @@ enum WhaleDelivery {
         _ response: RemoteResponse, of intent: Intent
     ) throws(SyncFailure) -> Confirmation {
         let type = intent.event.type
-        // The like is in, and the server stumbles over what it would show of it.
+        // The server has stored the like, but fails to render the response.
         if type == LikeToggled.eventType, response.status == 500 { return .askLater }
         if type == AnswerRecorded.eventType {
             if response.status == 422 { throw SyncFailure(.conditionFailed, notAsked) }
@@ -132,14 +132,14 @@ enum WhaleDelivery {
             return .askLater
         }
         if let failure = WhaleAnswer.failure(response) { throw failure }
-        // It was done, and what is shown of it cannot be read: it is looked for.
+        // The request succeeded but its response cannot be read, so look for the new object.
         guard let element = try? WhaleAnswer.element(response),
             let confirmation = try? confirmation(of: element, intent, response)
         else { return type == ProfileEdited.eventType ? Confirmation() : .askLater }
         return confirmation
     }
 
-    /// What a row says of an intent that made it.
+    /// Returns the confirmation of an intent from the row that it created.
     static func confirmation(
         of row: JSONElement, _ intent: Intent, _ response: RemoteResponse
     ) throws(IngestRefusal) -> Confirmation {
@@ -164,7 +164,7 @@ enum WhaleDelivery {
             sightings.add(try WhaleDocuments.answer(row, postedAs: event), at: row.path)
             try sightings.addQuestion(try row.member("question"))
         }
-        // Comments and likes of one answer end up in one set of ids, so the kind belongs to the name.
+        // Comments and likes of one answer share a set of ids, so the id includes the kind.
         return Confirmation(
             remoteID: "\(kind)/\(try row.id())", sightings: sightings.result.proposals)
     }

@@ -5,18 +5,18 @@ internal import TapedeckVideo
 
 /// A page of one of Whale's lists.
 struct WhalePage {
-    /// The rows that can be read as objects.
+    /// The rows that are objects.
     private(set) var rows: [JSONElement] = []
-    /// What cannot.
+    /// The rows that are not objects: path and reason.
     private(set) var refused: [String] = []
-    /// Counted from 0.
+    /// The page's number, from 0.
     private(set) var number: Int64
     private(set) var total: Int64
 
-    /// The number of the page behind this one; nil on the last.
+    /// The number of the next page; nil on the last page.
     var next: Int64? { !rows.isEmpty && number + 1 < total ? number + 1 : nil }
 
-    /// Reads an answer that the server calls a success.
+    /// Parses a successful response.
     init(_ response: RemoteResponse) throws(SyncFailure) {
         let page = try WhaleAnswer.element(response)
         do throws(IngestRefusal) {
@@ -34,25 +34,25 @@ struct WhalePage {
                 }
             }
         } catch {
-            throw SyncFailure(.unavailable, "Whale's answer is not a page: \(error.message)")
+            throw SyncFailure(.unavailable, "Whale's response is not a page: \(error.message)")
         }
     }
 }
 
-/// An answer of Whale's server as one object.
+/// A response of Whale's server as a JSON object.
 enum WhaleAnswer {
-    /// The object that an answer is; what a status says of failure comes first.
+    /// Returns the response as an object, or throws the failure that its status reports.
     static func element(_ response: RemoteResponse) throws(SyncFailure) -> JSONElement {
         if let failure = failure(response) { throw failure }
         guard let element = try? object(response) else {
-            throw SyncFailure(.unavailable, "Whale did not answer as its API does")
+            throw SyncFailure(.unavailable, "Whale's response does not match its API")
         }
         return element
     }
 
-    /// Why a request failed; nil for success.
+    /// Returns the reason a request failed; nil on success.
     ///
-    /// A 422 tells by field what is wrong: `{"errors":{"email":["has already been taken"]}}`.
+    /// A 422 names the invalid fields: `{"errors":{"email":["has already been taken"]}}`.
     static func failure(_ response: RemoteResponse) -> SyncFailure? {
         guard response.status == 422, let element = try? object(response),
             let errors = try? element.object("errors").value
@@ -61,7 +61,7 @@ enum WhaleAnswer {
             ((try? errors.texts(name).value) ?? []).map { "\(name) \($0)" }
         }
         return SyncFailure(
-            .remoteError, "Whale refuses it: \(texts.joined(separator: ", ").prefix(300))")
+            .remoteError, "Whale refused the request: \(texts.joined(separator: ", ").prefix(300))")
     }
 
     private static func object(_ response: RemoteResponse) throws -> JSONElement {
@@ -70,9 +70,11 @@ enum WhaleAnswer {
     }
 }
 
-/// The shapes of Whale's API as sightings: uneven names, no times, counts that are null where there are none.
+/// Converts the objects of Whale's API to sightings.
+///
+/// Field names are inconsistent, times are missing, and a count of 0 is null.
 enum WhaleDocuments {
-    /// A user, and a question's or an answer's: what they show of themselves.
+    /// Reads a user, either in full or as embedded in a question or an answer.
     static func user(_ element: JSONElement) throws(IngestRefusal) -> UserObserved {
         var user = UserObserved()
         user.user = String(try element.id())
@@ -84,8 +86,10 @@ enum WhaleDocuments {
         return user
     }
 
-    /// The counts of a user; only where the response is one that knows them, as null says 0 there and
-    /// nothing elsewhere.
+    /// Reads the counts of a user.
+    ///
+    /// Call it only for responses that include the counts: there null means 0, elsewhere it means
+    /// unknown.
     static func counts(
         _ element: JSONElement, isOwn: Bool
     ) throws(IngestRefusal) -> UserObserved {
@@ -124,7 +128,7 @@ enum WhaleDocuments {
         answer.question = String(try element.member("question").id())
         if let value = try element.url("video_url").value { answer.videoURL = value }
         if let value = try element.url("thumbnail_url").value { answer.thumbnailURL = value }
-        // The names are as uneven as they are.
+        // The API's names are inconsistent: `likes_count` but `comment_count`.
         if let value = cleared.take("likeCount", try element.count("likes_count")) {
             answer.likeCount = value
         }
@@ -163,7 +167,7 @@ enum WhaleDocuments {
 }
 
 extension JSONElement {
-    /// A count.
+    /// Returns a count.
     fileprivate func count(_ name: String) throws(IngestRefusal) -> JSONField<UInt64> {
         switch try integer(name, in: 0 ... .max) {
         case .absent: .absent
@@ -172,7 +176,7 @@ extension JSONElement {
         }
     }
 
-    /// A member that is an object and must be there.
+    /// Returns a required member that is an object.
     func member(_ name: String) throws(IngestRefusal) -> JSONElement {
         guard let element = try object(name).value else {
             throw IngestRefusal("\(path).\(name)", .invalidPayload, "is missing")
@@ -181,7 +185,7 @@ extension JSONElement {
     }
 }
 
-/// The sightings of an answer, each in a row's own place.
+/// The sightings of a response, added row by row.
 struct WhaleSightings {
     private(set) var result = IngestResult()
     private let context: IngestContext
@@ -190,10 +194,10 @@ struct WhaleSightings {
         context = IngestContext(show: nil, observedAt: response.date)
     }
 
-    /// What could not be read: where, and why.
+    /// The refused rows: path and reason.
     var refused: [String] { result.refused.map { "\($0.path): \($0.message)" } }
 
-    /// Adds a sighting; gives its place, where it is not there already.
+    /// Adds a sighting and returns its index, or nil if it is a duplicate or was refused.
     @discardableResult
     mutating func add(_ sighting: some Observation, at path: String) -> Int? {
         let count = result.proposals.count
@@ -201,7 +205,8 @@ struct WhaleSightings {
         return result.proposals.count > count ? count : nil
     }
 
-    /// Reads what stands in one place; what is wrong there is noted and leaves the others alone.
+    /// Runs `body` and records its error as a refusal, so that one bad row does not affect the
+    /// others.
     mutating func read(_ body: (inout WhaleSightings) throws(IngestRefusal) -> Void) {
         do throws(IngestRefusal) {
             try body(&self)
@@ -210,7 +215,7 @@ struct WhaleSightings {
         }
     }
 
-    /// A member that is a user, where it is there.
+    /// Adds the user in a member, if the member is present.
     mutating func addUser(
         _ name: String, of element: JSONElement
     ) throws(IngestRefusal) {

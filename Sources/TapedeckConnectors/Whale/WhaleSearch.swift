@@ -2,11 +2,12 @@ internal import TapedeckModel
 internal import TapedeckSync
 internal import TapedeckVideo
 
-/// Looks in a page of a list for what a delivery may have made.
+/// Searches a page of a list for the object that a delivery may have created.
 ///
-/// Rows come the newest first and ids rise, so what was made behind the baseline has a greater id and lies
-/// in front. A page of which every row was known before ends the search. Among equal rows that nobody has
-/// taken the least id counts: two equal comments are two, and each finds one.
+/// Rows are sorted newest first and ids increase, so an object created after the baseline has a
+/// greater id and comes before the known rows. The search ends at a page whose rows were all known
+/// at the baseline. Among equal rows that no other intent has claimed, the lowest id matches, so
+/// that two equal comments each find their own row.
 struct WhaleSearch {
     private let response: RemoteResponse
     private let intent: Intent
@@ -25,7 +26,7 @@ struct WhaleSearch {
         self.user = user
     }
 
-    /// What the page shows that `probe` asked for.
+    /// Returns the result of `probe` according to the page.
     func result(of probe: RemoteRequest?) throws(SyncFailure) -> ProbeResult {
         let page = try WhalePage(response)
         let list = String((probe?.path ?? "").dropFirst(WhaleConnector.root.count))
@@ -43,7 +44,7 @@ struct WhaleSearch {
             throw failure
         } catch {
             throw SyncFailure(
-                .unavailable, "what Whale shows cannot be read: \(ForeignError.text(error))")
+                .unavailable, "Whale's response cannot be read: \(ForeignError.text(error))")
         }
     }
 
@@ -66,7 +67,7 @@ struct WhaleSearch {
         return isKnown(page.rows, baseline.number) ? .missing : next(page, list) ?? .missing
     }
 
-    /// A question that has been answered by now is among the answers and no more among the questions.
+    /// An answered question moves from the list of questions to the list of answers.
     private func question(
         _ question: QuestionAsked, _ page: WhalePage, _ list: String
     ) throws -> ProbeResult {
@@ -99,7 +100,7 @@ struct WhaleSearch {
         try WhaleDelivery.confirmation(of: row, intent, response)
     }
 
-    /// The row with the least id above `number` that fits and is nobody else's.
+    /// Returns the matching row with the lowest id above `number` that no other intent has claimed.
     private func least(
         _ kind: String, _ rows: [JSONElement], above number: Int64,
         fits: (JSONElement) throws -> Bool

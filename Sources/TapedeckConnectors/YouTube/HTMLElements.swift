@@ -1,13 +1,13 @@
 internal import CLibXML2
 
-/// An element of a page, as far as its attributes tell.
+/// An HTML element, reduced to its name and attributes.
 struct HTMLElement {
-    /// In lower case.
+    /// The element's name, in lower case.
     let name: String
     fileprivate let node: UnsafeMutablePointer<xmlNode>
 
-    /// The value of an attribute, with entities decoded and without space around it; nil where it is not
-    /// there or blank.
+    /// Returns the value of an attribute, with entities decoded and surrounding whitespace removed;
+    /// nil if it is missing or blank.
     func text(_ attribute: String) -> String? {
         guard let bytes = xmlGetProp(node, attribute) else { return nil }
         defer { tapedeck_xml_free(bytes) }
@@ -19,11 +19,12 @@ struct HTMLElement {
     }
 }
 
-/// The elements of a page, read by libxml2 as browsers do: whatever the bytes are, there is some page in them.
+/// The elements of a page, parsed by libxml2 as a browser would: any bytes produce some page.
 ///
-/// Nothing is loaded that the page names. The page is walked without recursion, so nesting costs no stack.
+/// Nothing that the page references is loaded. The page is walked without recursion, so deep
+/// nesting cannot overflow the stack.
 enum HTMLElements {
-    /// Calls `body` for each element of some names, in the order of the page.
+    /// Calls `body` for each element with one of the given names, in document order.
     static func forEach(named names: Set<String>, in html: [UInt8], _ body: (HTMLElement) -> Void) {
         _ = isReady
         let options =
@@ -47,13 +48,13 @@ enum HTMLElements {
         }
     }
 
-    /// The library's tables are made once, before threads use it.
+    /// Initializes the library's global tables once, before several threads use it.
     private static let isReady: Bool = {
         xmlInitParser()
         return true
     }()
 
-    /// The node that begins next behind the beginning of `node`.
+    /// Returns the next node in document order.
     private static func following(
         _ node: UnsafeMutablePointer<xmlNode>
     ) -> UnsafeMutablePointer<xmlNode>? {

@@ -2,49 +2,49 @@ internal import CLibXML2
 public import TapedeckModel
 public import TapedeckVideo
 
-/// What a page of YouTube says of its video: which it is, its title and its still picture.
+/// The video of a YouTube page: its key, its title and its thumbnail.
 ///
 /// ```swift
 /// let page = try YouTubePage(html: bytes)
 /// let submit = try SubmitVideo(page.video.text, title: page.title, thumbnail: page.thumbnail)
 /// ```
 ///
-/// Reading is pure. Pages have told it in other ways over the years; the first that is there counts:
+/// Reading is pure. The markup changed over the years; the first match in each row counts:
 ///
 /// | what | where |
 /// |---|---|
 /// | video | `meta itemprop=videoId` (to 2018), `meta itemprop=identifier`, `link rel=canonical`, `og:url` |
-/// | title | `meta itemprop=name`, of which later ones name the channel, `og:title` |
+/// | title | the first `meta itemprop=name` (later ones name the channel), `og:title` |
 /// | picture | `link itemprop=thumbnailUrl`, `og:image` |
 public struct YouTubePage: Hashable, Sendable {
     /// The video.
     public let video: VideoKey
-    /// Its title, with entities decoded; nil where the page has none.
+    /// The title, with entities decoded; nil if the page has none.
     public let title: String?
-    /// Where its still picture is; nil where the page does not tell.
+    /// The URL of the thumbnail; nil if the page has none.
     public let thumbnail: String?
 
-    /// The largest page that is read, in bytes.
+    /// The size limit of a page, in bytes.
     public static let bytesMax = 16_777_216
-    /// How many letters the id of a video has.
+    /// The length of a YouTube video id, in characters.
     private static let idCount = 11
 
-    /// Reads the page, which is UTF-8; bytes that are not are repaired.
+    /// Parses a page in UTF-8; invalid bytes are repaired.
     ///
-    /// Throws `ModelError`: `.invalidVideo` for a page that has no video, such as a channel's, and for what is
-    /// no page at all; `.tooLarge` beyond `bytesMax`.
+    /// Throws `ModelError`: `.invalidVideo` for a page without a video, such as a channel's, or for
+    /// input that is not a page; `.tooLarge` if it is longer than `bytesMax`.
     public init(html: [UInt8]) throws(ModelError) {
         guard html.count <= YouTubePage.bytesMax else {
             throw ModelError(
                 .tooLarge,
-                "a page of \(html.count) bytes; the limit is \(YouTubePage.bytesMax)")
+                "the page has \(html.count) bytes; the limit is \(YouTubePage.bytesMax)")
         }
         var facts = PageFacts()
         HTMLElements.forEach(named: ["meta", "link"], in: html) { facts.add($0) }
         guard let video = facts.ids.lazy.compactMap(YouTubePage.key(of:)).first else {
             throw ModelError(
-                .invalidVideo, "the page has no video of YouTube",
-                hint: "give the page on which the video is watched")
+                .invalidVideo, "the page does not name a YouTube video",
+                hint: "give the page that plays the video")
         }
         self.video = video
         title = facts.titles.first
@@ -61,7 +61,7 @@ public struct YouTubePage: Hashable, Sendable {
     }
 }
 
-/// What the head of a page tells, the preferred first.
+/// The facts in the head of a page, best source first.
 private struct PageFacts {
     enum ID {
         case id(String)
@@ -76,7 +76,7 @@ private struct PageFacts {
     var titles: [String] { byTitle.sorted { $0.key < $1.key }.map(\.value) }
     var thumbnails: [String] { byThumbnail.sorted { $0.key < $1.key }.map(\.value) }
 
-    /// Takes what an element tells; of equal ones the first counts.
+    /// Reads an element; the first value for each source counts.
     mutating func add(_ element: HTMLElement) {
         if element.name == "meta" {
             guard let content = element.text("content") else { return }

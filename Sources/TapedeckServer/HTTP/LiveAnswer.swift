@@ -3,7 +3,7 @@ internal import Hummingbird
 internal import NIOCore
 internal import TapedeckModel
 
-/// Tells one connection of new heads, as server-sent events.
+/// Streams new heads to one connection, as server-sent events.
 struct LiveAnswer {
     let storage: any ServerStorage
     let live: LiveConnections
@@ -19,8 +19,8 @@ struct LiveAnswer {
             body: ResponseBody { writer in
                 var told: SpaceHead?
                 for await head in heads {
-                    // The same head again is the sign to say that the connection is alive; then a
-                    // token that was revoked ends it.
+                    // A repeated head is the signal for a keep-alive message. If the token has been
+                    // revoked meanwhile, the connection ends.
                     let isReminder = head == told
                     if isReminder {
                         guard (try? await storage.space(forToken: token)) == space else { break }

@@ -2,11 +2,11 @@ internal import ServiceLifecycle
 internal import Synchronization
 internal import TapedeckModel
 
-/// The connections that hear of new heads.
+/// The connections that receive new heads.
 ///
-/// Each gets a space's present head at once and after each change; of several changes that it was too
-/// slow for it gets the last. Now and then it gets the present head again, which it takes
-/// as the sign to say that it is alive: one timer for all.
+/// Each receives the space's current head at once and again after each change; a slow connection
+/// receives only the latest. One timer for all connections repeats the current head from time to
+/// time, which is the signal for a keep-alive message.
 final class LiveConnections: Service {
     private let state = Mutex(State())
     private let gate: RequestGate
@@ -27,7 +27,9 @@ final class LiveConnections: Service {
 
     var count: Int { state.withLock(\.count) }
 
-    /// - Parameter head: the head as it was read before this call; a later one wins.
+    /// Adds a connection.
+    ///
+    /// - Parameter head: The head read before this call; a later one takes precedence.
     func connect(
         _ space: SpaceID, _ head: SpaceHead
     ) throws(ServerError) -> AsyncStream<SpaceHead> {
@@ -36,13 +38,13 @@ final class LiveConnections: Service {
         let refusal = state.withLock { state -> ServerError? in
             if state.isFinished {
                 return ServerError(
-                    .unavailable, "the server is going away", hint: "try again later")
+                    .unavailable, "the server is shutting down", hint: "try again later")
             }
             let others = state.connections[space]?.count ?? 0
             guard others < ServerLimits.liveConnectionsPerSpaceMax else {
                 return ServerError(
-                    .throttled, "a space has \(others) live connections already",
-                    hint: "close some, or pull now and then instead")
+                    .throttled, "the space already has \(others) live connections",
+                    hint: "close some, or pull periodically instead")
             }
             state.lastNumber += 1
             state.count += 1
@@ -82,7 +84,7 @@ final class LiveConnections: Service {
         }
     }
 
-    /// Reminds now and then, and ends every connection when the server is told to end.
+    /// Repeats the heads periodically, and ends all connections when the server shuts down.
     func run() async throws {
         await cancelWhenGracefulShutdown {
             while (try? await Task.sleep(for: self.interval)) != nil {

@@ -3,20 +3,20 @@ internal import NIOCore
 internal import TapedeckModel
 internal import TapedeckSyncProtocol
 
-/// What headers say of bodies.
+/// The formats and encodings named in a request's headers.
 struct BodyHeaders {
-    /// How the request's body stands.
+    /// The format of the request's body.
     var format: WireFormat
-    /// How the answer should stand.
+    /// The format of the response.
     var answers: WireFormat
     var isCompressed: Bool
     var takesCompressed: Bool
 
-    /// Never throws, for errors that have to be told in some format.
+    /// Parses headers without throwing, to choose a format for error responses.
     init(tolerating headers: HTTPFields) {
         let named = headers[.contentType].flatMap { WireFormat(mediaType: $0) }
         format = named ?? .protobuf
-        // Who sends no body and names nothing is a person with a browser or curl.
+        // A request without a body or content type probably comes from a browser or curl.
         let usual = headers[.contentType] == nil ? WireFormat.json : format
         answers = BodyHeaders.accepted(headers[.accept]) ?? usual
         isCompressed = false
@@ -27,7 +27,7 @@ struct BodyHeaders {
         self.init(tolerating: headers)
         if let type = headers[.contentType], WireFormat(mediaType: type) == nil {
             throw HTTPFailure.unsupported(
-                "a body cannot be \(type.prefix(80))",
+                "bodies of type \(type.prefix(80)) are not supported",
                 "send \(WireFormat.protobuf.mediaType) or \(WireFormat.json.mediaType)")
         }
         answers = BodyHeaders.accepted(headers[.accept]) ?? format
@@ -36,8 +36,8 @@ struct BodyHeaders {
         case SyncCompression.coding: isCompressed = true
         case .some(let other):
             throw HTTPFailure.unsupported(
-                "a body cannot be encoded as \(other.prefix(80))",
-                "send it as it is, or as \(SyncCompression.coding)")
+                "the content encoding \(other.prefix(80)) is not supported",
+                "send the body uncompressed, or as \(SyncCompression.coding)")
         }
     }
 
@@ -58,7 +58,7 @@ struct BodyHeaders {
 }
 
 extension Request {
-    /// Reads the body, undoes its compression, bounded both times by `bytesMax`.
+    /// Reads and decompresses the body; `bytesMax` limits its size before and after.
     func collect(
         _ headers: BodyHeaders, bytesMax: Int, _ held: HeldBytes, received: inout Int
     ) async throws -> [UInt8] {
@@ -79,8 +79,8 @@ extension Request {
                 var failure = HTTPFailure(
                     ServerError(
                         .unavailable,
-                        "a body took more than \(ServerLimits.bodySecondsMax) s to arrive",
-                        hint: "send less at a time"))
+                        "the body took more than \(ServerLimits.bodySecondsMax) s to arrive",
+                        hint: "send smaller requests"))
                 failure.closesConnection = true
                 throw failure
             }
@@ -93,9 +93,9 @@ extension Request {
         return whole
     }
 
-    /// The next part of a body.
+    /// Returns the next part of a body.
     ///
-    /// Where there is none although more was announced, the other side has gone: no failure of this one.
+    /// If the body ends early, the client has disconnected, which is not a server error.
     private static func next(
         _ parts: inout RequestBody.AsyncIterator
     ) async throws -> ByteBuffer? {
@@ -103,7 +103,7 @@ extension Request {
             return try await parts.next()
         } catch {
             var failure = HTTPFailure(
-                ServerError(.offline, "the other side went away in the middle of a body"),
+                ServerError(.offline, "the client disconnected in the middle of a body"),
                 status: HTTPFailure.clientGone)
             failure.closesConnection = true
             throw failure
@@ -113,7 +113,8 @@ extension Request {
     private static func tooLarge(_ bytesMax: Int) -> HTTPFailure {
         var failure = HTTPFailure(
             ServerError(
-                .tooLarge, "a body is larger than \(bytesMax) bytes", hint: "send less at a time"))
+                .tooLarge, "the body is larger than \(bytesMax) bytes",
+                hint: "send smaller requests"))
         failure.closesConnection = true
         return failure
     }

@@ -1,52 +1,52 @@
 internal import Synchronization
 internal import TapedeckModel
 
-/// Who may come in: bounds how much is done and held at a time.
+/// Admits requests, and limits the number of concurrent requests and the memory they use.
 final class RequestGate: Sendable {
     private let inside = Atomic(0)
     private let held = Atomic(0)
     private let isShut = Atomic(false)
 
-    /// Lets no more in.
+    /// Stops admitting requests.
     func shut() { isShut.store(true, ordering: .relaxed) }
 
-    /// Throws `.unavailable`; `leave` has to follow where it does not.
+    /// Admits a request, or throws `.unavailable`; after success the caller must call `leave`.
     func enter() throws(ServerError) {
         if isShut.load(ordering: .relaxed) {
-            throw ServerError(.unavailable, "the server is going away", hint: "try again later")
+            throw ServerError(.unavailable, "the server is shutting down", hint: "try again later")
         }
         if inside.wrappingAdd(1, ordering: .relaxed).newValue > ServerLimits.requestsMax {
             leave()
             throw ServerError(
                 .unavailable, "more than \(ServerLimits.requestsMax) requests are being answered",
-                hint: "try again a little later")
+                hint: "try again later")
         }
     }
 
     func leave() { inside.wrappingSubtract(1, ordering: .relaxed) }
 
-    /// Counts bytes of bodies that are held; `release` has to follow, whatever this says.
+    /// Counts bytes of bodies in memory; the caller must call `release` even if this throws.
     fileprivate func hold(_ count: Int) throws(ServerError) {
         guard
             held.wrappingAdd(count, ordering: .relaxed).newValue <= ServerLimits.heldBytesMax
         else {
             throw ServerError(
                 .unavailable, "too many large requests are being answered",
-                hint: "try again a little later")
+                hint: "try again later")
         }
     }
 
     fileprivate func release(_ count: Int) { held.wrappingSubtract(count, ordering: .relaxed) }
 }
 
-/// Bytes of bodies that a request holds, until this object goes.
+/// The number of body bytes that a request holds in memory, released when this object is destroyed.
 final class HeldBytes: Sendable {
     private let gate: RequestGate
     private let total = Atomic(0)
 
     init(_ gate: RequestGate) { self.gate = gate }
 
-    /// Throws `.unavailable` where all requests together hold too many.
+    /// Throws `.unavailable` if all requests together hold too many bytes.
     func add(_ count: Int) throws(ServerError) {
         total.wrappingAdd(count, ordering: .relaxed)
         try gate.hold(count)

@@ -3,7 +3,7 @@ internal import TapedeckModel
 internal import TapedeckSyncProtocol
 
 extension ServerError {
-    /// The status of an answer; the table stands in `schema/errors.md`.
+    /// The status of the response; `schema/errors.md` has the table.
     var status: HTTPResponse.Status {
         switch code {
         case .unauthorized: .unauthorized
@@ -19,17 +19,17 @@ extension ServerError {
         }
     }
 
-    /// What a client is told; what only the operator can use stays in the log.
+    /// The error as sent to the client, without details that only the operator can use.
     var wire: WireErrorResponse {
         var answer = WireErrorResponse()
         answer.error.code = code.rawValue
-        answer.error.message = isOwn ? "the server cannot do that for now" : message
-        answer.error.hint = isOwn ? "its log says why" : hint ?? ""
+        answer.error.message = isOwn ? "the server cannot do this at the moment" : message
+        answer.error.hint = isOwn ? "see the server's log" : hint ?? ""
         if let lineage { answer.lineage = lineage.data }
         return answer
     }
 
-    /// Whether the message names files of the server.
+    /// Whether the message may name files of the server.
     private var isOwn: Bool {
         switch code {
         case .diskFull, .readOnly, .accessDenied, .inputOutput, .mustReopen, .internalError, .busy:
@@ -40,17 +40,17 @@ extension ServerError {
     }
 }
 
-/// An error with the answer's head that belongs to it.
+/// An error with the status and headers of its response.
 struct HTTPFailure: Error {
     var error: ServerError
     var status: HTTPResponse.Status
     var headers = HTTPFields()
-    /// Whether more of the request's body may come than anybody wants to read.
+    /// Whether to close the connection because the client may still be sending a large body.
     var closesConnection = false
 
-    /// The status of a request whose sender has gone: it stands in the log and in the metrics, and nobody hears it.
+    /// The status, in logs and metrics only, of a request whose client has disconnected.
     ///
-    /// The number is the one that nginx uses.
+    /// nginx uses the same number.
     static let clientGone = HTTPResponse.Status(code: 499, reasonPhrase: "Client Closed Request")
 
     init(_ error: ServerError, status: HTTPResponse.Status? = nil) {
@@ -68,7 +68,7 @@ struct HTTPFailure: Error {
     static func methodNotAllowed(_ route: SyncRoute) -> HTTPFailure {
         var failure = HTTPFailure(
             ServerError(
-                .malformedRequest, "\(route.rawValue) takes \(route.method.rawValue) only"),
+                .malformedRequest, "\(route.rawValue) accepts only \(route.method.rawValue)"),
             status: .methodNotAllowed)
         failure.headers[.allow] = route.method.rawValue
         return failure

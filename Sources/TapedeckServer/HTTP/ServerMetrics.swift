@@ -1,7 +1,7 @@
 internal import Synchronization
 internal import TapedeckSyncProtocol
 
-/// What `/metrics` shows, in Prometheus' text form.
+/// The metrics at `/metrics`, in Prometheus' text format.
 final class ServerMetrics: Sendable {
     private let requests = Mutex<[Answer: UInt64]>([:])
     private let receivedBytes = Atomic<UInt64>(0)
@@ -16,7 +16,7 @@ final class ServerMetrics: Sendable {
     }
 
     func count(route: SyncRoute?, status: Int, received: Int, sent: Int) {
-        // Paths from outside are no labels: there is no end of them.
+        // Unknown paths are not used as labels, because there would be no limit to their number.
         let answer = Answer(route: route?.rawValue ?? "other", status: status)
         requests.withLock { $0[answer, default: 0] += 1 }
         receivedBytes.wrappingAdd(UInt64(received), ordering: .relaxed)
@@ -35,33 +35,33 @@ final class ServerMetrics: Sendable {
 
     func text(_ counts: StorageCounts, live: Int) -> String {
         var page = Page()
-        page.begin("tapedeck_requests_total", "counter", "Requests that were answered.")
+        page.begin("tapedeck_requests_total", "counter", "Answered requests.")
         let answers = requests.withLock { $0 }
         for (answer, count) in answers.sorted(by: {
             ($0.key.route, $0.key.status) < ($1.key.route, $1.key.status)
         }) {
             page.line("{route=\"\(answer.route)\",status=\"\(answer.status)\"}", count)
         }
-        page.begin("tapedeck_pushed_entries_total", "counter", "Entries that were pushed.")
+        page.begin("tapedeck_pushed_entries_total", "counter", "Pushed entries.")
         page.line("{outcome=\"accepted\"}", accepted.load(ordering: .relaxed))
         page.line("{outcome=\"duplicate\"}", duplicates.load(ordering: .relaxed))
         page.begin(
             "tapedeck_refusals_total", "counter",
-            "Answers that an event is refused, repeated ones included.")
+            "Refused events in responses, including repeats.")
         page.line("", refused.load(ordering: .relaxed))
-        page.begin("tapedeck_received_bytes_total", "counter", "Bytes of requests' bodies.")
+        page.begin("tapedeck_received_bytes_total", "counter", "Bytes of request bodies.")
         page.line("", receivedBytes.load(ordering: .relaxed))
-        page.begin("tapedeck_sent_bytes_total", "counter", "Bytes of answers' bodies.")
+        page.begin("tapedeck_sent_bytes_total", "counter", "Bytes of response bodies.")
         page.line("", sentBytes.load(ordering: .relaxed))
         page.begin("tapedeck_commits_total", "counter", "Commits to disk.")
         page.line("", counts.commits)
-        page.begin("tapedeck_commit_seconds_total", "counter", "Time that commits took.")
+        page.begin("tapedeck_commit_seconds_total", "counter", "Time spent in commits.")
         page.line("", counts.commitSeconds)
-        page.begin("tapedeck_live_connections", "gauge", "Live connections that are open.")
+        page.begin("tapedeck_live_connections", "gauge", "Open live connections.")
         page.line("", live)
         page.begin("tapedeck_spaces", "gauge", "Spaces.")
         page.line("", counts.spaces)
-        page.begin("tapedeck_entries", "gauge", "Entries in all spaces together.")
+        page.begin("tapedeck_entries", "gauge", "Entries in all spaces.")
         page.line("", counts.headsTotal)
         return page.text
     }

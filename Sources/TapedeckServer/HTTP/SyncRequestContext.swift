@@ -1,7 +1,7 @@
 internal import Hummingbird
 internal import NIOCore
 
-/// What the responder knows of the connection behind a request.
+/// The connection of a request, as the responder sees it.
 struct SyncRequestContext: RequestContext {
     var coreContext: CoreRequestContextStorage
     private let channel: any Channel
@@ -11,7 +11,8 @@ struct SyncRequestContext: RequestContext {
         channel = source.channel
     }
 
-    /// Ends the connection when the answer has had time to arrive, whatever the other side still sends.
+    /// Closes the connection after one second, so that the response can arrive even if the client
+    /// is still sending.
     func closeSoon() {
         let channel = channel
         channel.eventLoop.scheduleTask(in: .seconds(1)) { channel.close(promise: nil) }

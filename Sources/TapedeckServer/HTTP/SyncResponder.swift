@@ -5,11 +5,11 @@ internal import NIOCore
 internal import TapedeckModel
 internal import TapedeckSyncProtocol
 
-/// Answers requests: who may come in, what they ask, and how they are told.
+/// Handles requests: authorizes them, runs them and renders the responses.
 ///
-/// Every answer that is not 2xx is a `WireErrorResponse`. What a request is about is checked in this
-/// order: room, path, method, token, media types, length, message. Nothing of a body is read for
-/// whom the server does not know.
+/// Every response other than 2xx is a `WireErrorResponse`. Requests are checked in this order:
+/// capacity, path, method, token, media types, length, message. The body of a request without a
+/// valid token is never read.
 struct SyncResponder: HTTPResponder {
     typealias Context = SyncRequestContext
 
@@ -18,10 +18,10 @@ struct SyncResponder: HTTPResponder {
     let metrics: ServerMetrics
     let gate: RequestGate
     let logger: Logger
-    /// Whether `/metrics` asks for a token, too.
+    /// Whether `/metrics` requires a token, too.
     let protectsMetrics: Bool
 
-    /// What is logged and counted of a request.
+    /// The facts about a request for logs and metrics.
     private struct Record {
         var route: SyncRoute?
         var space: SpaceID?
@@ -85,7 +85,7 @@ struct SyncResponder: HTTPResponder {
         }
     }
 
-    /// The space that the request's token opens.
+    /// Returns the space that the request's token opens.
     private func authorize(_ request: Request) async throws -> (SpaceID, String) {
         guard let header = request.headers[.authorization] else {
             throw unauthorized(request, "the request has no token")
@@ -105,7 +105,8 @@ struct SyncResponder: HTTPResponder {
         var failure = HTTPFailure(
             ServerError(
                 .unauthorized, what,
-                hint: "storectl token create makes one; HTTP wants Authorization: Bearer TOKEN"))
+                hint: "create one with storectl token create, and send Authorization: Bearer TOKEN")
+        )
         let claimed = request.headers[.contentLength].flatMap { Int($0) }
         failure.closesConnection =
             claimed.map { $0 > ServerLimits.smallBodyBytesMax }
@@ -158,7 +159,9 @@ struct SyncResponder: HTTPResponder {
             let receipt = reader.receipt()
             return reader.isAtEnd ? receipt : nil
         }
-        guard let receipt else { throw ServerError(.malformedRequest, "a receipt makes no sense") }
+        guard let receipt else {
+            throw ServerError(.malformedRequest, "the receipt cannot be decoded")
+        }
         return receipt
     }
 
@@ -168,7 +171,7 @@ struct SyncResponder: HTTPResponder {
         guard message.protocol >= SyncLimits.protocolVersion else {
             throw ServerError(
                 .protocolMismatch,
-                "the device speaks version \(message.protocol) of the protocol, this server version"
+                "the device uses protocol version \(message.protocol), this server version"
                     + " \(SyncLimits.protocolVersion)", hint: "upgrade the device")
         }
         _ = try origin(message.origin)
@@ -179,12 +182,12 @@ struct SyncResponder: HTTPResponder {
         _ message: WirePushRequest, _ space: SpaceID
     ) async throws -> WirePushResponse {
         guard let lineage = LineageID(message.lineage) else {
-            throw ServerError(.malformedRequest, "a lineage is 16 bytes")
+            throw ServerError(.malformedRequest, "a lineage must be 16 bytes")
         }
         guard message.entries.count <= SyncLimits.pushBytesMax else {
             throw ServerError(
-                .tooLarge, "a push is larger than \(SyncLimits.pushBytesMax) bytes",
-                hint: "send less at a time")
+                .tooLarge, "the push is larger than \(SyncLimits.pushBytesMax) bytes",
+                hint: "send smaller pushes")
         }
         let answer = try await storage.push(
             space, lineage: lineage, entries: message.entries, bases: message.bases)
@@ -195,21 +198,24 @@ struct SyncResponder: HTTPResponder {
     private func cursor(_ wire: WireCursor?) throws(ServerError) -> SyncCursor {
         guard let wire, let cursor = SyncCursor(wire) else {
             throw ServerError(
-                .malformedRequest, "a cursor is a lineage and a digest of 16 bytes, and a position")
+                .malformedRequest,
+                "a cursor needs a lineage and a digest of 16 bytes each, and a position")
         }
         return cursor
     }
 
     private func origin(_ bytes: Data) throws(ServerError) -> OriginID {
         guard let origin = OriginID(bytes) else {
-            throw ServerError(.malformedRequest, "an origin is 16 bytes")
+            throw ServerError(.malformedRequest, "an origin must be 16 bytes")
         }
         return origin
     }
 
     // MARK: - Answers
 
-    /// - Parameter held: counts a large answer, until the other side has taken it.
+    /// Renders a successful response.
+    ///
+    /// - Parameter held: Counts a large response until the client has received it.
     private func render(
         _ message: some WireMessage, _ headers: BodyHeaders, holding held: HeldBytes? = nil
     ) throws -> Response {
@@ -227,7 +233,7 @@ struct SyncResponder: HTTPResponder {
         return Response(
             status: .ok, headers: fields,
             body: ResponseBody(contentLength: bytes.count) { [held] writer in
-                // Counted until this body goes, written or given up.
+                // The bytes stay counted until the body is written or abandoned.
                 defer { withExtendedLifetime(held) {} }
                 try await writer.write(buffer)
                 try await writer.finish(nil)
@@ -238,7 +244,7 @@ struct SyncResponder: HTTPResponder {
         _ failure: HTTPFailure, to request: Request, _ context: Context
     ) -> Response {
         let format = BodyHeaders(tolerating: request.headers).answers
-        // Strings and bytes can always be written.
+        // Strings and bytes can always be encoded.
         let bytes = (try? failure.error.wire.encoded(as: format)) ?? []
         var headers = failure.headers
         headers[.contentType] = format.mediaType
@@ -251,7 +257,7 @@ struct SyncResponder: HTTPResponder {
             body: .init(byteBuffer: ByteBuffer(bytes: bytes)))
     }
 
-    // MARK: - The log
+    // MARK: - Logging
 
     private func log(
         _ request: Request, _ response: Response, _ record: Record, sent: Int, took: Duration

@@ -1,6 +1,6 @@
 internal import Hummingbird
 
-/// What the server answers.
+/// The routes of the server.
 enum SyncRoute: String, CaseIterable, Sendable {
     case handshake = "/v1/handshake"
     case lineage = "/v1/lineage"
@@ -17,7 +17,7 @@ enum SyncRoute: String, CaseIterable, Sendable {
         }
     }
 
-    /// The longest body, before and after decompression.
+    /// The maximum body size in bytes, before and after decompression.
     var bodyBytesMax: Int {
         self == .push ? ServerLimits.bodyBytesMax : ServerLimits.smallBodyBytesMax
     }

@@ -1,35 +1,35 @@
 public import Logging
 
 extension SyncServer {
-    /// How a server behaves.
+    /// The configuration of a server.
     public struct Configuration: Sendable {
-        /// Where everything is kept; made where there is nothing.
+        /// The directory that stores all data; created if it does not exist.
         public var directory: String
         /// The address to listen on.
         public var host: String
-        /// The port to listen on; 0 for one that is free.
+        /// The port to listen on; 0 picks a free port.
         public var port: Int
-        /// Whether it may listen where others than this machine can hear.
+        /// Whether the server may listen on an address that other machines can reach.
         ///
-        /// The server speaks plaintext: only behind something that adds TLS, or in a network that is
-        /// trusted.
+        /// The server uses plaintext HTTP: allow this only with a TLS proxy, or in a trusted
+        /// network.
         public var allowsPlaintextBeyondLoopback: Bool
-        /// Events whose canonical bytes are more are refused; nil refuses none.
+        /// The canonical size in bytes above which an event is refused; nil for no limit.
         public var eventBytesMax: Int?
-        /// Whether SIGTERM and SIGINT end the server.
+        /// Whether SIGTERM and SIGINT stop the server.
         public var endsOnSignals: Bool
-        /// Where it says what it does: each request, never a token or a body.
+        /// The logger for requests; tokens and bodies are never logged.
         public var logger: Logger
-        /// Called once it listens.
+        /// Called once the server is listening.
         public var onListening: @Sendable (Address) -> Void
 
-        /// How often a live connection says that it is alive.
+        /// The interval of keep-alive messages on a live connection.
         package var keepAlive = Duration.seconds(ServerLimits.keepAliveSeconds)
 
-        /// The port that a server listens on when nobody names one.
+        /// The default port.
         public static let usualPort = 8_737
 
-        /// Makes a configuration; the defaults suit one user on one machine.
+        /// Creates a configuration; the defaults suit one user on one machine.
         public init(
             directory: String, host: String = "127.0.0.1", port: Int = Configuration.usualPort,
             allowsPlaintextBeyondLoopback: Bool = false, eventBytesMax: Int? = nil,
@@ -47,16 +47,16 @@ extension SyncServer {
         }
     }
 
-    /// Where a server listens.
+    /// The address of a listening server.
     public struct Address: Hashable, Sendable {
-        /// The address that was given.
+        /// The configured host.
         public let host: String
-        /// The port, also where 0 was given.
+        /// The port, even if 0 was configured.
         public let port: Int
-        /// The file that holds a token of the space `default`.
+        /// The path of the file that contains a token of the space `default`.
         public let tokenFile: String
 
-        /// What devices are told: `http://127.0.0.1:8737`.
+        /// The URL for devices, such as `http://127.0.0.1:8737`.
         public var url: String {
             host.contains(":") ? "http://[\(host)]:\(port)" : "http://\(host):\(port)"
         }

@@ -8,17 +8,18 @@ internal import Synchronization
 internal import TapedeckLMDB
 internal import TapedeckModel
 
-/// A sync server: what devices push to and pull from.
+/// A sync server, which devices push to and pull from.
 ///
 /// ```swift
 /// let server = try SyncServer(.init(directory: "sync", onListening: { print($0.url) }))
 /// try await server.run()
 /// ```
 ///
-/// `run` returns after SIGTERM or SIGINT, after `shutDown()`, or when the service group that it is part
-/// of ends: no request is taken any more, those under way are answered, live connections end at once.
+/// `run` returns after SIGTERM or SIGINT, after `shutDown()`, or when its service group ends. On
+/// shutdown the server accepts no new requests, finishes pending ones and closes live connections
+/// at once.
 public final class SyncServer: Service {
-    /// How it was told to behave.
+    /// The server's configuration.
     public let configuration: Configuration
     package let storage: LMDBStorage
     private let lock: FileLock
@@ -30,10 +31,11 @@ public final class SyncServer: Service {
         case ended
     }
 
-    /// Opens the directory, which is made where there is none, with a space `default` and a token for it.
+    /// Opens the directory, or creates it with a space `default` and a token.
     ///
-    /// Throws `ServerError`: `.usage` (an address that others can reach), `.busy` (another server serves
-    /// the directory), `.newerFormat`, `.damaged`, `.accessDenied`, `.diskFull`.
+    /// Throws `ServerError`: `.usage` (an invalid port, or an address that other machines can
+    /// reach), `.busy` (another server is using the directory), `.newerFormat`, `.damaged`,
+    /// `.accessDenied`, `.diskFull`.
     public init(_ configuration: Configuration) throws(ServerError) {
         try SyncServer.check(configuration)
         let directory = ServerDirectory(configuration.directory)
@@ -50,15 +52,15 @@ public final class SyncServer: Service {
         guard isLoopback(configuration.host) || configuration.allowsPlaintextBeyondLoopback else {
             throw ServerError(
                 .usage,
-                "\(configuration.host) can be reached from elsewhere, and the server speaks plaintext",
-                hint: "listen on 127.0.0.1 behind something that adds TLS, or allow plaintext")
+                "other machines can reach \(configuration.host), and the server uses plaintext",
+                hint: "listen on 127.0.0.1 and use a TLS proxy, or allow plaintext")
         }
         guard (0...65_535).contains(configuration.port) else {
-            throw ServerError(.usage, "there is no port \(configuration.port)")
+            throw ServerError(.usage, "invalid port \(configuration.port)")
         }
     }
 
-    /// Whether only this machine can reach an address.
+    /// Returns whether only this machine can reach an address.
     static func isLoopback(_ host: String) -> Bool {
         if host == "localhost" { return true }
         guard let address = try? SocketAddress(ipAddress: host, port: 0) else { return false }
@@ -72,15 +74,16 @@ public final class SyncServer: Service {
         }
     }
 
-    /// Serves until it is told to end; once only.
+    /// Serves until the server is shut down; can be called only once.
     ///
-    /// Throws `ServerError` where it cannot listen.
+    /// Throws `ServerError` if it cannot listen.
     public func run() async throws {
         let gate = RequestGate()
         let live = LiveConnections(gate, reminds: configuration.keepAlive)
         storage.observeHeads { live.announce($0, $1) }
         let application = application(gate, live)
-        // Services end in reverse order: live connections first, or the requests would never end.
+        // Services end in reverse order. Live connections must end first, or their requests would
+        // never end.
         var options = ServiceGroupConfiguration(
             services: [application, live],
             gracefulShutdownSignals: configuration.endsOnSignals ? [.sigterm, .sigint] : [],
@@ -93,7 +96,7 @@ public final class SyncServer: Service {
             return true
         }
         guard begins else {
-            throw ServerError(.closed, "the server has run already", hint: "make another")
+            throw ServerError(.closed, "the server has already run", hint: "create a new one")
         }
         defer { end() }
         do {
@@ -103,7 +106,7 @@ public final class SyncServer: Service {
         }
     }
 
-    /// Ends `run`; may be called at any time, and more than once.
+    /// Ends `run`; can be called at any time, and more than once.
     public func shutDown() async {
         let services = group.withLock { stage -> ServiceGroup? in
             switch stage {
@@ -152,7 +155,7 @@ public final class SyncServer: Service {
             logger: quietLogger)
     }
 
-    /// What the libraries below have to say matters when something goes wrong.
+    /// A logger for the libraries that logs only warnings and errors.
     private var quietLogger: Logger {
         var logger = configuration.logger
         logger.logLevel = max(logger.logLevel, .warning)
@@ -165,11 +168,11 @@ public final class SyncServer: Service {
         switch error.errnoCode {
         case EADDRINUSE:
             return ServerError(
-                .busy, "another program listens on \(place)", hint: "choose another port",
+                .busy, "another program is listening on \(place)", hint: "choose another port",
                 cause: error)
         case EACCES, EPERM:
             return ServerError(
-                .accessDenied, "the system does not let this program listen on \(place)",
+                .accessDenied, "this program is not permitted to listen on \(place)",
                 hint: "choose a port above 1023", cause: error)
         case EADDRNOTAVAIL:
             return ServerError(

@@ -1,12 +1,12 @@
 internal import TapedeckModel
 internal import TapedeckSyncProtocol
 
-/// A space's log in memory: a value, so that a copy of it is a backup.
+/// A space's log in memory: a value, so a copy of it is a backup.
 struct InMemorySpace: SpaceRows, Sendable {
     let space: SpaceID
     var state: SpaceState
     private var entries: [Entry] = []
-    /// The positions of each origin's events, by their sequences from 1.
+    /// The positions of each origin's events, by sequence from 1.
     private var positions: [OriginID: [UInt64]] = [:]
     private var chains: [OriginID: HashChain] = [:]
     private var receipts: [ReceiptName: UInt64] = [:]

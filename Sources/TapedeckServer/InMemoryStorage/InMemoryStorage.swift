@@ -3,10 +3,10 @@ internal import Synchronization
 package import TapedeckModel
 package import TapedeckSyncProtocol
 
-/// A storage that is gone with its object: for tests and simulators.
+/// A storage in memory, for tests and simulators.
 ///
-/// All of it is synchronous, so a simulator with one thread calls it directly; and it is as
-/// deterministic as the clock and the source of lineages that it is given.
+/// All of it is synchronous, so that a single-threaded simulator can call it directly. It is as
+/// deterministic as the given clock and source of lineages.
 package final class InMemoryStorage: ServerStorage {
     private let contents: Mutex<Contents>
     private let observers = HeadObservers()
@@ -17,14 +17,16 @@ package final class InMemoryStorage: ServerStorage {
     fileprivate struct Contents: Sendable {
         var spaces: [InMemorySpace] = []
         var tokens: [[UInt8]: TokenInfo] = [:]
-        /// The order in which tokens were made.
+        /// The tokens' hashes in order of creation.
         var order: [[UInt8]] = []
         var commits: UInt64 = 0
     }
 
+    /// Creates an empty storage.
+    ///
     /// - Parameters:
-    ///   - now: the clock, in Unix milliseconds.
-    ///   - randomLineage: a name that no space has had.
+    ///   - now: The clock, in Unix milliseconds.
+    ///   - randomLineage: Returns a new, unique lineage.
     package init(
         refuses policy: @escaping RefusalPolicy = RefusalPolicies.tooLarge(beyond: nil),
         now: @escaping @Sendable () -> UInt64,
@@ -38,7 +40,7 @@ package final class InMemoryStorage: ServerStorage {
 
     // MARK: - Spaces
 
-    /// The space of that name, which is made if there is none.
+    /// Returns the space with a name, and creates it if it does not exist.
     package func space(named name: String) -> SpaceID {
         contents.withLock { space(named: name, &$0) }
     }
@@ -91,7 +93,7 @@ package final class InMemoryStorage: ServerStorage {
         observers.add(body)
     }
 
-    /// Lets `body` at a space's rows and announces a head that has changed.
+    /// Runs `body` on a space's rows and announces the head if it has changed.
     private func change<R>(
         _ space: SpaceID, _ body: (inout InMemorySpace) throws -> R
     ) throws(ServerError) -> R {
@@ -118,20 +120,20 @@ package final class InMemoryStorage: ServerStorage {
 
     // MARK: - Loss
 
-    /// All that is stored, as it is now.
+    /// A copy of all stored data.
     package struct Image: Sendable {
         fileprivate var contents: Contents
     }
 
-    /// A backup.
+    /// A backup of the current contents.
     package var image: Image { Image(contents: contents.withLock { $0 }) }
 
-    /// Sets everything back to a backup, lineages included: a server that lost what came after.
+    /// Restores a backup, including lineages, as if the server had lost all later entries.
     package func restore(_ image: Image) {
         contents.withLock { $0 = image.contents }
     }
 
-    /// Begins every space anew, with nothing in it and a fresh lineage; tokens stay.
+    /// Empties every space and gives it a new lineage; tokens stay.
     package func wipe() {
         contents.withLock { contents in
             contents.spaces = contents.spaces.map { old in
@@ -206,6 +208,7 @@ extension SpaceHead {
 extension ServerError {
     static func noToken(_ id: String) -> ServerError {
         ServerError(
-            .notFound, "there is no token \(id.prefix(64))", hint: "storectl token list names them")
+            .notFound, "there is no token \(id.prefix(64))",
+            hint: "storectl token list shows all tokens")
     }
 }

@@ -1,23 +1,24 @@
 internal import Foundation
 internal import TapedeckModel
 
-/// What a caller wants changed in one space, and how to answer.
+/// A requested change to one space, and its completion.
 struct CommitRequest: Sendable {
     let space: SpaceID
     let byteCount: Int
-    /// Runs in the group's transaction, more than once if that starts again; gives what to do when it
-    /// is on disk.
+    /// Applies the change in the group's transaction, and returns the completion to call once it is
+    /// on disk.
     ///
-    /// Its `ServerError`s are the caller's own and leave the rest of the group alone.
+    /// It may run more than once if the transaction restarts. A `ServerError` affects only its own
+    /// caller, not the rest of the group.
     let apply: @Sendable (inout LMDBSpaceRows) throws -> @Sendable () -> Void
     let fail: @Sendable (ServerError) -> Void
 }
 
-/// The callers that wait for the writer.
+/// The queue of callers waiting for the writer.
 ///
-/// One drain at a time takes all that wait, whatever their space, writes them in one transaction,
-/// commits once, and answers. There is no timer: while a commit waits for the disk, the next callers
-/// gather.
+/// One drain at a time takes all waiting requests, of any space, writes them in one transaction,
+/// commits once, and responds. There is no timer: while a commit waits for the disk, the next
+/// requests queue up.
 final class CommitQueue: @unchecked Sendable {
     // All guarded by `condition`.
     private var waiting: [CommitRequest] = []
@@ -27,7 +28,7 @@ final class CommitQueue: @unchecked Sendable {
     private let condition = NSCondition()
     private let writer = DispatchQueue(label: "tapedeck.server.writer", qos: .userInitiated)
 
-    /// Adds a request; `drain` runs on the writer's queue when no drain is under way.
+    /// Adds a request; runs `drain` on the writer's queue unless a drain is running.
     func add(
         _ request: CommitRequest, drain: @escaping @Sendable () -> Void
     ) throws(ServerError) {
@@ -43,7 +44,7 @@ final class CommitQueue: @unchecked Sendable {
         if starts { writer.async { drain() } }
     }
 
-    /// Takes what fits in a commit; nil ends the drain.
+    /// Takes the requests for the next commit; nil ends the drain.
     func take() -> [CommitRequest]? {
         condition.lock()
         defer { condition.unlock() }
@@ -64,10 +65,10 @@ final class CommitQueue: @unchecked Sendable {
         return taken
     }
 
-    /// What every caller gets; the caller holds the lock.
+    /// The error that every caller receives, if any; requires the lock.
     private var problem: ServerError? {
         if wasClosed {
-            return ServerError(.unavailable, "the server is going away", hint: "try again later")
+            return ServerError(.unavailable, "the server is shutting down", hint: "try again later")
         }
         return latchedProblem
     }
@@ -75,7 +76,7 @@ final class CommitQueue: @unchecked Sendable {
     private var latchedProblem: ServerError? {
         latched.map {
             ServerError(
-                .mustReopen, "an earlier error has stopped this storage: \($0.message)",
+                .mustReopen, "an earlier error stopped this storage: \($0.message)",
                 hint: "start the server again", cause: $0)
         }
     }
@@ -100,7 +101,7 @@ final class CommitQueue: @unchecked Sendable {
         condition.unlock()
     }
 
-    /// Takes no more, and returns when nothing is being written.
+    /// Rejects new requests, and returns when pending writes are done.
     func close() {
         condition.lock()
         wasClosed = true
@@ -112,5 +113,5 @@ final class CommitQueue: @unchecked Sendable {
 extension ServerError {
     static let tooManyWait = ServerError(
         .unavailable, "more than \(ServerLimits.waitingMax) pushes wait for the disk",
-        hint: "try again a little later")
+        hint: "try again later")
 }

@@ -1,11 +1,11 @@
 internal import TapedeckModel
 internal import TapedeckSyncProtocol
 
-// What the rows of `spaces`, `entries` and `tokens` hold; integers are little-endian, identities and
-// digests stand as their bytes.
+// The encoding of rows in `spaces`, `entries` and `tokens`: integers are little-endian, ids and
+// digests are raw bytes.
 
 extension SpaceState {
-    /// lineage 16, head u64, time u64, digest 16, name.
+    /// The encoded form: lineage 16, head u64, time u64, digest 16, name.
     var encoded: [UInt8] {
         var bytes: [UInt8] = []
         bytes.appendBigEndian(lineage.high)
@@ -34,10 +34,10 @@ extension SpaceState {
 }
 
 extension StoredEntry {
-    /// Bytes of a row besides the refusal's code and the body.
+    /// The number of bytes of a row besides the refusal's code and the body.
     static let fixedCount = 8 + SyncDigest.count + 1 + 1
 
-    /// time u64, digest 16, kind u8, the code's length u8, the code, the body.
+    /// Encodes time u64, digest 16, kind u8, code length u8, code, body.
     func encode(into bytes: inout [UInt8]) {
         let code = refusal?.utf8
         bytes.reserveCapacity(StoredEntry.fixedCount + body.count + 68)
@@ -64,7 +64,7 @@ extension StoredEntry {
     }
 }
 
-/// A row of `tokens`: space u32, made u64, ended u64 (0: not), name.
+/// A row of `tokens`: space u32, created u64, revoked u64 (0 if not), name.
 struct TokenRow {
     var space: SpaceID
     var createdAt: UInt64

@@ -4,18 +4,18 @@ internal import TapedeckSyncProtocol
 
 /// A space's rows in an open transaction of `server.mdb`.
 ///
-/// What a group of pushes changes again and again (the space's state, the last sequence and the open
-/// segment of each origin) is kept here and written once, by `flush`, before the commit.
+/// Values that a group of pushes changes repeatedly (the space's state, and each origin's last
+/// sequence and open segment) are cached here; `flush` writes them once, before the commit.
 struct LMDBSpaceRows: SpaceRows {
     let space: SpaceID
     var state: SpaceState
     private let stored: SpaceState
     private let tables: ServerTables
-    // Dropped before the transaction ends, by whoever opened it.
+    // The caller that opened the transaction drops this value before the transaction ends.
     private let transaction: TransactionAlias
     private var tails: [OriginID: Tail] = [:]
 
-    /// The end of an origin's events.
+    /// The last event of an origin and its open segment.
     private struct Tail {
         var lastSequence: UInt64
         var chain = HashChain()
@@ -23,7 +23,10 @@ struct LMDBSpaceRows: SpaceRows {
         var isChanged = false
     }
 
-    /// What stands at its last position may be a range stub, for all sequences up to the next segment.
+    /// A run of sequences at consecutive positions.
+    ///
+    /// The entry at its last position may be a range stub that covers all sequences up to the next
+    /// segment.
     private struct Segment {
         var firstSequence: UInt64
         var firstPosition: UInt64
@@ -35,7 +38,7 @@ struct LMDBSpaceRows: SpaceRows {
         }
     }
 
-    /// Throws `.notFound` where there is no such space.
+    /// Throws `.notFound` if the space does not exist.
     init(_ space: SpaceID, _ tables: ServerTables, _ transaction: TransactionAlias) throws {
         guard let row = try transaction.sealed(tables.spaces, RowKey.space(space), named: "spaces")
         else { throw ServerError.noSpace(space) }
@@ -49,7 +52,7 @@ struct LMDBSpaceRows: SpaceRows {
 
     var hasChanged: Bool { state != stored }
 
-    /// Writes what was kept.
+    /// Writes the cached values.
     func flush() throws {
         guard hasChanged else { return }
         try transaction.seal(tables.spaces, RowKey.space(space), state.encoded)
@@ -90,7 +93,7 @@ struct LMDBSpaceRows: SpaceRows {
         return tail
     }
 
-    /// The segment that an event stands in.
+    /// Returns the segment that contains an event.
     private func segment(of event: EventID) throws -> Segment {
         let key = RowKey.segment(
             space, EventID(origin: event.origin, sequence: event.sequence &+ 1))
@@ -148,7 +151,7 @@ struct LMDBSpaceRows: SpaceRows {
         tails[origin] = tail
     }
 
-    /// Makes the file one that programs without range stubs refuse by name.
+    /// Raises the file's format, so that programs without support for range stubs reject the file.
     private func raiseFormat() throws {
         var row: [UInt8] = []
         row.appendLittleEndian(ServerDirectory.format)
@@ -235,10 +238,10 @@ struct LMDBSpaceRows: SpaceRows {
         at position: UInt64, _ sealed: UnsafeRawBufferPointer, _ key: UnsafeRawBufferPointer
     ) throws -> StoredEntry {
         guard let value = SealedValue.open(sealed, key: key) else {
-            throw ServerError.damaged(space, at: position, "its checksum does not fit")
+            throw ServerError.damaged(space, at: position, "its checksum does not match")
         }
         guard let entry = StoredEntry(at: position, value) else {
-            throw ServerError.damaged(space, at: position, "its parts make no sense")
+            throw ServerError.damaged(space, at: position, "it cannot be decoded")
         }
         return entry
     }

@@ -4,9 +4,9 @@ internal import TapedeckModel
 
 /// # Tokens
 ///
-/// Looked up in the file at each request, so that what another process makes or revokes counts at
-/// once. Who knows the hashes cannot make tokens of them, and whoever guesses learns nothing from the
-/// time that an answer takes but about hashes.
+/// Every request looks its token up in the file, so that tokens created or revoked by another
+/// process take effect at once. A token cannot be derived from its hash, and response times reveal
+/// at most something about hashes.
 extension LMDBStorage {
     package func space(forToken token: String) async throws(ServerError) -> SpaceID? {
         let hash = SyncToken.hash(token)
@@ -35,7 +35,7 @@ extension LMDBStorage {
         try await readers.run { try self.revokeTokenBlocking(id) }
     }
 
-    /// `createToken` for callers that are threads of their own.
+    /// Creates a token, for callers on their own thread.
     @available(*, noasync)
     package func createTokenBlocking(space: String, name: String) throws(ServerError) -> NewToken {
         try SpaceName.check(space, of: "space")
@@ -54,7 +54,7 @@ extension LMDBStorage {
         }
     }
 
-    /// `tokens` for callers that are threads of their own.
+    /// Returns all tokens, for callers on their own thread.
     @available(*, noasync)
     package func tokensBlocking() throws(ServerError) -> [TokenInfo] {
         try ServerError.wrapping {
@@ -62,7 +62,7 @@ extension LMDBStorage {
         }
     }
 
-    /// `revokeToken` for callers that are threads of their own.
+    /// Revokes a token, for callers on their own thread.
     @available(*, noasync)
     @discardableResult
     package func revokeTokenBlocking(_ id: String) throws(ServerError) -> TokenInfo {
@@ -80,7 +80,8 @@ extension LMDBStorage {
         }
     }
 
-    /// Makes the space `default` and a token for it in the directory's file, where that is missing.
+    /// Creates the directory's token file if it is missing, with a new token for the space
+    /// `default`.
     @available(*, noasync)
     package func settleTokenFile() throws(ServerError) {
         if FileManager.default.fileExists(atPath: directory.tokenFile) { return }

@@ -4,22 +4,23 @@ internal import TapedeckLMDB
 package import TapedeckModel
 package import TapedeckSyncProtocol
 
-/// The storage that `storectl serve` uses: one LMDB file for all spaces.
+/// The storage used by `storectl serve`: one LMDB file for all spaces.
 ///
-/// One server at a time serves a directory. Others may have the file open to look after tokens.
+/// Only one server can serve a directory at a time. Other processes may open the file to manage
+/// tokens.
 package final class LMDBStorage: ServerStorage {
-    /// How a storage behaves.
+    /// The options of a storage.
     package struct Options: Sendable {
         package var refuses: RefusalPolicy
-        /// The first size of the file's map in bytes: address space, not disk.
+        /// The initial size of the file's memory map, in bytes.
         ///
-        /// It doubles when full.
+        /// The map uses address space, not disk space, and doubles when it is full.
         package var mapSizeBytes: Int
-        /// Whether a missing directory or file is made.
+        /// Whether to create a missing directory or file.
         package var creates: Bool
         /// The clock, in Unix milliseconds.
         package var now: @Sendable () -> UInt64
-        /// A name that no space has had.
+        /// Returns a new, unique lineage.
         package var randomLineage: @Sendable () -> LineageID
 
         package init(
@@ -50,15 +51,16 @@ package final class LMDBStorage: ServerStorage {
     private let figures = Mutex((commits: UInt64(0), seconds: 0.0))
     private let isOpen = Atomic(true)
 
-    /// Opens the server's file in a directory, which is made where there is none.
+    /// Opens the server's file in a directory.
     ///
-    /// Throws `ServerError`: `.newerFormat`, `.damaged`, `.accessDenied`, `.diskFull`; `.busy` where
-    /// this process has it open already; `.notFound` where nothing is and nothing may be made.
+    /// Throws `ServerError`: `.newerFormat`, `.damaged`, `.accessDenied`, `.diskFull`; `.busy` if
+    /// this process already has it open; `.notFound` if the file does not exist and `creates` is
+    /// false.
     package init(_ directory: ServerDirectory, options: Options = Options()) throws(ServerError) {
         guard options.creates || directory.exists else {
             throw ServerError(
-                .notFound, "there is no server's file in \(directory.path)",
-                hint: "start the server there first, or name another directory")
+                .notFound, "there is no server file in \(directory.path)",
+                hint: "start the server there first, or use another directory")
         }
         try directory.create()
         try OpenDirectories.shared.enter(directory.path)
@@ -94,7 +96,7 @@ package final class LMDBStorage: ServerStorage {
             guard found <= ServerDirectory.format else {
                 throw ServerError(
                     .newerFormat,
-                    "\(directory.path) has server format \(found); this program knows up to format"
+                    "\(directory.path) has server format \(found); this program supports formats up to"
                         + " \(ServerDirectory.format)", hint: "upgrade this program")
             }
             return
@@ -104,13 +106,13 @@ package final class LMDBStorage: ServerStorage {
         try environment.write { try $0.seal(tables.meta, RowKey.format, row) }
     }
 
-    /// Waits for what is being written, then closes the file; later calls throw `.unavailable`.
+    /// Waits for pending writes, then closes the file; later calls throw `.unavailable`.
     package func close() {
         queue.close()
         release()
     }
 
-    // Whatever is being written holds the storage, so nothing is.
+    // Pending writes retain the storage, so there are none here.
     deinit { release() }
 
     private func release() {
@@ -121,7 +123,7 @@ package final class LMDBStorage: ServerStorage {
 
     // MARK: - Reading
 
-    /// Reads one space as of one commit.
+    /// Reads one space from one snapshot.
     private func reading<R: Sendable>(
         _ space: SpaceID, _ body: @escaping @Sendable (LMDBSpaceRows) throws -> R
     ) async throws(ServerError) -> R {
@@ -169,7 +171,7 @@ package final class LMDBStorage: ServerStorage {
         }
     }
 
-    /// Every space.
+    /// Returns all spaces.
     func states(
         _ transaction: borrowing some Readable & ~Copyable
     ) throws -> [(SpaceID, SpaceState)] {
@@ -212,7 +214,7 @@ package final class LMDBStorage: ServerStorage {
         }
     }
 
-    /// Changes a space in the next group's transaction; returns when it is on disk.
+    /// Changes a space in the next group's transaction; returns once the change is on disk.
     private func changing<R: Sendable>(
         _ space: SpaceID, byteCount: Int,
         _ body: @escaping @Sendable (inout LMDBSpaceRows) throws -> R
@@ -241,7 +243,7 @@ package final class LMDBStorage: ServerStorage {
                 try queue.checkNotLatched()
                 let (answers, heads) = try ServerError.wrapping { try self.commit(requests) }
                 let seconds = (ContinuousClock.now - start) / .seconds(1)
-                // Where nothing has changed, LMDB writes nothing.
+                // LMDB writes nothing if nothing has changed.
                 if !heads.isEmpty {
                     figures.withLock { $0 = ($0.commits + 1, $0.seconds + seconds) }
                 }
@@ -254,7 +256,7 @@ package final class LMDBStorage: ServerStorage {
         }
     }
 
-    /// One transaction for all: gives the answers, and the heads that have changed.
+    /// Applies the requests in one transaction; returns their responses and the changed heads.
     private func commit(
         _ requests: [CommitRequest]
     ) throws -> ([@Sendable () -> Void], [SpaceID: SpaceHead]) {
@@ -263,7 +265,8 @@ package final class LMDBStorage: ServerStorage {
             var answers: [@Sendable () -> Void] = []
             for request in requests {
                 do {
-                    // Taken out, so that they are not copied; what a failing push has done stays.
+                    // Remove the rows from the dictionary to avoid copying them. The partial work
+                    // of a failing push stays.
                     var rows =
                         try open.removeValue(forKey: request.space)
                         ?? LMDBSpaceRows(request.space, self.tables, transaction.alias)
@@ -283,7 +286,7 @@ package final class LMDBStorage: ServerStorage {
     }
 }
 
-/// The directories that this process has open: LMDB breaks when one file is opened twice in a process.
+/// The directories this process has open: LMDB breaks if a process opens a file twice.
 private final class OpenDirectories: Sendable {
     static let shared = OpenDirectories()
     private let paths = Mutex<Set<String>>([])

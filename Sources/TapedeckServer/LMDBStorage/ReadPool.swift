@@ -1,7 +1,7 @@
 internal import Foundation
 internal import Synchronization
 
-/// A few queues for reading: LMDB blocks, so it never runs on the pool of tasks.
+/// A few queues for LMDB reads, which block and must not run on Swift's cooperative thread pool.
 final class ReadPool: Sendable {
     private let queues = (1...ServerLimits.readersMax).map {
         DispatchQueue(label: "tapedeck.server.reader-\($0)", qos: .userInitiated)

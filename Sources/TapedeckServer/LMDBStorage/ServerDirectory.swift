@@ -4,15 +4,16 @@ internal import TapedeckModel
 
 /// The files of one server.
 ///
-/// - `server.mdb` holds everything, with LMDB's full durability.
-/// - `token` holds a token of the space `default`, readable by its owner only.
-/// - `server.lock` is held by the server that serves the directory.
+/// - `server.mdb` contains all data, with LMDB's full durability.
+/// - `token` contains a token of the space `default`, readable only by its owner.
+/// - `server.lock` is locked by the server that serves the directory.
 package struct ServerDirectory: Sendable {
     package let path: String
 
-    /// The newest storage format that this program writes and reads: of files that hold range stubs.
+    /// The newest storage format that this program reads and writes, used for files with range
+    /// stubs.
     package static let format: UInt32 = 2
-    /// That of a file without.
+    /// The format of a file without range stubs.
     package static let firstFormat: UInt32 = 1
 
     package init(_ path: String) { self.path = path }
@@ -23,7 +24,7 @@ package struct ServerDirectory: Sendable {
 
     package var exists: Bool { FileManager.default.fileExists(atPath: store) }
 
-    /// Makes the directory, readable by its owner only, and puts on disk that it is there.
+    /// Creates the directory, readable only by its owner, and syncs it to disk.
     func create() throws(ServerError) {
         try ServerError.wrapping {
             let made = try Folder.make(path)
@@ -31,22 +32,22 @@ package struct ServerDirectory: Sendable {
         }
     }
 
-    /// Puts the directory's list of files on disk.
+    /// Syncs the directory's entries to disk.
     func synchronize() throws(ServerError) {
         try ServerError.wrapping { try Folder.synchronize(path) }
     }
 
-    /// The right to serve the directory: one holder among all processes.
+    /// Acquires the lock for serving the directory, which only one process can hold.
     func lockAlone() throws(ServerError) -> FileLock {
         guard let lock = try ServerError.wrapping({ try FileLock.take(lock, .alone) }) else {
             throw ServerError(
-                .busy, "another server serves \(path)",
-                hint: "end it first, or serve another directory")
+                .busy, "another server is using \(path)",
+                hint: "stop it first, or serve another directory")
         }
         return lock
     }
 
-    /// Writes the token's file whole, or not at all.
+    /// Writes the token file atomically.
     func writeToken(_ token: String) throws(ServerError) {
         let part = tokenFile + "." + UInt64.random(in: .min ... .max).paddedHex + ".part"
         let file = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
@@ -77,14 +78,14 @@ package struct ServerDirectory: Sendable {
 }
 
 extension ServerError {
-    /// What the system's error number means of a file that is not LMDB's.
+    /// Converts a system error number for a file other than LMDB's.
     init(system number: Int32, _ path: String) {
         let text = String(cString: strerror(number))
         switch number {
         case ENOSPC, EDQUOT:
             self.init(
                 .diskFull, "the disk that holds \(path) is full; nothing was lost",
-                hint: "make room and try again")
+                hint: "free some space and try again")
         case EROFS:
             self.init(
                 .readOnly, "\(path) cannot be written: \(text)", hint: "use another directory")

@@ -3,11 +3,11 @@ internal import TapedeckModel
 
 /// The tables of the server's file.
 ///
-/// Integers in keys are big-endian, so that their order is the rows'.
+/// Integers in keys are big-endian, so that rows sort by number.
 ///
 /// | table | key | value |
 /// |---|---|---|
-/// | `meta` | a letter | `f`: the storage format |
+/// | `meta` | `f` | the storage format |
 /// | `spaces` | space u32 | state, see `LMDBSpaceRows+Coding.swift` |
 /// | `tokens` | SHA-256 of the token | space, times, name |
 /// | `entries` | space u32, position u64 | time, digest, kind, refusal, body |
@@ -15,8 +15,8 @@ internal import TapedeckModel
 /// | `segments` | space u32, origin, first sequence u64 | first position u64, count u64 |
 /// | `receipts` | space u32, event, lineage | position u64 |
 ///
-/// A segment is a run of an origin's sequences at neighbouring positions; it grows in place. Every
-/// value ends in a CRC-32C of its key and itself (`SealedValue`).
+/// A segment is a run of an origin's sequences at consecutive positions; it grows in place. Every
+/// value ends with a CRC-32C of its key and value (`SealedValue`).
 struct ServerTables: Sendable {
     let meta: Table
     let spaces: Table
@@ -30,7 +30,7 @@ struct ServerTables: Sendable {
 
     init(_ environment: Environment) throws {
         let meta = try environment.openTable("meta")
-        // The format is written when all tables are there; without it, making them was cut off.
+        // The format is written after all tables exist; without it, their creation was interrupted.
         let creates = try environment.read {
             try $0.sealed(meta, RowKey.format, named: "meta") == nil
         }
@@ -44,7 +44,7 @@ struct ServerTables: Sendable {
     }
 }
 
-/// Keys of the tables.
+/// The keys of the tables.
 enum RowKey {
     static let format: [UInt8] = Array("f".utf8)
 
@@ -61,7 +61,8 @@ enum RowKey {
         return key
     }
 
-    /// Whether a key is `entry(space, position)`; asked at every entry of an answer.
+    /// Returns whether a key is `entry(space, position)`, without allocating, since every read
+    /// entry is checked.
     static func isEntry(
         _ key: UnsafeRawBufferPointer, _ space: SpaceID, _ position: UInt64
     ) -> Bool {
@@ -96,7 +97,7 @@ enum RowKey {
 }
 
 extension Readable where Self: ~Copyable {
-    /// A row of a small table; throws `.damaged` where its checksum does not fit.
+    /// Returns a row of a small table; throws `.damaged` if its checksum does not match.
     func sealed(_ table: Table, _ key: [UInt8], named name: String) throws
         -> UnsafeRawBufferPointer?
     {

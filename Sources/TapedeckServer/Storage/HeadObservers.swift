@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Those who want to hear of new heads.
+/// The observers of new heads.
 final class HeadObservers: Sendable {
     private let bodies = Mutex<[@Sendable (SpaceID, SpaceHead) -> Void]>([])
 

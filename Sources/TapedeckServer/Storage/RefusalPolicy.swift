@@ -1,14 +1,15 @@
 package import TapedeckModel
 
-/// Says which events are refused, and with which code; nil accepts.
+/// Decides which events are refused, and with which code; nil accepts.
 ///
-/// A refused event keeps its bytes and its position, since others follow its origin's sequence; it
-/// counts nowhere. The policy is asked once per event, the answer is stored.
+/// A refused event keeps its bytes and its position, since later events follow its origin's
+/// sequence, but it has no effect. The policy is called once per event and its decision is stored.
 package typealias RefusalPolicy = @Sendable (CanonicalView) -> ErrorCode?
 
-/// The policies that there are.
+/// The built-in policies.
 package enum RefusalPolicies {
-    /// Refuses events whose canonical bytes are more than so many; nil refuses none.
+    /// Returns a policy that refuses events with more canonical bytes than `bytesMax`; nil refuses
+    /// none.
     package static func tooLarge(beyond bytesMax: Int?) -> RefusalPolicy {
         guard let bytesMax else { return { _ in nil } }
         return { $0.bytes.count > bytesMax ? .tooLarge : nil }

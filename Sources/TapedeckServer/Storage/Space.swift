@@ -1,7 +1,7 @@
 package import TapedeckModel
 internal import TapedeckSyncProtocol
 
-/// A space's number among the server's; a *space* is what has one log and one order.
+/// The number of a space on its server; a *space* has one log and one order.
 package struct SpaceID: RawRepresentable, Hashable, Comparable, Sendable, CustomStringConvertible {
     package let rawValue: UInt32
 
@@ -14,10 +14,10 @@ package struct SpaceID: RawRepresentable, Hashable, Comparable, Sendable, Custom
     }
 }
 
-/// Where a space's log stands.
+/// The head of a space's log.
 package struct SpaceHead: Hashable, Sendable {
     package var lineage: LineageID
-    /// The last position that was given.
+    /// The last assigned position.
     package var position: UInt64
 
     package init(lineage: LineageID, position: UInt64) {
@@ -26,11 +26,11 @@ package struct SpaceHead: Hashable, Sendable {
     }
 }
 
-/// Names that people give to spaces and tokens.
+/// The names that users give to spaces and tokens.
 enum SpaceName {
     static let usual = "default"
 
-    /// Refuses what would not stand well in a list or a log line.
+    /// Rejects names that would be hard to read in a list or a log line.
     static func check(_ name: String, of what: String) throws(ServerError) {
         let isFine = name.utf8.allSatisfy {
             (0x30...0x39).contains($0) || (0x41...0x5A).contains($0) || (0x61...0x7A).contains($0)
@@ -40,7 +40,7 @@ enum SpaceName {
             throw ServerError(
                 .usage, "\"\(name.prefix(80))\" cannot be the name of a \(what)",
                 hint: "use letters, digits, dots, dashes and underscores,"
-                    + " \(ServerLimits.nameCountMax) at the most")
+                    + " at most \(ServerLimits.nameCountMax)")
         }
     }
 }

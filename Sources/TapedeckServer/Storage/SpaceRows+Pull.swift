@@ -3,7 +3,7 @@ package import TapedeckSyncProtocol
 internal import Foundation
 
 extension SpaceRows {
-    /// Which lineage the space is in, and what it knows of which origin.
+    /// Returns the lineage of the space and the last sequence of each of its origins.
     package func handshake(now: UInt64) throws -> WireHandshakeResponse {
         var answer = WireHandshakeResponse()
         answer.protocol = SyncLimits.protocolVersion
@@ -21,7 +21,7 @@ extension SpaceRows {
         return answer
     }
 
-    /// The entries behind a cursor; see `ServerStorage.pull`.
+    /// Returns the entries after a cursor; see `ServerStorage.pull`.
     package func pull(
         after cursor: SyncCursor, bytesMax: Int, held: EventID?
     ) throws -> WirePullResponse {
@@ -31,8 +31,8 @@ extension SpaceRows {
         guard try holds(cursor) else {
             throw ServerError(
                 .cursorMismatch,
-                "what was read up to position \(cursor.position) is not what the server has",
-                hint: "ask for a new lineage", space: space, position: cursor.position)
+                "the entries read up to position \(cursor.position) differ from the server's",
+                hint: "request a new lineage", space: space, position: cursor.position)
         }
         var answer = WirePullResponse()
         answer.lineage = state.lineage.data
@@ -71,8 +71,8 @@ extension SpaceRows {
         return answer
     }
 
-    /// The sequence of an event that the reader has itself, since it stands behind `held`; nil for every
-    /// other entry.
+    /// Returns the sequence of an event that the reader already has, because it comes after `held`;
+    /// nil for every other entry.
     private func reference(_ stored: StoredEntry, behind held: EventID?) -> [UInt8]? {
         guard let held, stored.kind == .event, !RangeStub.isStub(stored.body),
             let id = CanonicalView.id(of: stored.body), id.origin == held.origin,
@@ -83,7 +83,7 @@ extension SpaceRows {
         return bytes
     }
 
-    /// Whether what a cursor of this lineage has read is what stands here.
+    /// Returns whether the entries that a cursor of this lineage has read are the stored ones.
     private func holds(_ cursor: SyncCursor) throws -> Bool {
         if cursor.position == 0 { return cursor.digest == SyncDigest() }
         guard cursor.position <= state.head else { return false }
@@ -91,7 +91,7 @@ extension SpaceRows {
         return try withEntry(at: cursor.position) { $0.digest == cursor.digest }
     }
 
-    /// Whether an event stands where a receipt of this lineage says.
+    /// Returns whether an event is at the position named in a receipt of this lineage.
     private func holds(_ receipt: Receipt) throws -> Bool {
         guard (1...max(1, state.head)).contains(receipt.serverPosition), state.head > 0 else {
             return false
@@ -102,8 +102,8 @@ extension SpaceRows {
         }
     }
 
-    /// Begins a new lineage where the cursor or the receipt proves a loss, or the device has known a
-    /// later lineage; says whether it did.
+    /// Begins a new lineage if the cursor or the receipt proves a loss, or the device has seen a
+    /// later lineage; returns whether it did.
     package mutating func renewLineage(
         _ cursor: SyncCursor, proof: Receipt?, hasReturned: Bool = false, fresh: () -> LineageID
     ) throws -> Bool {

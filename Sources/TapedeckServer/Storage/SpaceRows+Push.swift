@@ -3,28 +3,29 @@ package import TapedeckSyncProtocol
 
 /// # Sequencing
 ///
-/// | entry | what is known | what becomes of it |
+/// | entry | state of the server | result |
 /// |---|---|---|
-/// | event, the origin's next | | the next position and time; refused or not |
-/// | event, not above the last | the same bytes | duplicate: its position, time and refusal again |
+/// | event, the origin's next | | the next position and time, accepted or refused |
+/// | event, not above the last | the same bytes | duplicate: the same position, time and refusal as before |
 /// | | other bytes | problem: fork |
 /// | event, beyond the next | | problem: gap |
-/// | any, with a base | our last event is the base's, our chain another | problem: fork, at 0 |
-/// | range stub | its last is above the last | what of it is not here: the next position and time |
-/// | | its last is not | duplicate: the position and time of what stands for its last |
-/// | | it begins behind the last, our chain is another | problem: fork, at 0 |
-/// | | its last is our last, our chain is another | problem: fork, at 0 |
-/// | receipt of an event that is here | the same, or one that counts before it | position 0 |
-/// | | none, or one that counts after it | the next position and time |
-/// | receipt of an event that is not | | problem: unknown event |
+/// | any, with a base | the same last event as the base, but another chain | problem: fork, at 0 |
+/// | range stub | its last event is above the last | the part that is missing here: the next position and time |
+/// | | its last event is not above the last | duplicate: the position and time of the entry that holds its last event |
+/// | | it begins right after the last, but the chain differs | problem: fork, at 0 |
+/// | | its last event is the last, but the chain differs | problem: fork, at 0 |
+/// | receipt of a known event | the same receipt, or one with higher precedence | position 0 |
+/// | | no receipt, or one with lower precedence | the next position and time |
+/// | receipt of an unknown event | | problem: unknown event |
 ///
-/// A problem ends the push. What stood before it stays: each entry counts for itself, and answers
-/// follow from what is stored, so a push whose answer was lost is repeated and says the same.
+/// A problem ends the push. The entries before it stay, because each entry counts on its own.
+/// Responses are derived from stored rows, so repeating a push whose response was lost gives the
+/// same response.
 extension SpaceRows {
-    /// Takes entries in order; they count when the caller has made the rows count.
+    /// Adds entries in order; they take effect when the caller commits the rows.
     ///
-    /// Throws `ServerError`: `.lineageChanged`; `.damaged`, after which the entries before it are
-    /// taken and may be made to count.
+    /// Throws `ServerError`: `.lineageChanged`; `.damaged`, in which case the preceding entries
+    /// have been added and may be committed.
     package mutating func push(
         _ lineage: LineageID, _ entries: UnsafeRawBufferPointer,
         bases: [WireOriginState] = [], now: UInt64, refuses policy: RefusalPolicy
@@ -42,7 +43,8 @@ extension SpaceRows {
         var index: UInt64 = 0
         while !reader.isAtEnd {
             guard let entry = reader.next() else {
-                answer.problem = WireProblem(.malformed, at: index, "it is cut off, or of no kind")
+                answer.problem = WireProblem(
+                    .malformed, at: index, "the entry is truncated or of an unknown kind")
                 break
             }
             switch try take(entry, now: now, refuses: policy) {
@@ -63,7 +65,8 @@ extension SpaceRows {
         return answer
     }
 
-    /// An origin of which the device's history and ours differ before the events that are pushed.
+    /// Returns a problem if the device's history of an origin differs from ours before the pushed
+    /// events.
     private mutating func forked(_ bases: [WireOriginState]) throws -> WireProblem? {
         for base in bases {
             guard let origin = OriginID(base.origin), let chain = HashChain([UInt8](base.chain)),
@@ -72,7 +75,7 @@ extension SpaceRows {
             else { continue }
             return WireProblem(
                 .fork, of: EventID(origin: origin, sequence: 0),
-                "the server has another history of \(origin)")
+                "the server has a different history of \(origin)")
         }
         return nil
     }
@@ -89,7 +92,7 @@ extension SpaceRows {
                 return .problem(
                     WireProblem(
                         .malformed, of: CanonicalView.id(of: entry.body),
-                        "it is not an event: \(error.what)"))
+                        "the entry is not an event: \(error.what)"))
             }
             switch read {
             case .event(let view): return try take(view, now: now, refuses: policy)
@@ -98,11 +101,11 @@ extension SpaceRows {
         case .receipt:
             var reader = ByteReader(entry.body)
             guard let receipt = reader.receipt(), reader.isAtEnd, receipt.event.sequence > 0 else {
-                return .problem(WireProblem(.malformed, "it is not a receipt"))
+                return .problem(WireProblem(.malformed, "the entry is not a receipt"))
             }
             return try take(receipt, entry.body, now: now)
         case .reference:
-            return .problem(WireProblem(.malformed, "a push holds no references"))
+            return .problem(WireProblem(.malformed, "a push cannot contain references"))
         }
     }
 
@@ -137,7 +140,7 @@ extension SpaceRows {
             return .problem(
                 WireProblem(
                     .fork, of: EventID(origin: stub.origin, sequence: 0),
-                    "the server has another history of \(stub.origin)"))
+                    "the server has a different history of \(stub.origin)"))
         }
         guard let rest = stub.rest(behind: last, chain) else {
             let position = try position(of: stub.id)
@@ -155,19 +158,21 @@ extension SpaceRows {
 
     private func check(_ stored: StoredEntry, holds event: EventID) throws {
         guard stored.kind == .event, CanonicalEntry.isHeld(event, by: stored.body) else {
-            throw ServerError.damaged(space, at: stored.position, "it is not event \(event)")
+            throw ServerError.damaged(
+                space, at: stored.position, "it does not contain event \(event)")
         }
     }
 
-    /// What to say of an event whose name is taken.
+    /// Compares a pushed event with the stored event that has the same id.
     private mutating func compare(_ view: CanonicalView) throws -> Taken {
         let position = try position(of: view.id)
         return try withEntry(at: position) { stored in
             try check(stored, holds: view.id)
-            // What was compacted cannot be compared.
+            // A compacted event cannot be compared.
             guard RangeStub.isStub(stored.body) || stored.body.holdsSame(as: view.bytes) else {
                 return .problem(
-                    WireProblem(.fork, of: view.id, "the server has another event of this name"))
+                    WireProblem(.fork, of: view.id, "the server has a different event with this id")
+                )
             }
             return .placed(Place(stored), isFresh: false)
         }
@@ -179,7 +184,8 @@ extension SpaceRows {
         guard receipt.event.sequence <= (try lastSequence(of: receipt.event.origin)) else {
             return .problem(
                 WireProblem(
-                    .unknownEvent, of: receipt.event, "a receipt of an event that is not here"))
+                    .unknownEvent, of: receipt.event,
+                    "the receipt belongs to an event that the server does not have"))
         }
         if let known = try knownReceipt(of: receipt.event, from: receipt.lineage),
             !receipt.counts(before: known)
@@ -191,10 +197,11 @@ extension SpaceRows {
         return .placed(place, isFresh: true)
     }
 
-    /// The receipt of an event from a lineage that counts, of those that are known here.
+    /// Returns the known receipt that takes precedence, for an event and a lineage.
     ///
-    /// Of the present lineage the log itself is one. It contradicts another of the same lineage only
-    /// where the server was set back without notice; then devices have to get both.
+    /// For the current lineage the log itself serves as a receipt. It can contradict another
+    /// receipt of the same lineage only if the server was restored from a backup without a new
+    /// lineage; then devices need both.
     private mutating func knownReceipt(
         of event: EventID, from lineage: LineageID
     ) throws -> Receipt? {
@@ -203,7 +210,7 @@ extension SpaceRows {
                 var reader = ByteReader(stored.body)
                 guard let receipt = reader.receipt(), receipt.event == event else {
                     throw ServerError.damaged(
-                        space, at: position, "it is not a receipt of event \(event)")
+                        space, at: position, "it is not the receipt of event \(event)")
                 }
                 return receipt
             }
@@ -218,7 +225,7 @@ extension SpaceRows {
         }
     }
 
-    /// Puts an entry behind the head.
+    /// Appends an entry at the head.
     private mutating func append(
         _ kind: SyncEntryKind, _ body: UnsafeRawBufferPointer, refusal: String?, now: UInt64
     ) throws -> Place {
@@ -240,7 +247,7 @@ extension SpaceRows {
     }
 }
 
-/// What became of an entry.
+/// The result of adding an entry.
 private enum Taken {
     case placed(Place, isFresh: Bool)
     case problem(WireProblem)
@@ -253,7 +260,7 @@ private enum Taken {
     }
 }
 
-/// Where an entry stands.
+/// The position of an entry, with its time and refusal.
 private struct Place {
     var position: UInt64
     var receivedAt: Stamp

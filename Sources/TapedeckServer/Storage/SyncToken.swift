@@ -2,15 +2,15 @@ internal import Crypto
 internal import Foundation
 internal import TapedeckModel
 
-/// The secret with which a device speaks for one space.
+/// The secret that authenticates a device for one space.
 ///
-/// Only its hash is ever stored.
+/// Only its hash is stored.
 package enum SyncToken {
-    /// So that people, and scanners for secrets, know one when they see it.
+    /// The prefix that lets people and secret scanners recognize a token.
     static let prefix = "td_"
     private static let randomCount = 32
 
-    /// A fresh one: 256 random bits in base64url.
+    /// Returns a new token: 256 random bits in base64url.
     static func random() -> String {
         var source = SystemRandomNumberGenerator()
         let bytes = (0..<randomCount).map { _ in UInt8.random(in: .min ... .max, using: &source) }
@@ -20,30 +20,30 @@ package enum SyncToken {
             .replacingOccurrences(of: "=", with: "")
     }
 
-    /// What is stored of a token, and how it is looked up.
+    /// Returns the hash under which a token is stored and looked up.
     static func hash(_ token: String) -> [UInt8] { Array(SHA256.hash(data: Array(token.utf8))) }
 
     static let hashCount = 32
 
-    /// How a token is named in lists: the first eight bytes of its hash.
+    /// Returns the id of a token in lists: the first eight bytes of its hash.
     static func id(ofHash hash: [UInt8]) -> String { Array(hash.prefix(8)).hex }
 }
 
-/// A token as it is shown once.
+/// A new token, whose text is shown only once.
 package struct NewToken: Sendable {
     package let token: String
     package let info: TokenInfo
 }
 
-/// What is known of a token.
+/// The stored facts about a token.
 package struct TokenInfo: Hashable, Sendable {
-    /// How `revokeToken` names it: 16 hexadecimal digits.
+    /// The id that `revokeToken` takes: 16 hexadecimal digits.
     package var id: String
     package var space: SpaceID
     package var spaceName: String
     package var name: String
-    /// Unix milliseconds.
+    /// The creation time, in Unix milliseconds.
     package var createdAt: UInt64
-    /// Unix milliseconds; nil while it counts.
+    /// The time of revocation, in Unix milliseconds; nil while the token is valid.
     package var revokedAt: UInt64?
 }

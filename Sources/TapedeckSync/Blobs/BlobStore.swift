@@ -2,42 +2,42 @@ internal import Crypto
 internal import Foundation
 internal import TapedeckModel
 
-/// The large files of a store, each named by the SHA-256 of its bytes: videos and pictures that events
-/// speak of and do not hold.
+/// The large files of a store, named by the SHA-256 of their bytes, such as videos and pictures
+/// that events refer to.
 ///
-/// A blob is at `blobs/ab/<64 hexadecimal digits>` in the store's directory, where `ab` are its first two
-/// digits. It is there whole or not at all: it is written beside, brought to disk, and renamed. Equal files
-/// are kept once. Blobs are this device's own and are not synced; an event that names one is.
+/// A blob is stored at `blobs/ab/<64 hexadecimal digits>` in the store's directory, where `ab` is
+/// the start of the digits. It is always complete: it is written to a draft file, synced to disk
+/// and renamed. Equal files are stored once. Blobs stay on this device; only the events that name
+/// them are synced.
 ///
 /// ```swift
-/// let blobs = BlobStore(store: store.log.directory.path)
-/// recorded.blob = try blobs.add(contentsOf: "/tmp/answer.mov")
+/// let blobs = BlobStore(store: directory)
+/// let name = try blobs.add(contentsOf: "/tmp/answer.mov")
 /// ```
 public struct BlobStore: Sendable {
-    /// The directory in a store's own.
+    /// The name of the directory inside the store's directory.
     public static let directoryName = "blobs"
-    /// What the names of files begin with that are being written.
+    /// The name prefix of files being written.
     static let draftPrefix = "new-"
-    /// How many bytes are copied at a time.
+    /// The number of bytes to copy at a time.
     private static let chunkBytes = 1 << 20
 
     private let directory: String
 
-    /// The blobs of the store in a directory; nothing is made on disk before one is added.
+    /// Opens the blobs of the store in a directory; creates nothing on disk until a blob is added.
     public init(store: String) { directory = store + "/" + BlobStore.directoryName }
 
-    /// Where a blob's bytes are; nil where this device has no such blob, or what is asked for is no name of
-    /// one.
+    /// Returns the path of a blob; nil if this device does not have it or the name is invalid.
     public func path(of blob: String) -> String? {
         guard BlobStore.isName(blob) else { return nil }
         let path = place(of: blob)
         return FileManager.default.fileExists(atPath: path) ? path : nil
     }
 
-    /// Keeps a copy of a file, and returns its name when it is on disk.
+    /// Stores a copy of a file, and returns the name of the blob once it is synced to disk.
     ///
-    /// The file is read once, in pieces. Throws `SyncError`: `.notFound`, `.accessDenied`, `.diskFull`,
-    /// `.inputOutput`.
+    /// Reads the file once, in chunks. Throws `SyncError`: `.notFound`, `.accessDenied`,
+    /// `.diskFull`, `.inputOutput`.
     public func add(contentsOf file: String) throws(SyncError) -> String {
         let source = open(file, O_RDONLY | O_CLOEXEC)
         guard source >= 0 else { throw BlobStore.failure("\(file) cannot be read") }
@@ -45,9 +45,9 @@ public struct BlobStore: Sendable {
         return try keep { target, draft throws(SyncError) in try copy(source, file, target, draft) }
     }
 
-    /// Keeps bytes, and returns their name when they are on disk.
+    /// Stores bytes, and returns the name of the blob once it is synced to disk.
     ///
-    /// Throws as `add(contentsOf:)` does.
+    /// Throws the same errors as `add(contentsOf:)`.
     public func add(_ bytes: [UInt8]) throws(SyncError) -> String {
         try keep { target, draft throws(SyncError) in
             try write(bytes[...], to: target, draft)
@@ -55,13 +55,13 @@ public struct BlobStore: Sendable {
         }
     }
 
-    /// Removes a blob; a missing one is no error.
+    /// Removes a blob, if it exists.
     func remove(_ blob: String) {
         guard BlobStore.isName(blob) else { return }
         unlink(place(of: blob))
     }
 
-    /// The names of all blobs.
+    /// Returns the names of all blobs.
     func names() -> [String] {
         let folders = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
         return folders.flatMap { folder in
@@ -73,7 +73,7 @@ public struct BlobStore: Sendable {
 
     // MARK: - Steps
 
-    /// The name of bytes by their digest.
+    /// Returns the name for a digest.
     static func name(of digest: SHA256Digest) -> String {
         digest.map { byte in
             let digits = String(byte, radix: 16)
@@ -88,7 +88,7 @@ public struct BlobStore: Sendable {
 
     private func place(of blob: String) -> String { "\(directory)/\(blob.prefix(2))/\(blob)" }
 
-    /// Keeps what `fill` writes into a draft under the name that it returns.
+    /// Stores the draft that `fill` writes, under the name that it returns.
     private func keep(
         _ fill: (_ target: Int32, _ draft: String) throws(SyncError) -> String
     ) throws(SyncError) -> String {
@@ -140,21 +140,23 @@ public struct BlobStore: Sendable {
         let place = place(of: blob)
         let folder = "\(directory)/\(blob.prefix(2))"
         try makeDirectory(folder)
-        // One of the same bytes may be there already; to replace it by them changes nothing.
-        guard rename(draft, place) == 0 else { throw BlobStore.failure("\(place) cannot be made") }
-        // A name is on disk only when its directory is.
+        // A blob with the same bytes may exist already; replacing it changes nothing.
+        guard rename(draft, place) == 0 else {
+            throw BlobStore.failure("\(place) cannot be created")
+        }
+        // The name is durable only after its directory has been synced.
         for path in [folder, directory] {
             let handle = open(path, O_RDONLY | O_CLOEXEC)
             guard handle >= 0 else { throw BlobStore.failure("\(path) cannot be opened") }
             let isSynced = fsync(handle) == 0
             _ = close(handle)
-            guard isSynced else { throw BlobStore.failure("\(path) cannot be brought to disk") }
+            guard isSynced else { throw BlobStore.failure("\(path) cannot be synced to disk") }
         }
     }
 
     func makeDirectory(_ path: String) throws(SyncError) {
         guard mkdir(path, 0o700) == 0 || errno == EEXIST else {
-            throw BlobStore.failure("\(path) cannot be made")
+            throw BlobStore.failure("\(path) cannot be created")
         }
     }
 

@@ -4,60 +4,63 @@ internal import Synchronization
 public import TapedeckLog
 internal import TapedeckModel
 
-/// The pictures that lists show, kept by their addresses for when there is no network.
+/// A cache of the pictures shown in lists, stored by URL for use without a network.
 ///
-/// Events hold the addresses; what stands there is this device's own, is in no event and is not synced. Equal
-/// pictures at different addresses are kept once. Together they keep within a budget: what was asked for last
-/// stays, and what was asked for longest ago goes first.
+/// Events contain the URLs; the pictures stay on this device and are not synced. Equal pictures at
+/// different URLs are stored once. The total size stays within a budget: the least recently used
+/// pictures are removed first.
 ///
 /// ```swift
-/// let images = ImageCache(store: store.log.directory.path)
+/// let images = ImageCache(store: directory)
 /// if let known = try images.image(at: user.imageUrl) { show(known.path) }
 /// else { try images.keep(await download(user.imageUrl), at: user.imageUrl) }
 /// ```
 ///
-/// Several processes may use one cache. It is in `images` in the store's directory, and may be removed there at
-/// any time: nothing else refers to it.
+/// Several processes can share a cache. It is in `images` in the store's directory and can be
+/// deleted at any time, because nothing else refers to it.
 public final class ImageCache: Sendable {
-    /// A picture that is kept.
+    /// A cached picture.
     public struct Image: Hashable, Sendable {
-        /// The address.
+        /// The URL of the picture.
         public let url: String
-        /// The SHA-256 of its bytes, in hexadecimal digits.
+        /// The SHA-256 of the bytes, in hexadecimal digits.
         public let blob: String
-        /// The file with its bytes.
+        /// The path of the file.
         public let path: String
-        /// How many bytes it has.
+        /// The size in bytes.
         public let bytes: UInt64
-        /// When it was asked for last, in Unix milliseconds; right to a minute.
+        /// The time of the last use, in milliseconds since 1970, accurate to a minute.
         public let usedAt: Int64
     }
 
-    /// The directory in a store's own.
+    /// The name of the directory inside the store's directory.
     public static let directoryName = "images"
-    /// How many bytes are kept where nothing is said: 100 MiB.
+    /// The default budget in bytes: 100 MiB.
     public static let bytesMaxDefault: UInt64 = 100 << 20
-    /// The longest address in bytes.
+    /// The maximum length of a URL in bytes.
     public static let addressBytesMax = 4_096
-    /// What is over the budget is brought below it by this part, so that not each picture evicts one.
+    /// The fraction of the budget to free in addition, so that not every new picture evicts
+    /// another.
     private static let slack: UInt64 = 16
-    /// A use that is no more than so long ago is not noted again.
+    /// The time for which a use is not noted again, in milliseconds.
     private static let useMilliseconds: Int64 = 60_000
-    /// What has no address is left alone for so long: it may be about to get one.
+    /// The age in milliseconds below which a picture without a URL is kept, because it may be about
+    /// to get one.
     private static let graceMilliseconds: Int64 = 600_000
 
     private let directory: String
     private let blobs: BlobStore
     private let bytesMax: UInt64
     private let now: @Sendable () -> Int64
-    /// About how many bytes there are; nil before they were counted.
+    /// The approximate total size in bytes; nil if not yet computed.
     private let total = Mutex<UInt64?>(nil)
 
-    /// The pictures of the store in a directory; nothing is made on disk before one is kept.
+    /// Opens the pictures of the store in a directory; creates nothing on disk until a picture is
+    /// added.
     ///
     /// - Parameters:
-    ///   - bytesMax: how many bytes they may have together.
-    ///   - now: Unix milliseconds.
+    /// - bytesMax: The budget in bytes.
+    /// - now: Returns the time in milliseconds since 1970.
     public init(
         store: String, bytesMax: UInt64 = ImageCache.bytesMaxDefault,
         now: @escaping @Sendable () -> UInt64 = EventLog.Options.systemMilliseconds
@@ -68,9 +71,9 @@ public final class ImageCache: Sendable {
         self.now = { Int64(clamping: now()) }
     }
 
-    /// The picture at an address, which is now the one that was asked for last; nil where none is kept.
+    /// Returns the picture for a URL and notes the use; nil if none is cached.
     ///
-    /// Costs reading a small file. Throws `SyncError` with `.usage` for what can be no address.
+    /// Costs reading a small file. Throws `SyncError` with `.usage` if the URL is invalid.
     public func image(at url: String) throws(SyncError) -> Image? {
         try HTTPAddress.checkHoldsNoLogin(url)
         let name = try place(of: url)
@@ -79,9 +82,10 @@ public final class ImageCache: Sendable {
         return image
     }
 
-    /// The bytes of the picture at an address; nil where none is kept.
+    /// Returns the bytes of the picture for a URL; nil if none is cached.
     ///
-    /// They are compared with their name: what has changed on disk is let go of, and nil.
+    /// The bytes are verified against the blob's name. If they have changed on disk, the picture is
+    /// removed and the result is nil.
     public func bytes(at url: String) throws(SyncError) -> [UInt8]? {
         guard let image = try image(at: url) else { return nil }
         guard let data = FileManager.default.contents(atPath: image.path),
@@ -94,30 +98,31 @@ public final class ImageCache: Sendable {
         return Array(data)
     }
 
-    /// Keeps a picture in the place of what was kept of its address, and lets others go if there are too many.
+    /// Stores a picture, replacing the previous one for the URL, and evicts others if the budget is
+    /// exceeded.
     ///
-    /// It returns when the picture is on disk. Throws `SyncError`: `.tooLarge` (larger than the budget by
-    /// itself), `.usage` (no picture, no address, or one that holds a user name or a
-    /// password), `.diskFull`, `.accessDenied`, `.inputOutput`.
+    /// Returns once the picture is on disk. Throws `SyncError`: `.tooLarge` if the picture alone
+    /// exceeds the budget; `.usage` if the picture is empty, or if the URL is invalid or contains a
+    /// user name or password; `.diskFull`, `.accessDenied`, `.inputOutput`.
     @discardableResult
     public func keep(_ bytes: [UInt8], at url: String) throws(SyncError) -> Image {
         try HTTPAddress.checkHoldsNoLogin(url)
         let name = try place(of: url)
-        guard !bytes.isEmpty else { throw SyncError(.usage, "a picture has no bytes") }
+        guard !bytes.isEmpty else { throw SyncError(.usage, "the picture is empty") }
         guard UInt64(bytes.count) <= bytesMax else {
             throw SyncError(
                 .tooLarge,
-                "a picture of \(bytes.count) bytes is larger than the budget, \(bytesMax)",
-                hint: "keep a smaller size of it, or raise the budget")
+                "the picture has \(bytes.count) bytes, more than the budget of \(bytesMax)",
+                hint: "use a smaller picture or raise the budget")
         }
         try blobs.makeDirectory(directory)
         let blob = try blobs.add(bytes)
         try write("\(blob)\n\(url)\n", to: name)
         guard let image = read(name) else {
-            throw SyncError(.inputOutput, "\(name) cannot be read, and was written")
+            throw SyncError(.inputOutput, "\(name) was written but cannot be read")
         }
         let isOver = total.withLock { total in
-            // What takes the place of another counts twice until all are counted again.
+            // A replaced picture counts twice until the next recount.
             total = total.map { $0 + UInt64(bytes.count) } ?? listed().bytes
             return total ?? 0 > bytesMax
         }
@@ -125,12 +130,13 @@ public final class ImageCache: Sendable {
         return image
     }
 
-    /// The pictures that are kept, the one asked for longest ago first.
+    /// Returns the cached pictures, least recently used first.
     ///
-    /// Costs reading a small file of each.
+    /// Costs reading a small file per picture.
     public func images() -> [Image] { listed().images }
 
-    /// Lets pictures go until the others have no more than so many bytes together; returns their addresses.
+    /// Evicts pictures until the rest have at most `bytesMax` bytes; returns the URLs of the
+    /// evicted pictures.
     @discardableResult
     public func evict(to bytesMax: UInt64) -> [String] { evict(to: bytesMax, but: nil) }
 
@@ -155,7 +161,7 @@ public final class ImageCache: Sendable {
         return gone
     }
 
-    /// Removes what a process left that ended between a picture and its address.
+    /// Removes files left by processes that ended between storing a picture and its URL.
     private func sweep(known: [String: Int]) {
         let files = FileManager.default
         let lost = blobs.names().filter { known[$0] == nil }.compactMap { blobs.path(of: $0) }
@@ -172,21 +178,21 @@ public final class ImageCache: Sendable {
 
     // MARK: - Files
 
-    /// The file of an address.
+    /// Returns the path of the file for a URL.
     private func place(of url: String) throws(SyncError) -> String {
         guard !url.isEmpty, url.utf8.count <= ImageCache.addressBytesMax,
             !url.utf8.contains(where: { $0 < 0x20 })
         else {
             throw SyncError(
                 .usage,
-                "a picture's address has 1 to \(ImageCache.addressBytesMax) bytes and no control characters"
+                "a picture address must have 1 to \(ImageCache.addressBytesMax) bytes and no control characters"
             )
         }
         let name = BlobStore.name(of: SHA256.hash(data: Array(url.utf8)))
         return "\(directory)/names/\(name.prefix(2))/\(name)"
     }
 
-    /// The picture of an address's file; nil where there is none, or its picture has gone.
+    /// Returns the picture of a URL file; nil if the file or the picture is missing.
     private func read(_ name: String) -> Image? {
         guard let data = FileManager.default.contents(atPath: name),
             let used = ImageCache.facts(name)?.at
@@ -200,7 +206,8 @@ public final class ImageCache: Sendable {
             url: String(lines[1]), blob: String(lines[0]), path: path, bytes: bytes, usedAt: used)
     }
 
-    /// All pictures, the one asked for longest ago first, and how many bytes they have, equal ones once.
+    /// Returns all pictures, least recently used first, and their total size, counting equal ones
+    /// once.
     private func listed() -> (images: [Image], bytes: UInt64) {
         let names = directory + "/names"
         let files = FileManager.default
@@ -230,16 +237,16 @@ public final class ImageCache: Sendable {
         touch(draft)
         guard rename(draft, name) == 0 else {
             defer { unlink(draft) }
-            throw BlobStore.failure("\(name) cannot be made")
+            throw BlobStore.failure("\(name) cannot be created")
         }
     }
 
-    /// Notes that a picture is asked for now.
+    /// Notes the use of a picture.
     private func touch(_ name: String) {
         let time = now()
         let stamp = timespec(
             tv_sec: Int(time / 1_000), tv_nsec: Int(time % 1_000) * 1_000_000)
-        // Where it fails, the picture goes earlier than it would have to.
+        // If this fails, the picture is evicted earlier than necessary.
         _ = utimensat(AT_FDCWD, name, [stamp, stamp], 0)
     }
 

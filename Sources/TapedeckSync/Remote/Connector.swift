@@ -1,92 +1,95 @@
 package import TapedeckModel
 package import TapedeckProjections
 
-/// What speaks with one kind of remote: a manifest, and pure mappings between requests and events.
+/// Implements one kind of remote: a manifest, and pure mappings between requests and events.
 ///
-/// A connector does no input or output, keeps no state and knows no clock; the session does all of
-/// that. Its errors are `SyncFailure`s: the code says what is to be done (`unauthorized` pauses the
-/// remote, `throttled`, `unavailable` and `offline` wait, all others are final for what was asked).
+/// A connector has no I/O, state or clock; the session provides them. It throws `SyncFailure`:
+/// `unauthorized` pauses the remote, `throttled`, `unavailable` and `offline` are retried later,
+/// and all other codes are final for the request.
 package protocol Connector: Sendable {
-    /// What holds for the whole of the remote.
+    /// The properties of the whole remote.
     var manifest: ConnectorManifest { get }
 
     // MARK: Login
 
-    /// The next step of a login, after the answers so far.
+    /// Returns the next step of a login, given the responses so far.
     func login(
         _ secrets: RemoteSecrets, _ answers: [RemoteResponse]
     ) throws(SyncFailure) -> LoginStep
 
-    /// The next step of making an account, which logs in as well.
+    /// Returns the next step of creating an account and logging in to it.
     ///
-    /// Throws `.usage` where the system makes accounts elsewhere.
+    /// Throws `.usage` if the system does not let other programs create accounts.
     func signUp(
         _ secrets: RemoteSecrets, _ answers: [RemoteResponse]
     ) throws(SyncFailure) -> LoginStep
 
-    /// What ends the sessions of an account at the remote; nil if the system cannot be asked to.
+    /// Returns the request that ends the sessions of an account; nil if the system has none.
     func logOutRequest(_ account: RemoteAccount) -> RemoteRequest?
 
-    /// Why the answer to such a request does not say that the sessions are over; nil if it does.
+    /// Returns why a response to the logout request is not a success; nil if it is.
     func logOutFailure(_ response: RemoteResponse) -> SyncFailure?
 
-    /// Adds what shows a request to be the account's own; never asked for an anonymous one.
+    /// Adds the credentials of the account to a request; not called for the anonymous account.
     func authorize(
         _ request: inout RemoteRequest, _ account: RemoteAccount, _ moment: RequestMoment)
 
     // MARK: Reading
 
-    /// Where reading begins at a time, in Unix milliseconds, in this order; each leads to more pages.
+    /// Returns the feeds to read, in order, at a time in milliseconds since 1970; each can lead to
+    /// more pages.
     func feeds(_ account: RemoteAccount, now: UInt64) -> [RemotePage]
 
-    /// When `feeds` may be others by the time alone, in Unix milliseconds; nil for never.
+    /// Returns the time at which `feeds` may change without new events, in milliseconds since 1970;
+    /// nil for never.
     func turn(after now: UInt64) -> UInt64?
 
-    /// What asks for a page.
+    /// Returns the request for a page.
     func request(for page: RemotePage, _ account: RemoteAccount) -> RemoteRequest
 
-    /// What an answer says. A document that cannot be read is a failure; a part of it that cannot is
-    /// counted in `refused`.
+    /// Reads the content of a page.
+    ///
+    /// Throws if the document is invalid; invalid parts are listed in `refused`.
     func read(
         _ response: RemoteResponse, of page: RemotePage, _ account: RemoteAccount
     ) throws(SyncFailure) -> RemoteContent
 
     // MARK: Delivering
 
-    /// The projections beside the outbox that `plan` and `derived` look things up in.
+    /// The projections that `plan` and `derived` read, besides the outbox.
     var lookups: [any Projection] { get }
 
-    /// What an intent means for this remote, by what is known now.
+    /// Returns how to deliver an intent to this remote, based on the current views.
     func plan(
         _ intent: Intent, _ views: some ViewReader, _ account: RemoteAccount
     ) throws -> DeliveryPlan
 
-    /// Intents that follow from rules and are no events of their own, such as the one by which a viewing
-    /// takes a mark away.
+    /// Returns intents that follow from rules instead of being events, such as removing a mark
+    /// after a viewing.
     ///
     /// - Parameters:
-    ///   - after: the row behind which to go on; nil begins at the front.
-    ///   - limit: at most so many.
+    /// - after: The row after which to continue; nil to start at the beginning.
+    /// - limit: The maximum number of intents.
     func derived(
         _ views: some ViewReader, after: [UInt8]?, limit: Int
     ) throws -> [DerivedIntent]
 
-    /// Whether the remote shows what follows from an event by a rule, so that nothing is left to do of it.
+    /// Returns whether the remote already shows the effect of an intent derived from an event.
     func showsWhatFollows(
         from event: EventID, of key: Tag, _ views: some ViewReader
     ) throws -> Bool
 
-    /// Reads the answer to a delivery that arrived.
+    /// Reads the response to a delivery.
     func confirm(
         _ response: RemoteResponse, _ delivery: Delivery, of intent: Intent,
         _ account: RemoteAccount
     ) throws(SyncFailure) -> Confirmation
 
-    /// Looks in the answer to `delivery.probe` whether the delivery took effect.
+    /// Checks the response to `delivery.probe` for the effect of the delivery.
     ///
     /// - Parameters:
-    ///   - baseline: the newest id before it was dispatched, as `Delivery.baseline` gave it.
-    ///   - taken: ids that other deliveries have been confirmed with.
+    /// - baseline: The newest id before the dispatch, from `Delivery.baseline`.
+    /// - taken: The ids that belong to other confirmed deliveries.
     func find(
         _ response: RemoteResponse, _ delivery: Delivery, of intent: Intent, baseline: String,
         taken: Set<String>, _ account: RemoteAccount
@@ -100,8 +103,8 @@ extension Connector {
         _ secrets: RemoteSecrets, _ answers: [RemoteResponse]
     ) throws(SyncFailure) -> LoginStep {
         throw SyncFailure(
-            .usage, "\(manifest.system) makes no accounts for other programs",
-            hint: "sign up there, then storectl login NAME")
+            .usage, "\(manifest.system) does not let other programs create accounts",
+            hint: "sign up there, then run storectl login NAME")
     }
 
     package func logOutRequest(_ account: RemoteAccount) -> RemoteRequest? { nil }
@@ -122,27 +125,27 @@ extension Connector {
     ) throws(SyncFailure) -> ProbeResult { .missing }
 }
 
-/// What holds for the whole of a remote.
+/// The properties of a whole remote.
 package struct ConnectorManifest: Sendable {
-    /// The connector's name, such as `shelby`.
+    /// The name of the connector, such as `shelby`.
     package var system: String
-    /// The most requests within `rateWindow`.
+    /// The maximum number of requests within `rateWindow`.
     package var rateCount: Int
-    /// In milliseconds.
+    /// The window of the rate limit, in milliseconds.
     package var rateWindow: UInt64
-    /// How long after a request that was cut off its effect may still show, in milliseconds.
+    /// The time for which the effect of an interrupted request may still appear, in milliseconds.
     package var settling: UInt64
-    /// How long to wait between readings while it is watched, in milliseconds; the last one repeats.
+    /// The pauses between readings of a watched remote, in milliseconds; the last one repeats.
     package var freshness: [UInt64]
-    /// The kinds of tags under whose keys this remote's intents lie.
+    /// The tag kinds of the keys that this remote's intents belong to.
     package var intentKinds: [String]
-    /// Whether it can be read by somebody who has not logged in, as `RemoteAccount.anonymous`.
+    /// Whether the remote can be read without a login, as `RemoteAccount.anonymous`.
     ///
-    /// Then `plan` says of each intent whether it waits for a login.
+    /// If so, `plan` decides for each intent whether it needs a login.
     package var isOpen: Bool
-    /// Whether one can log in there.
+    /// Whether the remote supports logins.
     package var takesLogin: Bool
-    /// How its pages are read.
+    /// The rules for reading its pages.
     package var reading: ReadingRules
 
     package init(
@@ -162,16 +165,20 @@ package struct ConnectorManifest: Sendable {
     }
 }
 
-/// How the pages of a remote are read, where that differs from one after another, each time.
+/// The rules for reading the pages of a remote; by default, all pages are read one by one each
+/// time.
 package struct ReadingRules: Sendable {
-    /// Whether a feed of one page is not asked for again while its answer is fresh, by `Cache-Control`.
+    /// Whether a feed with a single page is skipped while its last response is fresh according to
+    /// `Cache-Control`.
     package var keepsFresh: Bool
-    /// Whether all feeds are read before anything that their pages lead to.
+    /// Whether all feeds are read before the pages that they lead to.
     package var feedsComeFirst: Bool
-    /// Whether the feeds have nothing to do with each other: where the remote fails at one, the others are
-    /// read first, and where it fails at that one alone, it is left to the next reading.
+    /// Whether the feeds are independent.
+    ///
+    /// If one fails, the others are read first. If only that one keeps failing, it is skipped until
+    /// the next reading.
     package var feedsStandAlone: Bool
-    /// The most that one reading reads of what pages lead to; the rest is left to the next one.
+    /// The maximum number of further pages per reading; the rest follow in the next one.
     package var leadsMax: Int
 
     package init(
@@ -185,11 +192,11 @@ package struct ReadingRules: Sendable {
     }
 }
 
-/// A page of something that is read, named so that reading can go on after a crash.
+/// A page to read, with a name that allows reading to resume after a crash.
 package struct RemotePage: Hashable, Sendable {
-    /// What is read, such as `broadcasts` or `answer/7/comments`.
+    /// The feed, such as `broadcasts` or `answer/7/comments`.
     package var feed: String
-    /// Which part of it; empty for the first.
+    /// The position in the feed; empty for the first page.
     package var place: String
 
     package init(_ feed: String, _ place: String = "") {
@@ -198,37 +205,38 @@ package struct RemotePage: Hashable, Sendable {
     }
 }
 
-/// What a page holds.
+/// The content of a page.
 package struct RemoteContent: Sendable {
-    /// Sightings, in the order of the document.
+    /// The observations, in document order.
     package var sightings: [ProposedEvent] = []
-    /// Parts of the document that could not be read: where, and what is wrong.
+    /// The invalid parts of the document, each with its location and the error.
     package var refused: [String] = []
-    /// The page behind this one; nil at the end.
+    /// The next page; nil at the end.
     package var next: RemotePage?
-    /// Whether `next` is needless where this page said nothing new.
+    /// Whether to skip `next` if this page contained nothing new.
     package var stopsWhereKnown = false
-    /// Whether rows may move while the pages are read, so that one may be missed; then they are read
-    /// again until they show nothing new.
+    /// Whether rows can move while pages are being read, so that one could be missed.
+    ///
+    /// If so, the pages are read again until they contain nothing new.
     package var moves = false
-    /// Other things that this page shows to be there, to be read behind it; one that belongs to a
-    /// sighting only where that is news.
+    /// Further pages that this page refers to; a page with an observation is only read if that
+    /// observation is new.
     package var leads: [(page: RemotePage, sighting: Int?)] = []
     var others: [RemotePage] = []
-    /// What those feeds begin with that the remote turns out not to have, and that for people: none of them
-    /// is asked for in this reading.
+    /// The prefix of feeds that the remote does not have, with a message; they are skipped in this
+    /// reading.
     package var missing: (feeds: String, message: String)?
 
     package init() {}
 }
 
-/// What a request may depend on besides its account: values, so that connectors stay pure.
+/// The values that a request may depend on besides its account; passing them keeps connectors pure.
 package struct RequestMoment: Hashable, Sendable {
-    /// The remote's address.
+    /// The address of the remote.
     package var base: String
-    /// Unix milliseconds.
+    /// The time in milliseconds since 1970.
     package var now: UInt64
-    /// Any number; another one for each request.
+    /// A number that differs for each request.
     package var nonce: UInt64
 
     package init(base: String, now: UInt64, nonce: UInt64) {
@@ -238,21 +246,21 @@ package struct RequestMoment: Hashable, Sendable {
     }
 }
 
-/// How a login goes on.
+/// The next step of a login.
 package enum LoginStep: Sendable {
-    /// A request; with an account it is authorized as that account's own.
+    /// Send a request; with an account, the request is authorized for it.
     case send(RemoteRequest, as: RemoteAccount?)
-    /// The login, and what the answers show of the account: facts, and nothing that signs in.
+    /// The login is complete; `sightings` are facts about the account, without credentials.
     case done(RemoteAccount, sightings: [ProposedEvent] = [])
 }
 
-/// What the user wants of a remote.
+/// A change that the user wants a remote to make.
 package struct Intent: Hashable, Sendable {
-    /// The event that says so, or that it follows from.
+    /// The event that requests the change, or from which it follows.
     package var event: EventEnvelope
-    /// The key under which it lies.
+    /// The key that the intent belongs to.
     package var key: Tag
-    /// Whether it follows from a rule and is no event of its own.
+    /// Whether it follows from a rule instead of being an event.
     package var isDerived: Bool
 
     package init(_ event: EventEnvelope, key: Tag, isDerived: Bool = false) {
@@ -264,11 +272,11 @@ package struct Intent: Hashable, Sendable {
 
 /// An intent that follows from a rule.
 package struct DerivedIntent: Hashable, Sendable {
-    /// The row that tells of it, to go on from.
+    /// The row of the intent, from which reading can continue.
     package var row: [UInt8]
     /// The event from which it follows.
     package var event: EventID
-    /// The key under which it lies.
+    /// The key that the intent belongs to.
     package var key: Tag
 
     package init(row: [UInt8], event: EventID, key: Tag) {
@@ -278,46 +286,48 @@ package struct DerivedIntent: Hashable, Sendable {
     }
 }
 
-/// What an intent means for a remote.
+/// The way to deliver an intent to a remote.
 package enum DeliveryPlan: Sendable {
-    /// It concerns another remote.
+    /// The intent concerns another remote.
     case foreign
-    /// The remote is as the intent wants it.
+    /// The remote is already in the requested state.
     case satisfied
-    /// Something is missing; the next reading may bring it.
+    /// Required data is missing; the next reading may provide it.
     case waiting(ErrorCode, String)
-    /// It makes no sense there, whatever comes.
+    /// The intent can never be delivered.
     case refused(ErrorCode, String)
-    /// Requests to send, one after another; each is a target of its own.
+    /// Send these requests in order; each is a separate target.
     case deliver([Delivery])
 }
 
-/// How a delivery can be made safe against being done twice.
+/// The protection of a delivery against being executed twice.
 package enum DeliverySafety: String, Sendable {
-    /// Doing it twice is doing it once.
+    /// Idempotent.
     case natural
-    /// Before it is done again, the remote is asked whether it was done.
+    /// Before a retry, a probe checks whether the delivery took effect.
     case probe
-    /// Nothing tells: after a doubtful failure it is left as unknown.
+    /// No check is possible: after an ambiguous failure the outcome stays unknown.
     case once
 }
 
-/// One request that carries an intent out, or a part of it.
+/// A request that carries out an intent or part of it.
 package struct Delivery: Hashable, Sendable {
-    /// Which part of the intent; empty where it has one only.
+    /// The part of the intent; empty if there is only one.
     package var target: String
     package var safety: DeliverySafety
     package var request: RemoteRequest
-    /// What tells whether it was done; only for `.probe`.
+    /// The request that checks whether the delivery took effect; only for `.probe`.
     package var probe: RemoteRequest?
-    /// The remote's newest id of such things that is known, kept for `find`.
+    /// The newest known id of this kind of object at the remote, passed to `find`.
     package var baseline: String
-    /// Whether the remote is asked before the first time too: somebody else may have done it.
+    /// Whether to probe before the first attempt too, because another program may have made the
+    /// change.
     ///
     /// Only for `.probe`.
     package var isAskedFirst = false
-    /// How long after it was dispatched its effect may still show, in milliseconds, where that is longer
-    /// than the manifest's `settling`; it is asked for in between.
+    /// The time for which the effect may still appear after the dispatch, in milliseconds.
+    ///
+    /// Set only if it is longer than the manifest's `settling`; probes are sent in between.
     package var settling: UInt64?
 
     package init(
@@ -332,21 +342,21 @@ package struct Delivery: Hashable, Sendable {
     }
 }
 
-/// What came of a delivery.
+/// The result of a delivery.
 package struct Confirmation: Sendable {
-    /// The remote's name of it; empty where it has none.
+    /// The remote's id of the object; empty if it has none.
     package var remoteID: String
-    /// The version of it that the remote showed; 0 where it has none.
+    /// The remote's version of the object; 0 if it has none.
     package var remoteVersion: UInt64
-    /// What the remote now says, recorded together with the outcome.
+    /// The new state of the remote, recorded together with the outcome.
     package var sightings: [ProposedEvent]
-    /// Whether the remote has done it.
+    /// Whether the remote has made the change.
     ///
-    /// Where it has merely taken it on, or does not tell, the delivery
-    /// stays dispatched and its probe says what came of it.
+    /// If it has only accepted the request, or does not say, the delivery stays dispatched and its
+    /// probe determines the outcome.
     package var isDone = true
 
-    /// The remote answered, and the answer does not say that it was done; only for `.probe`.
+    /// A result that leaves the outcome to the probe; only for `.probe`.
     package static var askLater: Confirmation {
         var confirmation = Confirmation()
         confirmation.isDone = false
@@ -362,10 +372,10 @@ package struct Confirmation: Sendable {
     }
 }
 
-/// What a look at the remote has shown.
+/// The result of a probe.
 package enum ProbeResult: Sendable {
     case found(Confirmation)
     case missing
-    /// It may be on another page.
+    /// The object may be on another page.
     case ask(RemoteRequest)
 }

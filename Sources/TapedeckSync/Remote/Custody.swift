@@ -1,60 +1,66 @@
 internal import TapedeckModel
 
-/// Which device may deliver an intent now.
+/// Determines which device may deliver an intent now.
 ///
-/// 1. Its origin, as long as no other device can have seen it: no server has given it a receipt.
-/// 2. Its origin, within the lease: `lease` of continuous time since it was wanted.
-/// 3. Anyone whose claim holds. A claim holds if the server gave it a time at least `lease + margin`
-///    behind that of the intent, or of the claim that held before; of several the least position counts.
+/// The following devices may deliver it:
 ///
-/// Every request ends within less than `margin`, so whoever held it before is through with it. The
-/// server's times are the same for all devices, so no clocks have to agree.
+/// 1. The originating device, until a server has sequenced the intent: before that, no other device
+///    can know it.
+/// 2. The originating device, during its lease: `lease` of continuous time after the intent was
+///    created.
+/// 3. Any device with a valid claim. A claim is valid if the server's time for it is at least
+///    `lease + margin` after that of the intent, or of the previous valid claim; the one with the
+///    lowest position wins.
+///
+/// Every request ends in less than `margin`, so the previous holder has finished by then. All
+/// devices use the server's times, so their clocks need not agree.
 struct Custody {
-    /// How long whoever holds an intent may deliver it, in milliseconds.
+    /// The time for which the holder of an intent may deliver it, in milliseconds.
     static let lease: UInt64 = 300_000
-    /// Beyond the longest request, in milliseconds.
+    /// A time longer than any request, in milliseconds.
     static let margin: UInt64 = 120_000
 
-    /// A server's word on an event.
+    /// The server's position and time for an event.
     struct Sequenced: Hashable {
         var origin: OriginID
         var position: UInt64
-        /// Unix milliseconds of the server.
+        /// The server's time, in milliseconds since 1970.
         var receivedAt: UInt64
     }
 
     enum Answer: Hashable {
-        /// Deliver it; nobody else can have begun.
+        /// Deliver: no other device can have started.
         case own
-        /// Deliver it; somebody else may have begun, so look before.
+        /// Deliver, but probe first: another device may have started.
         case taken
-        /// Somebody else has it, until a time of the server's clock.
+        /// Another device holds it until this server time.
         case leased(until: UInt64)
-        /// A claim of this device waits for the server.
+        /// Wait for the server to sequence a claim of this device.
         case unclaimed
-        /// Nobody has it any more: claim it.
+        /// No device holds it: record a claim.
         case claim
     }
 
-    /// Says who may deliver.
+    /// Determines whether a device may deliver an intent.
     ///
     /// - Parameters:
-    ///   - origin: who wants the intent.
-    ///   - device: who asks.
-    ///   - age: continuous milliseconds since it was wanted; nil where clocks may have moved since.
-    ///   - intent: what the server said of it; nil if no server has seen it.
-    ///   - claims: what it said of the claims that it has seen.
-    ///   - hasOpenClaim: whether this device has made one that no server has seen.
-    ///   - hasServer: whether the store syncs with a server.
-    ///   - now: the server's time; nil where it is not known, which takes a sync.
+    /// - origin: The device that created the intent.
+    /// - device: This device.
+    /// - age: The continuous time since the intent was created, in milliseconds; nil if a clock may
+    ///   have been set since.
+    /// - intent: The server's data for the intent; nil if it is not sequenced.
+    /// - claims: The server's data for the sequenced claims.
+    /// - hasOpenClaim: Whether this device has a claim that is not sequenced yet.
+    /// - hasServer: Whether the store syncs with a server.
+    /// - now: The server's time; nil if unknown, which requires a sync.
     static func of(
         origin: OriginID, device: OriginID, age: UInt64?, intent: Sequenced?, claims: [Sequenced],
         hasOpenClaim: Bool, hasServer: Bool, now: UInt64?
     ) -> Answer {
         guard let intent else {
             if origin == device { return .own }
-            // What this store has come to hold under another name has to be sequenced before anybody can
-            // claim it. Without a server there is one device only.
+            // If the origin of this store has changed since, the intent must be sequenced before
+            // any device can claim it. Without a server there is only one device.
             return hasServer ? .unclaimed : .taken
         }
         if origin == device, let age, age < lease { return .own }

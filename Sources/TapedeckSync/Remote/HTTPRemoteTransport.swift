@@ -4,20 +4,21 @@ internal import NIOCore
 internal import Synchronization
 internal import TapedeckModel
 
-/// The way to a remote.
+/// A connection to a remote.
 package protocol RemoteTransport: Sendable {
-    /// Sends a request and returns the answer, whatever its status.
+    /// Sends a request and returns the response, whatever its status.
     ///
-    /// Throws `SyncFailure` with `.offline` where there is none; `isUnsent` where it never left.
+    /// Throws `SyncFailure` with `.offline` if there is no response; `isUnsent` if it was never
+    /// sent.
     func send(_ request: RemoteRequest) async throws(SyncFailure) -> RemoteResponse
 
     func close() async
 }
 
-/// The way to a remote over HTTP.
+/// A connection to a remote over HTTP.
 package struct HTTPRemoteTransport: RemoteTransport {
     private static let connectTimeout = TimeAmount.seconds(5)
-    /// How long an answer may take; below `Custody.margin`.
+    /// The maximum duration of a request; less than `Custody.margin`.
     private static let requestTimeout = TimeAmount.seconds(60)
     private static let answerBytesMax = 64 << 20
     private static let chunkBytes = 256 << 10
@@ -25,7 +26,7 @@ package struct HTTPRemoteTransport: RemoteTransport {
     private let base: String
     private let client: HTTPClient
 
-    /// - Parameter base: the remote's address.
+    /// - Parameter base: The address of the remote.
     ///
     /// Throws `SyncError` with `.usage`.
     package init(base: String) throws(SyncError) {
@@ -34,7 +35,8 @@ package struct HTTPRemoteTransport: RemoteTransport {
         configuration.timeout = .init(
             connect: HTTPRemoteTransport.connectTimeout, read: HTTPRemoteTransport.requestTimeout)
         configuration.redirectConfiguration = .disallow
-        // A request that may have arrived is never sent a second time behind the session's back.
+        // The client must never repeat a request that may have arrived; the session decides about
+        // retries.
         configuration.connectionPool.retryConnectionEstablishment = false
         configuration.connectionPool.idleTimeout = .seconds(5)
         client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
@@ -89,7 +91,7 @@ package struct HTTPRemoteTransport: RemoteTransport {
     }
 }
 
-/// Files as the parts of a form, streamed.
+/// Files as streamed parts of a form.
 private struct MultipartBody {
     let boundary = "tapedeck-" + UUID().uuidString
     let byteCount: Int
@@ -110,7 +112,7 @@ private struct MultipartBody {
         for part in parts {
             var status = stat()
             guard stat(part.path, &status) == 0 else {
-                throw SyncFailure(.notFound, "the file of \(part.name) is not there")
+                throw SyncFailure(.notFound, "the file for \(part.name) is missing")
             }
             add(
                 "--\(boundary)\r\nContent-Disposition: form-data; name=\"\(part.name)\";"
@@ -138,7 +140,7 @@ private struct MultipartBody {
                 if let open = file {
                     let data = try open.handle.read(upToCount: min(size, open.left)) ?? Data()
                     guard !data.isEmpty || open.left == 0 else {
-                        throw SyncFailure(.inputOutput, "a file became shorter while it was sent")
+                        throw SyncFailure(.inputOutput, "a file shrank while it was being sent")
                     }
                     file = open.left > data.count ? (open.handle, open.left - data.count) : nil
                     if file == nil { try open.handle.close() }
@@ -150,7 +152,7 @@ private struct MultipartBody {
                 case .bytes(let bytes): return ByteBuffer(bytes: bytes)
                 case .file(let path, let count):
                     guard let handle = FileHandle(forReadingAtPath: path) else {
-                        throw SyncFailure(.notFound, "a file to be sent is not there any more")
+                        throw SyncFailure(.notFound, "a file to be sent no longer exists")
                     }
                     file = (handle, count)
                 }

@@ -1,20 +1,20 @@
 package import TapedeckLog
 @_spi(Core) internal import TapedeckModel
 
-/// Tells how old something is, as long as the clock of the day can be trusted to have gone on evenly.
+/// Measures the age of events, as long as the wall clock has run evenly.
 ///
-/// It holds the day's clock against the machine's continuous one. A clock that was set, or another boot,
-/// gives no age: the lease then counts as over.
+/// Compares the wall clock with the machine's continuous clock. If the clock was set or the machine
+/// rebooted, there is no age, and leases count as expired.
 package struct LeaseClock {
-    /// How far the two clocks may drift apart, in milliseconds.
+    /// The maximum drift between the two clocks, in milliseconds.
     private static let driftMax: UInt64 = 2_000
     private static let name = "lease"
 
     private let clock: SteadyClock
-    /// How the clocks have stood, and since when.
+    /// The boot, the offset between the clocks, and the time since which it has been constant.
     private var trusted: (boot: String, offset: UInt64, since: UInt64)
 
-    /// Reads how the clocks have stood, or begins to note it.
+    /// Loads the recorded clock offset, or starts recording it.
     @available(*, noasync)
     init(_ log: EventLog, _ clock: SteadyClock) throws(LogError) {
         self.clock = clock
@@ -29,8 +29,9 @@ package struct LeaseClock {
         }
     }
 
-    /// Begins to note how the clocks stand, unless that was done: what is wanted from now on can be told to be
-    /// young, also before a remote is first met.
+    /// Starts recording the clock offset unless that was done before.
+    ///
+    /// From then on, the age of intents is known, even before the first remote is added.
     @available(*, noasync)
     package static func begin(
         in log: EventLog, _ clock: SteadyClock = .system
@@ -66,7 +67,7 @@ package struct LeaseClock {
         try log.setSyncRows([SyncRow(LeaseClock.name, bytes)])
     }
 
-    /// Begins to count anew where the clocks have not gone on evenly.
+    /// Starts over if the clocks have diverged.
     mutating func remember(_ log: EventLog) throws(LogError) {
         let current = LeaseClock.reading(clock, now: log.now())
         guard !LeaseClock.isEven(trusted.offset, current.offset) else { return }

@@ -1,32 +1,32 @@
 public import TapedeckModel
 public import TapedeckProjections
 
-/// What the user wants of remotes and what is not done yet, with the reason: intents without a final
-/// outcome.
+/// The pending intents: changes that the user wants remotes to make and that have no final outcome,
+/// with the reasons.
 ///
-/// There is no other queue. Every device folds the same outbox; who delivers an item is decided when it
-/// is delivered (`RemoteSession`). An item ends by a confirmation or by being dropped; one that was
-/// refused, or of which nobody knows, stays in sight.
+/// There is no other queue. Every device folds the same outbox; `RemoteSession` decides which
+/// device delivers an item. An item ends when it is confirmed or dropped. A refused item, or one
+/// with an unknown outcome, stays listed.
 ///
-/// Intents of one register, such as a mark that is set and taken away, replace each other: only the
-/// latest of a type is wanted. Where each user has a register of their own, only the latest of each.
+/// Intents of one register, such as setting and removing a mark, replace each other: only the
+/// latest is pending. If users have registers of their own, this applies per user.
 public struct Outbox: Projection {
-    /// The kind of tags under whose keys the intents lie.
+    /// The tag kind of the keys that intents belong to.
     public let tagKind: String
     private let intents: [EventType]
-    /// Of each of `eventTypes`.
+    /// For each of `eventTypes`, whether it is a register.
     private let isRegister: [Bool]
-    /// Of each of `eventTypes`, the number of the field that says whose register it is.
+    /// For each of `eventTypes`, the number of the field with the owner of the register.
     private let owners: [Int?]
 
-    /// Makes the projection.
+    /// Creates the projection.
     ///
     /// - Parameters:
-    ///   - tagKind: the kind of tags under whose keys the intents lie; outcomes carry the same.
-    ///   - inserts: types of which every event is an intent of its own.
-    ///   - registers: types of which the latest event of a key counts.
-    ///   - owners: of registers that each user has under the same key, the number of the payload's field that
-    ///     says whose an event is.
+    /// - tagKind: The tag kind of the keys that intents belong to; outcomes have the same tags.
+    /// - inserts: The event types of which every event is a separate intent.
+    /// - registers: The event types of which only the latest event of a key counts.
+    /// - owners: For registers that each user has separately, the number of the payload field with
+    ///   the user.
     public init(
         of tagKind: String, inserts: [EventType], registers: [EventType],
         owners: [EventType: Int] = [:]
@@ -37,14 +37,14 @@ public struct Outbox: Projection {
         self.owners = [nil, nil] + intents.map { owners[$0] }
     }
 
-    /// Whether events of a type are intents of this outbox.
+    /// Returns whether events of a type are intents of this outbox.
     package func isIntent(_ type: EventType) -> Bool { intents.contains(type) }
 
-    /// `outbox-` and the kind.
+    /// `outbox-` followed by the tag kind.
     public var name: String { "outbox-\(tagKind)" }
     /// 3.
     public var version: Int { 3 }
-    /// The types of intents.
+    /// The event types of the intents.
     public var parameters: String {
         eventTypes.indices.dropFirst(2).map { index in
             let owner = owners[index].map { "\($0)" } ?? ""
@@ -55,38 +55,40 @@ public struct Outbox: Projection {
     public var eventTypes: [EventType] {
         [OutcomeRecorded.eventType, IntentClaimed.eventType] + intents
     }
-    /// Any: intents do not meet each other, and an outcome or a claim remembers its place.
+    /// Any order: intents are independent, and outcomes and claims note their position.
     public var law: FoldLaw { .any }
-    /// The rule in a sentence.
+    /// A sentence on how the outbox is determined.
     public var ruleText: String? {
         """
-        What the user wants of a remote waits until an outcome confirms it or the user drops it; of what \
-        sets the same thing, such as a mark, only the latest is wanted.
+        A change that the user wants a remote to make is pending until an outcome confirms it or the \
+        user drops it. If there are several changes to the same thing, such as a mark, only the \
+        latest is pending.
         """
     }
-    /// One: the items, the oldest first.
+    /// One table: the items, oldest first.
     public var tables: [String] { ["oldest-first"] }
-    /// Yes: one an item.
+    /// True: one row per item.
     public var itemsYieldRows: Bool { true }
 
-    /// What a key remembers besides its items.
+    /// The state of a key besides its items.
     public struct State: ProjectionState, Equatable {
-        /// The latest intent of each register, also behind its end: earlier ones are not wanted again.
+        /// The latest intent of each register, kept after it has ended so that earlier ones stay
+        /// replaced.
         var held: [Held] = []
-        /// The last intent that is of no register.
+        /// The last intent that belongs to no register.
         var lastInsert: FoldOrder?
-        /// The intent that follows from a rule and is not settled.
+        /// The open intent that follows from a rule.
         var derived: EventID?
-        /// The intent that followed from a rule and was settled last; it is not derived again.
+        /// The last settled intent that followed from a rule; it is not derived again.
         var settled: EventID?
-        /// The remote's ids that the latest confirmations named.
+        /// The remote ids of the latest confirmations.
         var taken: [String] = []
-        /// The last outcome or claim: what has its place before it comes late.
+        /// The last outcome or claim; events before it have arrived late.
         var last = FoldOrder.start
 
         struct Held: Equatable {
             var typeIndex: Int
-            /// Whose register it is; empty where there is one for all.
+            /// The owner of the register; empty if all users share it.
             var owner: String
             var intent: EventID
             var order: FoldOrder
@@ -94,15 +96,15 @@ public struct Outbox: Projection {
             var register: (typeIndex: Int, owner: String) { (typeIndex, owner) }
         }
 
-        /// Whether all intents that were folded have their place before `order`.
+        /// Returns whether `order` comes after all folded intents.
         func isBehindIntents(_ order: FoldOrder) -> Bool {
             lastInsert.map { $0 < order } ?? true && held.allSatisfy { $0.order < order }
         }
 
-        /// Nothing is wanted.
+        /// Creates a state without intents.
         public init() {}
 
-        /// Reads a state's bytes.
+        /// Reads the bytes of a state.
         public init(decoding bytes: inout StateReader) throws {
             held = try bytes.array { (reader) throws(ModelError) in
                 Held(
@@ -120,7 +122,7 @@ public struct Outbox: Projection {
             last = try bytes.foldOrder()
         }
 
-        /// Writes the state's bytes.
+        /// Writes the bytes of the state.
         public func encode(into bytes: inout StateWriter) {
             bytes.add(held) { writer, held in
                 writer.add(UInt64(held.typeIndex))
@@ -129,7 +131,7 @@ public struct Outbox: Projection {
                 writer.add(held.order)
             }
             bytes.add(lastInsert) { $0.add($1) }
-            // Of most keys nobody has said anything.
+            // Most keys have no outcomes or claims.
             bytes.add(last != .start)
             guard last != .start else { return }
             bytes.add(derived)
@@ -139,7 +141,7 @@ public struct Outbox: Projection {
         }
     }
 
-    /// How many of the remote's ids a key remembers.
+    /// The maximum number of remote ids stored per key.
     static let takenCountMax = 64
 
     // MARK: - Fold
@@ -180,7 +182,7 @@ public struct Outbox: Projection {
         }
     }
 
-    /// The register of an intent: its type, and whose it is where each user has one.
+    /// Returns the register of an intent: its type, and its owner if each user has one.
     private func register(of event: borrowing FoldEvent) -> (typeIndex: Int, owner: String) {
         var owner = ""
         if let number = owners[event.typeIndex] {
@@ -192,7 +194,7 @@ public struct Outbox: Projection {
         return (event.typeIndex, owner)
     }
 
-    /// Puts an intent in the place of its register's former one; false where a later one is there.
+    /// Replaces the previous intent of a register; returns false if a later one is already there.
     private func hold(
         _ item: OutboxItem, in register: (typeIndex: Int, owner: String), _ order: FoldOrder,
         _ key: inout KeyedState<State>
@@ -211,17 +213,17 @@ public struct Outbox: Projection {
         return true
     }
 
-    /// The item of an intent, and where it has its place.
+    /// Returns the item of an intent, and where it is stored.
     ///
-    /// One that follows from a rule is made, unless it was settled. Another one that is not there has
-    /// ended, or comes behind what is said of it: stamps are what clocks tell, and until all receipts are
-    /// here a confirmation can have its place before what it confirms. Nothing may be done twice for that.
+    /// A derived item is created unless it was settled. Any other missing item has either ended or
+    /// follows its outcome: stamps depend on device clocks, so until all receipts have arrived a
+    /// confirmation can precede its intent. This must not lead to a second delivery.
     private func item(
         of intent: String, _ isDerived: Bool, _ event: borrowing FoldEvent,
         _ key: inout KeyedState<State>
     ) throws -> (OutboxItem, OutboxItem.Place)? {
         guard let id = EventID(intent) else {
-            throw ModelError(.invalidPayload, "an outcome does not say of which intent")
+            throw ModelError(.invalidPayload, "the id of the intent is invalid")
         }
         for place in isDerived ? [.derived] : [.wanted, .early] as [OutboxItem.Place] {
             if let value = key.item(OutboxItem.name(of: id, place)) {
@@ -230,13 +232,13 @@ public struct Outbox: Projection {
         }
         let item = OutboxItem(id, at: event.stamp.milliseconds, isDerived: isDerived)
         guard isDerived else {
-            // Where intents behind it were folded, this one may have been, too.
+            // If later intents have been folded, this one may have been too.
             if key.state.isBehindIntents(event.order) { return (item, .early) }
             key.requestRefold()
             return nil
         }
         guard key.state.settled != id else { return nil }
-        // What follows from a rule replaces what followed from it before.
+        // A derived intent replaces the previous one.
         if let former = key.state.derived {
             key.removeItem(OutboxItem.name(of: former, .derived))
         }
@@ -269,7 +271,7 @@ public struct Outbox: Projection {
         key.removeItem(item.name(place))
     }
 
-    /// One row for what is wanted.
+    /// Adds one row per pending item.
     public func rows(ofItem item: Row, key: Tag, into rows: inout RowSink) throws {
         let (item, place) = try OutboxItem.read(named: item.key, item.value)
         guard place != .early else { return }
@@ -286,17 +288,17 @@ public struct Outbox: Projection {
 
     // MARK: - Reading
 
-    /// What is known of an intent, and how its key stands.
+    /// The item of an intent, with data from its key.
     package struct Standing: Sendable {
-        /// Its item.
+        /// The item of the intent.
         package var item: OutboxItem
-        /// Whether the item stands in the outbox; one that follows from a rule need not.
+        /// Whether the outbox contains the item; a derived one may be missing.
         package var isListed: Bool
-        /// The remote's ids that the key's latest confirmations named.
+        /// The remote ids of the key's latest confirmations.
         package var taken: Set<String>
     }
 
-    /// What is known of an intent; nil where it was confirmed or dropped.
+    /// Returns the data of an intent; nil if it was confirmed or dropped.
     package func standing(of intent: Intent, _ views: some ViewReader) throws -> Standing? {
         let state = try views.state(of: self, key: intent.key) ?? State()
         let id = intent.event.id
@@ -321,19 +323,19 @@ extension KeyedState<Outbox.State> {
     }
 }
 
-/// What is not done yet.
+/// An intent without a final outcome.
 public struct OutboxItem: Hashable, Sendable {
     /// The event that is the intent, or from which it follows.
     public var event: EventID
-    /// When it was wanted, in Unix milliseconds.
+    /// The time at which the intent was created, in milliseconds since 1970.
     public var milliseconds: UInt64
-    /// Whether it follows from a rule and is no event of its own.
+    /// Whether it follows from a rule instead of being an event.
     public var isDerived = false
-    /// What became of its parts so far.
+    /// The outcomes of its parts so far.
     public var parts: [Part] = []
-    /// Who wants to deliver it in the place of its origin, in the order in which they said so.
+    /// The claims of other devices to deliver it, in order.
     public var claims: [EventID] = []
-    /// How often the user has asked for it again.
+    /// The number of retries requested by the user.
     public var retries: UInt64 = 0
 
     init(_ event: EventID, at milliseconds: UInt64, isDerived: Bool = false) {
@@ -342,19 +344,19 @@ public struct OutboxItem: Hashable, Sendable {
         self.isDerived = isDerived
     }
 
-    /// The latest outcome of one part of an intent; the part without a name is the whole.
+    /// The latest outcome of a part of an intent; the part without a name is the whole intent.
     public struct Part: Hashable, Sendable {
-        /// Which part.
+        /// The name of the part.
         public var target: String
-        /// What happened.
+        /// The kind of the outcome.
         public var kind: OutcomeRecorded.Kind
-        /// Which device says so.
+        /// The device that recorded the outcome.
         public var origin: OriginID
-        /// When, in Unix milliseconds.
+        /// The time of the outcome, in milliseconds since 1970.
         public var milliseconds: UInt64
-        /// Why.
+        /// The error code.
         public var code: String
-        /// The same for people.
+        /// The error message.
         public var message: String
         var baseline: String
 
@@ -390,19 +392,19 @@ public struct OutboxItem: Hashable, Sendable {
         }
     }
 
-    /// The latest outcome of a part.
+    /// Returns the latest outcome of a part.
     public func part(_ target: String) -> Part? { parts.first { $0.target == target } }
 
-    /// The outcome with which it ended, short of success: refused, or unknown.
+    /// The outcome that ended it without success, refused or unknown; nil if there is none.
     public var end: Part? { parts.first { $0.target.isEmpty && $0.isEnd } }
 
-    /// Whether nothing is wanted any more: the whole was confirmed, or the user has dropped it.
+    /// Whether the item has ended: it was confirmed as a whole, or dropped by the user.
     var isOver: Bool {
         parts.contains { $0.kind == .dropped || $0.target.isEmpty && $0.kind == .confirmed }
     }
 
     mutating func set(_ part: Part) {
-        // A confirmation is final, whatever another device says behind it.
+        // A confirmation is final, whatever other devices report later.
         if let held = self.part(part.target), held.kind == .confirmed { return }
         parts.removeAll { $0.target == part.target }
         parts.append(part)
@@ -411,17 +413,17 @@ public struct OutboxItem: Hashable, Sendable {
 
     // MARK: - Bytes
 
-    /// Where an item has its place among those of its key.
+    /// The kinds of items stored for a key.
     enum Place: UInt8 {
-        /// An event wants it.
+        /// The intent is an event.
         case wanted = 0
-        /// It follows from a rule.
+        /// The intent follows from a rule.
         case derived
-        /// Nobody wants it yet, but something was said of it.
+        /// An outcome or claim has arrived before its intent.
         case early
     }
 
-    /// An item's name among those of its key: place (1 byte), origin and sequence.
+    /// The name of an item: place (1 byte), origin and sequence.
     static func name(of event: EventID, _ place: Place) -> RowKey {
         RowKey([place.rawValue]).ascending(event.origin.high).ascending(event.origin.low)
             .ascending(event.sequence)
@@ -429,12 +431,12 @@ public struct OutboxItem: Hashable, Sendable {
 
     func name(_ place: Place) -> RowKey { OutboxItem.name(of: event, place) }
 
-    /// Reads an item that lies under its name.
+    /// Reads an item and its name.
     static func read(
         named name: [UInt8], _ value: [UInt8]
     ) throws(ModelError) -> (OutboxItem, Place) {
         guard name.count == 25, let place = Place(rawValue: name[0]) else {
-            throw ModelError(.damaged, "an item of the outbox has no name")
+            throw ModelError(.damaged, "the name of an outbox item is invalid")
         }
         func word(_ start: Int) -> UInt64 {
             name[start..<start + 8].reduce(0) { $0 << 8 | UInt64($1) }
@@ -471,20 +473,20 @@ public struct OutboxItem: Hashable, Sendable {
 }
 
 extension OutboxItem.Part {
-    /// Whether nothing is done any more unless the user wants it.
+    /// Whether nothing more happens unless the user requests it.
     public var isEnd: Bool { kind == .refused || kind == .unknown }
 }
 
-/// An item and the key under which it lies.
+/// An item and the key that it belongs to.
 public struct OutboxRow: Hashable, Sendable {
     /// The key.
     public var key: Tag
     /// The item.
     public var item: OutboxItem
-    /// The row's own key, to read on behind it.
+    /// The key of the row, from which reading can continue.
     public var row: [UInt8]
 
-    /// Items of an outbox, the oldest first.
+    /// Returns items of an outbox, oldest first.
     public static func page(
         of outbox: Outbox, _ views: some ViewReader, after: [UInt8]?, limit: Int
     ) throws -> [OutboxRow] {
@@ -505,7 +507,8 @@ public struct OutboxRow: Hashable, Sendable {
 }
 
 extension ProjectionRunner {
-    /// What is known of an intent; nil where it was confirmed or dropped, or is of no such outbox.
+    /// Returns the data of an intent; nil if it was confirmed or dropped, or belongs to no given
+    /// outbox.
     @available(*, noasync)
     package func standing(of intent: Intent, in outboxes: [Outbox]) throws -> Outbox.Standing? {
         guard let outbox = outboxes.first(where: { $0.tagKind == intent.key.kind }) else {

@@ -2,17 +2,17 @@ internal import Foundation
 internal import TapedeckLog
 internal import TapedeckModel
 
-/// What the user proves who they are with.
+/// The credentials of a user.
 ///
-/// It is never in the log, in an error or in argv.
+/// They are never in the log, in error messages or in command arguments.
 package struct RemoteSecrets: Codable, Hashable, Sendable {
-    /// A user name or an e-mail address.
+    /// The user name or email address.
     package var user: String
     package var password: String
-    /// A token that was got elsewhere; then there is no password.
+    /// A token obtained elsewhere, used instead of a password.
     package var token: String?
     package var tokenSecret: String?
-    /// What the remote knows this program by, where it wants that.
+    /// The id of this program at the remote, if required.
     package var consumerKey: String?
     package var consumerSecret: String?
 
@@ -26,15 +26,15 @@ package struct RemoteSecrets: Codable, Hashable, Sendable {
     }
 }
 
-/// A login at a remote: what requests carry, and whose account it is.
+/// A login at a remote: the credentials for requests, and the account.
 package struct RemoteAccount: Codable, Hashable, Sendable {
     /// The remote's id of the user.
     package var user: String
     package var token: String
     package var tokenSecret: String?
-    /// When the token ends, in Unix milliseconds; nil where the remote does not say.
+    /// The time at which the token expires, in milliseconds since 1970; nil if unknown.
     package var expiresAt: UInt64?
-    /// What else the login brought, such as the user's channel.
+    /// Further data from the login, such as the user's channel.
     package var details: [String: String]
 
     package init(
@@ -50,34 +50,35 @@ package struct RemoteAccount: Codable, Hashable, Sendable {
 }
 
 extension RemoteAccount {
-    /// Nobody's: with it, what a remote shows to all is read.
+    /// The account for reading public data without a login.
     package static let anonymous = RemoteAccount(user: "", token: "")
 
-    /// Whether nobody has logged in.
+    /// Whether this is the anonymous account.
     package var isAnonymous: Bool { self == .anonymous }
 }
 
 extension RemoteAccount {
-    /// Refuses an account other than the one to which the store belongs, because what waits to be delivered was wanted
-    /// by that one and must not be sent in the name of another.
+    /// Rejects any account other than the one the store belongs to.
     ///
-    /// - Parameter own: the store's account; nil for a store that has none yet.
+    /// Pending changes were made by the user of that account and must not be sent from another.
+    ///
+    /// - Parameter own: The account of the store; nil if it has none yet.
     ///
     /// Throws `SyncFailure` with `.conditionFailed`.
     package func check(against own: String?, at remote: Remote) throws(SyncFailure) {
         guard let own, own != user else { return }
         throw SyncFailure(
             .conditionFailed,
-            "the login at \(remote.name) is that of the account \(user), but this store belongs to \(own)",
-            hint: "log in as \(own), or make another store for \(user)")
+            "the login at \(remote.name) is for account \(user), but this store belongs to \(own)",
+            hint: "log in as \(own), or create another store for \(user)")
     }
 }
 
-/// What a store says of a remote while a session goes on.
+/// The connection of a store with a remote, as seen by a session.
 package struct RemoteConnection: Sendable {
-    /// Reads the account to which the store belongs there; nil before the first login.
+    /// Returns the account that the store belongs to at the remote; nil before the first login.
     package var account: @Sendable () throws -> String?
-    /// Whether the store is still connected with the remote, at the same address.
+    /// Returns whether the store is still connected with the remote, at the same address.
     package var isThere: @Sendable () throws -> Bool
 
     package init(
@@ -88,11 +89,12 @@ package struct RemoteConnection: Sendable {
     }
 }
 
-/// What is kept of a login: the secrets, by which an ended token is replaced, and the account.
+/// A stored login: the secrets, with which an expired token is replaced, and the account.
 package struct RemoteLogin: Codable, Hashable, Sendable {
     package var secrets: RemoteSecrets
     package var account: RemoteAccount?
-    /// The address that they are for: they go nowhere else, wherever the remote's name may come to point.
+    /// The address that the login is valid for; it is never sent elsewhere, even if the remote's
+    /// address changes.
     fileprivate var url = ""
 
     package init(secrets: RemoteSecrets, account: RemoteAccount? = nil) {
@@ -100,15 +102,15 @@ package struct RemoteLogin: Codable, Hashable, Sendable {
         self.account = account
     }
 
-    /// Whether another one proves and holds the same; for which address does not count.
+    /// Returns whether another login has the same secrets and account, ignoring the address.
     func isSame(as other: RemoteLogin) -> Bool {
         secrets == other.secrets && account == other.account
     }
 }
 
-/// Where logins are kept: beside the log and never in it, each in a file that only its owner can read.
+/// Stores logins next to the log, never in it, each in a file that only its owner can read.
 package struct LoginFiles: Sendable {
-    /// The directory in a store's own.
+    /// The name of the directory inside the store's directory.
     package static let directoryName = "logins"
     private static let bytesMax = 64 << 10
 
@@ -116,10 +118,10 @@ package struct LoginFiles: Sendable {
 
     package init(store: String) { directory = store + "/" + LoginFiles.directoryName }
 
-    /// The file of a login.
+    /// Returns the path of a login file.
     func path(_ remote: String) -> String { "\(directory)/\(remote).json" }
 
-    /// The login at a remote's address; nil where there is none.
+    /// Returns the login for a remote's address; nil if there is none.
     package func read(_ remote: Remote) throws(SyncError) -> RemoteLogin? {
         let path = path(remote.name)
         guard access(path, R_OK) == 0 else {
@@ -134,13 +136,13 @@ package struct LoginFiles: Sendable {
             let login = try? JSONDecoder().decode(RemoteLogin.self, from: bytes)
         else {
             throw SyncError(
-                .damaged, "\(path) does not hold a login",
-                hint: "storectl login writes it anew")
+                .damaged, "\(path) does not contain a valid login",
+                hint: "run storectl login again")
         }
         return login.url == remote.url ? login : nil
     }
 
-    /// Writes a login, all of it or nothing.
+    /// Writes a login atomically.
     package func write(_ login: RemoteLogin, for remote: Remote) throws(SyncError) {
         var login = login
         login.url = remote.url
@@ -157,7 +159,7 @@ package struct LoginFiles: Sendable {
         }
     }
 
-    /// Makes the directory, where there is none.
+    /// Creates the directory if it does not exist.
     func makeDirectory() throws(SyncError) {
         do {
             try FileManager.default.createDirectory(
@@ -165,16 +167,16 @@ package struct LoginFiles: Sendable {
                 attributes: [.posixPermissions: 0o700])
         } catch {
             throw SyncError(
-                .inputOutput, "\(directory) cannot be made\(SystemReason.of(error))",
+                .inputOutput, "\(directory) cannot be created\(SystemReason.of(error))",
                 hint: SystemReason.accessHint, cause: error)
         }
     }
 
-    /// Forgets a login; one that is not there is no error.
+    /// Removes a login, if it exists.
     package func remove(_ remote: String) { unlink(path(remote)) }
 
     private func replace(_ path: String, with bytes: Data) throws(SyncError) {
-        // A name of its own: two processes may log in at once.
+        // A unique name, because two processes may log in at the same time.
         let draft = path + ".\(UInt64.random(in: .min ... .max).paddedHex).new"
         let file = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard file >= 0 else {

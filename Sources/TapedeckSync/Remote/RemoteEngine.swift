@@ -5,28 +5,28 @@ internal import TapedeckLog
 internal import TapedeckModel
 internal import TapedeckProjections
 
-/// Drives one `RemoteSession`: does the input and output, and the waiting.
+/// Runs one `RemoteSession`: performs its I/O and its waits.
 ///
-/// One engine at a time speaks with a remote for a store, in whatever process: two would deliver
-/// everything twice. An engine runs once.
+/// Only one engine per store and remote can run at a time, in any process, because two would
+/// deliver everything twice. An engine can only run once.
 package final class RemoteEngine: Sendable {
     private let log: EventLog
     private let box: SessionBox<RemoteSession>
     private let transport: any RemoteTransport
     private let lock: RemoteLock
     private let state = Mutex((isStopped: false, task: Task<Void, Never>?.none))
-    /// The end of the log when the session took its last input.
+    /// The end of the log at the session's last input.
     private let seen = Mutex(LogPosition(rawValue: 0))
     private let waker: CommitWaker
 
-    /// How often appends of other processes are looked for.
+    /// The interval at which appends of other processes are checked.
     private static let pollInterval = Duration.milliseconds(50)
 
-    /// Makes an engine of a session.
+    /// Creates an engine for a session.
     ///
-    /// - Parameter transport: made when nobody else is in the way; `run` closes it.
+    /// - Parameter transport: Evaluated after the lock is taken; `run` closes it.
     ///
-    /// Throws `SyncError`: `.busy` where another one speaks with the remote for this store.
+    /// Throws `SyncError` with `.busy` if another engine is syncing this store with the remote.
     package init(
         _ session: RemoteSession,
         _ transport: @autoclosure () throws(SyncError) -> any RemoteTransport, store: String
@@ -38,7 +38,8 @@ package final class RemoteEngine: Sendable {
         waker = CommitWaker(session.log)
     }
 
-    /// Ends `run` soon; a request that is under way is given up, and asked for in the next sync.
+    /// Makes `run` end soon; a request in progress is abandoned, and the next sync checks its
+    /// effect.
     package func stop() {
         let task = state.withLock { state in
             state.isStopped = true
@@ -47,7 +48,7 @@ package final class RemoteEngine: Sendable {
         task?.cancel()
     }
 
-    /// Runs the session to its end.
+    /// Runs the session until it ends.
     package func run(
         progress: (@Sendable (RemoteReport) -> Void)? = nil
     ) async throws -> RemoteReport {
@@ -97,7 +98,8 @@ package final class RemoteEngine: Sendable {
         }
     }
 
-    /// Waits until a time, or until the login or the remote is gone; appends are no reason to try sooner.
+    /// Waits until a time, or until the login or the remote is removed; appends do not shorten the
+    /// wait.
     private func waited(until: UInt64) async throws -> RemoteSession.Step {
         let end = instant(of: until)
         while true {
@@ -112,7 +114,7 @@ package final class RemoteEngine: Sendable {
         }
     }
 
-    /// Gives the session an input.
+    /// Passes an input to the session.
     private func perform(
         _ body: @escaping @Sendable (inout RemoteSession) throws -> RemoteSession.Step
     ) async throws -> RemoteSession.Step {
@@ -139,10 +141,10 @@ package final class RemoteEngine: Sendable {
             }
             result.withLock { $0 = answer }
         }
-        return result.withLock { $0 } ?? .failure(SyncFailure(.offline, "it was to end"))
+        return result.withLock { $0 } ?? .failure(SyncFailure(.offline, "interrupted"))
     }
 
-    /// Waits until a time, or until any process has appended to the log.
+    /// Waits until a time, or until any process appends to the log.
     private func pause(until end: ContinuousClock.Instant) async {
         await cancellable { [self] in
             while !Task.isCancelled, end > .now, await !hasAppends() {
@@ -151,7 +153,7 @@ package final class RemoteEngine: Sendable {
         }
     }
 
-    /// When a time of the day's clock comes, but no later than in `pauseMax`.
+    /// Returns the instant of a wall clock time, at most `pauseMax` from now.
     private func instant(of time: UInt64) -> ContinuousClock.Instant {
         let now = log.now()
         let wait = time > now ? min(time - now, RemoteEngine.pauseMax) : 0
@@ -163,7 +165,8 @@ package final class RemoteEngine: Sendable {
         return head != seen.withLock(\.self)
     }
 
-    /// However long a wait is, the clock is looked at again: it may have been set.
+    /// The time after which the clock is read again during a long wait, because it may have been
+    /// set.
     private static let pauseMax: UInt64 = 60_000
 
     private func cancellable(_ body: @escaping @Sendable () async -> Void) async {
@@ -182,13 +185,13 @@ package final class RemoteEngine: Sendable {
     }
 }
 
-/// Held by the one process that speaks with a remote for a store; the system lets go of it when the
-/// process ends, however that is.
+/// The lock of the process that syncs a store with a remote; the system releases it if the process
+/// ends.
 private final class RemoteLock: Sendable {
     private let file: Int32
 
     init(store: String, _ remote: String) throws(SyncError) {
-        // Where nobody has logged in there is none yet.
+        // The directory does not exist before the first login.
         try LoginFiles(store: store).makeDirectory()
         let path = "\(store)/\(LoginFiles.directoryName)/\(remote).lock"
         let opened = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
@@ -201,12 +204,12 @@ private final class RemoteLock: Sendable {
             _ = close(opened)
             throw SyncError(
                 .busy, "another process is syncing with \(remote)",
-                hint: "wait for it, or end it")
+                hint: "wait until it has finished, or stop it")
         }
         file = opened
     }
 
-    // To close is not enough: a program that is being started holds a copy of the descriptor for a moment.
+    // Closing is not enough: a child process being spawned briefly holds a copy of the descriptor.
     deinit {
         _ = flock(file, LOCK_UN)
         _ = close(file)

@@ -1,7 +1,7 @@
 public import SwiftProtobuf
 public import TapedeckModel
 
-/// An event of this room: a protobuf message.
+/// An event of this module: a protobuf message.
 public protocol RemoteEvent: Event, SwiftProtobuf.Message {}
 
 extension RemoteEvent {
@@ -12,59 +12,60 @@ extension RemoteEvent {
         } catch {
             throw ModelError(
                 .invalidPayload,
-                "\(payload.count) bytes are not the payload of a \(Self.eventType)")
+                "\(payload.count) bytes are not a valid \(Self.eventType) payload")
         }
     }
 
-    /// Writes the payload, the same bytes for equal messages.
+    /// Writes the payload; equal messages produce equal bytes.
     public func payload() throws -> [UInt8] { try serializedBytes() }
 }
 
 extension RemoteAdded: RemoteEvent {
     /// `RemoteAdded`.
     public static let eventType: EventType = "RemoteAdded"
-    /// The remote.
+    /// The tag of the remote.
     public var tags: [Tag] { get throws { [try Tag(Remotes.kind, name)] } }
 }
 
 extension RemoteRemoved: RemoteEvent {
     /// `RemoteRemoved`.
     public static let eventType: EventType = "RemoteRemoved"
-    /// The remote.
+    /// The tag of the remote.
     public var tags: [Tag] { get throws { [try Tag(Remotes.kind, name)] } }
 }
 
 extension OutcomeRecorded: RemoteEvent {
     /// `OutcomeRecorded`.
     public static let eventType: EventType = "OutcomeRecorded"
-    /// None of its own: it is recorded with those of its intent.
+    /// Empty: it is recorded with the tags of its intent.
     public var tags: [Tag] { get throws { [] } }
 }
 
 extension IntentClaimed: RemoteEvent {
     /// `IntentClaimed`.
     public static let eventType: EventType = "IntentClaimed"
-    /// None of its own: it is recorded with those of its intent.
+    /// Empty: it is recorded with the tags of its intent.
     public var tags: [Tag] { get throws { [] } }
 }
 
-/// The events of this room by their names, for those that print a log.
+/// The events of this module by name, for printing a log.
 public enum RemoteEvents {
     private static let messages: [any RemoteEvent.Type] = [
         RemoteAdded.self, RemoteRemoved.self, OutcomeRecorded.self, IntentClaimed.self,
     ]
 
-    /// Every type of this room.
+    /// All event types of this module.
     public static let types: [EventType] = messages.map { $0.eventType }
 
-    /// The newest schema of a type's payloads; nil for a type of another room.
+    /// Returns the newest schema version of a type; nil for a type of another module.
     public static func schemaVersion(of type: EventType) -> UInt16? {
         messages.first { $0.eventType == type }?.schemaVersion
     }
 
-    /// A payload as JSON by protobuf's mapping; nil for a type of another room.
+    /// Returns a payload as protobuf JSON; nil for a type of another module.
     ///
-    /// Throws `ModelError`: `.invalidPayload`, and `.newerFormat` for a version that this program does not know.
+    /// Throws `ModelError`: `.invalidPayload`, and `.newerFormat` for a version unknown to this
+    /// program.
     public static func json(
         type: EventType, version: UInt16 = 1, payload: [UInt8]
     ) throws(ModelError) -> String? {
@@ -83,7 +84,7 @@ public enum RemoteEvents {
 }
 
 extension ProposedEvent {
-    /// An event of this room that stands beside an intent.
+    /// Creates an event of this module about an intent, with the intent's tags.
     init(_ event: some RemoteEvent, beside intent: Intent) throws {
         try self.init(event)
         tags = intent.event.tags
@@ -92,7 +93,7 @@ extension ProposedEvent {
 }
 
 extension OutcomeRecorded {
-    /// What became of an intent, or of one part of it.
+    /// Creates the outcome of an intent or of one of its parts.
     init(
         _ kind: Kind, of intent: Intent, at remote: Remote, target: String = "",
         code: ErrorCode? = nil, message: String = ""

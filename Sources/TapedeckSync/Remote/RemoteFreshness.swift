@@ -2,7 +2,7 @@ internal import Foundation
 package import TapedeckLog
 internal import TapedeckModel
 
-/// From when to when an answer may be taken as it is, in Unix milliseconds.
+/// The time span in which a response is fresh, in milliseconds since 1970.
 package struct FreshSpan: Hashable, Sendable {
     package var since: UInt64
     package var until: UInt64
@@ -12,23 +12,25 @@ package struct FreshSpan: Hashable, Sendable {
         self.until = until
     }
 
-    /// Whether it holds at a time; a clock that was set back to before the answer ends it.
+    /// Returns whether the response is fresh; false if the clock was set back to before the
+    /// response.
     func holds(at now: UInt64) -> Bool { since <= now && now < until }
 }
 
-/// The pages of a remote that need not be asked for again yet, by what their answers said.
+/// The pages of a remote that need not be requested yet, according to their last responses.
 ///
-/// It is kept in rows of the log, so that it holds for the next process as well.
+/// They are stored in rows of the log, so other processes can use them.
 package struct RemoteFreshness: Sendable {
-    /// The most pages that a reading begins with; of more, those that end first are forgotten.
+    /// The maximum number of pages at the start of a reading; beyond it, the pages that expire
+    /// first are dropped.
     package static let pagesMax = 2_000
 
-    /// By the names of the pages' rows.
+    /// The fresh spans, by the row names of the pages.
     private var spans: [String: FreshSpan] = [:]
 
     init() {}
 
-    /// Reads what is remembered of a remote, and forgets what has ended.
+    /// Reads the fresh pages of a remote and removes expired ones.
     @available(*, noasync)
     package init(_ remote: Remote, at now: UInt64, in log: EventLog) throws(LogError) {
         let rows = try RemoteRow.fresh(remote.name, in: log)
@@ -40,7 +42,7 @@ package struct RemoteFreshness: Sendable {
         if !ended.isEmpty { try log.setSyncRows(ended) }
     }
 
-    /// When a page is no longer fresh; nil where it is not now.
+    /// Returns when a page stops being fresh; nil if it is not fresh now.
     package func end(of page: RemotePage, _ remote: Remote, at now: UInt64) -> UInt64? {
         guard !spans.isEmpty, let span = spans[RemoteRow.fresh(remote, page, nil).name] else {
             return nil
@@ -48,7 +50,7 @@ package struct RemoteFreshness: Sendable {
         return span.holds(at: now) ? span.until : nil
     }
 
-    /// Takes an answer in; gives the row that remembers it.
+    /// Notes a response and returns the row that stores its span.
     mutating func take(
         _ page: RemotePage, _ remote: Remote, _ response: RemoteResponse, at now: UInt64
     ) -> SyncRow {
@@ -61,7 +63,7 @@ package struct RemoteFreshness: Sendable {
 }
 
 extension RemoteRow {
-    /// That a page at a remote's address is fresh; nil removes it.
+    /// Returns the row for a page at a remote's address; a nil span removes it.
     package static func fresh(_ remote: Remote, _ page: RemotePage, _ span: FreshSpan?) -> SyncRow {
         var bytes: [UInt8] = []
         bytes.appendPrefixed(remote.url)
@@ -75,7 +77,7 @@ extension RemoteRow {
         return SyncRow(name, value)
     }
 
-    /// The rows of pages that were fresh once; without a span where a row holds none.
+    /// Returns the stored spans of pages; the span is nil if a row is invalid.
     @available(*, noasync)
     fileprivate static func fresh(
         _ remote: String, in log: EventLog
@@ -96,11 +98,13 @@ extension RemoteRow {
 }
 
 extension RemoteResponse {
-    /// The longest that an answer is taken as it is, in milliseconds, whatever it says of itself.
+    /// The maximum time for which a response can be fresh, in milliseconds.
     package static let freshMax: UInt64 = 86_400_000
 
-    /// How long the answer may be taken as it is, in milliseconds: the `max-age` of `Cache-Control` less the
-    /// `Age` that it already had; 0 where it says nothing, or not to.
+    /// The time for which the response is fresh, in milliseconds.
+    ///
+    /// This is the `max-age` of `Cache-Control` minus the `Age` header; 0 if there is none or
+    /// caching is not allowed.
     package var freshFor: UInt64 {
         let directives = headers.filter { $0.name.lowercased() == "cache-control" }
             .flatMap { $0.value.lowercased().split(separator: ",") }
@@ -114,12 +118,12 @@ extension RemoteResponse {
             }
         }
         let age = RemoteResponse.seconds(header("Age").map { RemoteResponse.bare($0[...]) }) ?? 0
-        // Of several the shortest holds.
+        // If there are several values, use the shortest.
         let left = (ages.min() ?? 0).subtractingReportingOverflow(age)
         return left.overflow ? 0 : left.partialValue * 1_000
     }
 
-    /// Seconds, of which those beyond `freshMax` do not count; nil for what is no number.
+    /// Returns seconds, at most `freshMax`; nil if the text is not a number.
     private static func seconds(_ text: String?) -> UInt64? {
         guard let text, !text.isEmpty,
             text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
@@ -127,7 +131,7 @@ extension RemoteResponse {
         return min(UInt64(text) ?? .max, freshMax / 1_000)
     }
 
-    /// A word without blanks and quotes around it.
+    /// Returns a word without surrounding spaces and quotes.
     private static func bare(_ text: Substring) -> String {
         text.trimmingCharacters(in: .init(charactersIn: " \t\""))
     }

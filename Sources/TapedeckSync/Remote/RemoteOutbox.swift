@@ -2,32 +2,32 @@ package import TapedeckLog
 public import TapedeckModel
 package import TapedeckProjections
 
-/// What is wanted of a remote and not done, and why: told from the log alone, without the network.
+/// A pending change for a remote and the reason, read from the log without the network.
 public struct RemoteDelivery: Sendable {
-    /// How far an intent is.
+    /// The progress of an intent.
     public enum State: Hashable, Sendable {
-        /// The next sync sends it.
+        /// The next sync will send it.
         case queued
-        /// A request left and its outcome is not known; the next sync asks.
+        /// A request was sent but its outcome is unknown; the next sync will check.
         case sent
-        /// Something is in the way, until a time in Unix milliseconds where one is known.
+        /// Delivery is blocked, until a time in milliseconds since 1970 if one is known.
         case waiting(reason: ErrorCode, message: String, until: UInt64?)
-        /// The remote will not do it.
+        /// The remote has refused it.
         case refused(ErrorCode, String)
-        /// It cannot be told whether it was done.
+        /// It is unknown whether the request took effect.
         case unknown(String)
     }
 
-    /// The remote's name.
+    /// The name of the remote.
     public var remote: String
-    /// The intent's event, or the one from which it follows.
+    /// The event of the intent, or the event from which it follows.
     public var event: EventEnvelope
     /// Whether it follows from a rule.
     public var isDerived: Bool
-    /// How far it is.
+    /// The progress of the intent.
     public var state: State
 
-    /// Whether nobody will do anything about it but the user.
+    /// Whether nothing more happens unless the user acts.
     public var isOver: Bool {
         switch state {
         case .refused, .unknown: true
@@ -36,7 +36,7 @@ public struct RemoteDelivery: Sendable {
     }
 }
 
-/// What waits for one remote; see `RemoteDelivery`.
+/// The pending intents for one remote; see `RemoteDelivery`.
 package struct RemoteOutbox {
     package let remote: Remote
     package let connector: any Connector
@@ -47,7 +47,8 @@ package struct RemoteOutbox {
     private let account: RemoteAccount
     private let network: NetworkState
 
-    /// Looks at a remote's outbox in an open store; `account` where somebody has logged in.
+    /// Opens the outbox of a remote in an open store; `account` is nil if the user is not logged
+    /// in.
     @available(*, noasync)
     package init(
         _ log: EventLog, _ remote: Remote, _ connector: any Connector, _ runner: ProjectionRunner,
@@ -63,7 +64,7 @@ package struct RemoteOutbox {
         network = try .current(in: log)
     }
 
-    /// Calls `body` with each item, the oldest of each kind first, until it returns false.
+    /// Calls `body` with each item, oldest of each kind first, until it returns false.
     @available(*, noasync)
     package func forEach(_ body: (RemoteDelivery, OutboxItem, Tag) throws -> Bool) throws {
         for outbox in outboxes {
@@ -102,7 +103,7 @@ package struct RemoteOutbox {
             for derived in found {
                 guard let event = try log.event(derived.event) else { continue }
                 let intent = Intent(event, key: derived.key, isDerived: true)
-                // What is wanted itself and has not ended is listed already.
+                // An event that is itself a pending intent is already listed.
                 guard try runner.standing(of: Intent(event, key: derived.key), in: outboxes) == nil,
                     let item = try openItem(of: intent),
                     let state = try state(of: intent, item)
@@ -116,14 +117,14 @@ package struct RemoteOutbox {
         }
     }
 
-    /// The item of a derived intent that has no row of its own yet.
+    /// Returns the item of a derived intent that has no row yet.
     private func openItem(of intent: Intent) throws -> OutboxItem? {
         guard let standing = try runner.standing(of: intent, in: outboxes), !standing.isListed
         else { return nil }
         return standing.item
     }
 
-    /// How far an intent is; nil where it concerns another remote, or nothing is left to do.
+    /// Returns the state of an intent; nil if it concerns another remote or is complete.
     private func state(of intent: Intent, _ item: OutboxItem) throws -> RemoteDelivery.State? {
         let connector = connector
         let account = account
@@ -138,7 +139,7 @@ package struct RemoteOutbox {
         }
         if account.isAnonymous, !connector.manifest.isOpen {
             return .waiting(
-                reason: .unauthorized, message: "nobody has logged in", until: nil)
+                reason: .unauthorized, message: "not logged in", until: nil)
         }
         if let wait = network.wait() ?? row.wait {
             return .waiting(
@@ -158,7 +159,7 @@ package struct RemoteOutbox {
         return item.parts.contains { $0.kind == .dispatched } ? .sent : .queued
     }
 
-    /// Records that the user wants an item tried again, or no longer.
+    /// Records the user's request to retry or drop an item.
     @available(*, noasync)
     package func record(
         _ kind: OutcomeRecorded.Kind, _ delivery: RemoteDelivery, key: Tag
@@ -172,7 +173,7 @@ package struct RemoteOutbox {
 }
 
 extension RemoteSession {
-    /// Lists what is left when a sync ends.
+    /// Lists the pending intents at the end of a sync.
     mutating func takeStock() throws {
         let outbox = try RemoteOutbox(
             log, remote, connector, runner, outboxes: outboxes, account: login.account)
@@ -187,14 +188,16 @@ extension RemoteSession {
                 report.addWaiting(event, .unknownOutcome, message, until: nil)
             case .waiting(let reason, let message, let until):
                 report.addWaiting(event, reason, message, until: until)
-            case .sent: report.addWaiting(event, .unconfirmed, "its answer never came", until: nil)
+            case .sent:
+                report.addWaiting(
+                    event, .unconfirmed, "the request was never answered", until: nil)
             case .queued:
                 if let failure = report.failure {
                     report.addWaiting(event, failure.code, failure.message, until: nil)
                 } else if unclaimed.contains(event) {
                     report.addWaiting(
-                        event, .unclaimed, "the server is to say first whose it is to deliver",
-                        until: nil)
+                        event, .unclaimed,
+                        "waiting for the server to confirm which device delivers it", until: nil)
                 } else {
                     report.addWaiting(
                         event, .leased, "another device may be delivering it",
@@ -208,7 +211,7 @@ extension RemoteSession {
 }
 
 extension RemoteReport {
-    /// Counts an intent that has not been delivered, and lists the first of them.
+    /// Counts a pending intent, and lists it if there are not too many.
     package mutating func addWaiting(
         _ event: EventID, _ reason: ErrorCode, _ message: String, until: UInt64?
     ) {

@@ -1,48 +1,50 @@
 public import TapedeckModel
 
-/// What a sync with a remote has done.
+/// The result of a sync with a remote.
 public struct RemoteReport: Sendable {
-    /// Intents, or parts of them, that the remote has confirmed.
+    /// The number of intents, or parts of them, that the remote confirmed.
     public var pushed = 0
-    /// Sightings that said something new.
+    /// The number of new observations.
     public var pulled = 0
-    /// Parts of the remote's answers that could not be read.
+    /// The parts of the remote's responses that could not be read.
     public var unreadable: [String] = []
-    /// What the remote turned out not to have, such as a part of its API; the rest was read.
+    /// The missing features of the remote, such as a part of its API; everything else was read.
     public var missing: [String] = []
-    /// Pages that were not asked for, as what was read of them is fresh still.
+    /// The number of pages that were skipped because their last content is still fresh.
     public var fresh = 0
-    /// When the first of these is no longer fresh, in Unix milliseconds; nil where there are none.
+    /// The time at which the first of these pages stops being fresh, in milliseconds since 1970;
+    /// nil if there are none.
     public var freshUntil: UInt64?
-    /// Pages that others have led to and that are left to the next sync.
+    /// The number of linked pages that are left for the next sync.
     public var unread = 0
-    /// What the remote will not do.
+    /// The intents that the remote refused.
     public var refused: [(event: EventID, code: ErrorCode, message: String)] = []
-    /// What has not been delivered, and why; at most `waitingCountMax`.
+    /// The pending intents and their reasons; at most `waitingCountMax`.
     public var waiting: [Waiting] = []
-    /// How many intents have not been delivered.
+    /// The number of pending intents.
     public var waitingCount = 0
-    /// Why the sync ended early.
+    /// The reason why the sync ended early.
     public var failure: SyncError?
-    /// While it runs: whether nothing can be done just now, until somebody changes something.
+    /// Whether a running sync has nothing to do until something changes.
     public var isSettled = false
-    /// While it runs: why it waits, and until when.
+    /// The wait of a running sync: the reason and the end.
     package var wait: SyncWait?
 
     package init() {}
 
-    /// The most that `waiting` lists.
+    /// The maximum number of intents in `waiting`.
     public static let waitingCountMax = 100
 
-    /// An intent that has not been delivered.
+    /// A pending intent.
     public struct Waiting: Hashable, Sendable {
-        /// The intent's event.
+        /// The event of the intent.
         public var event: EventID
-        /// Why.
+        /// The reason, as a code.
         public var reason: ErrorCode
-        /// The same for people.
+        /// The reason, as a message.
         public var message: String
-        /// When it goes on by itself, in Unix milliseconds; nil where it takes something else.
+        /// The time at which it continues, in milliseconds since 1970; nil if it does not continue
+        /// automatically.
         public var until: UInt64?
     }
 }

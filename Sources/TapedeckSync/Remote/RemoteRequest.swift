@@ -1,9 +1,9 @@
 internal import Foundation
 internal import TapedeckModel
 
-/// A request to a remote, as a value: connectors make it and never send it.
+/// A request to a remote as a value; connectors create it but do not send it.
 package struct RemoteRequest: Hashable, Sendable {
-    /// A name and a value, in the order in which they are sent.
+    /// A name and a value; fields are sent in order.
     package struct Field: Hashable, Sendable {
         package var name: String
         package var value: String
@@ -19,7 +19,7 @@ package struct RemoteRequest: Hashable, Sendable {
         package var name: String
         package var fileName: String
         package var contentType: String
-        /// The file whose bytes it is; it is streamed.
+        /// The path of the file to stream.
         package var path: String
 
         package init(name: String, fileName: String, contentType: String, path: String) {
@@ -42,13 +42,13 @@ package struct RemoteRequest: Hashable, Sendable {
 
     /// `GET`, `POST`, `PUT`, `PATCH` or `DELETE`.
     package var method: String
-    /// Behind the remote's address, each part already percent-encoded; begins with a slash.
+    /// The path after the remote's address, starting with a slash; each segment is percent-encoded.
     package var path: String
     package var query: [Field]
     package var headers: [Field]
     package var body: Body
 
-    /// Whether it carries media, and not only facts.
+    /// Whether the request contains media files.
     package var hasFiles: Bool {
         if case .parts = body { true } else { false }
     }
@@ -64,12 +64,12 @@ package struct RemoteRequest: Hashable, Sendable {
         self.body = body
     }
 
-    /// A text as one part of a path, so that a hostile id stays inside its part.
+    /// Encodes a text as one path segment, so that a malicious id cannot leave its segment.
     package static func segment(_ text: String) -> String {
         text.addingPercentEncoding(withAllowedCharacters: unreserved) ?? ""
     }
 
-    /// Fields as they stand in a query or a form.
+    /// Encodes fields for a query or a form.
     package static func encoded(_ fields: [Field]) -> String {
         fields.map { "\(segment($0.name))=\(segment($0.value))" }.joined(separator: "&")
     }
@@ -79,12 +79,12 @@ package struct RemoteRequest: Hashable, Sendable {
         charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 }
 
-/// What a remote answered.
+/// The response of a remote.
 package struct RemoteResponse: Hashable, Sendable {
     package var status: Int
     package var headers: [RemoteRequest.Field]
     package var body: [UInt8]
-    /// When it came in by the clock here, in Unix milliseconds.
+    /// The local time of arrival, in milliseconds since 1970.
     package var receivedAt: Int64?
 
     package init(status: Int, headers: [RemoteRequest.Field] = [], body: [UInt8] = []) {
@@ -93,15 +93,16 @@ package struct RemoteResponse: Hashable, Sendable {
         self.body = body
     }
 
-    /// The first header of a name, whatever its case.
+    /// Returns the first header with a name, ignoring case.
     package func header(_ name: String) -> String? {
         headers.first { $0.name.lowercased() == name.lowercased() }?.value
     }
 
-    /// When the remote says that it answered, in Unix milliseconds; nil where it does not.
+    /// The time of the response according to the remote, in milliseconds since 1970; nil if it has
+    /// none.
     ///
-    /// The header tells seconds only. Where the clock here agrees with it, it tells the milliseconds, so that
-    /// of two answers of one second the later one is newer.
+    /// The header only contains seconds. If the local clock agrees with it, the milliseconds are
+    /// local, so that two responses in the same second can be ordered.
     package var date: Int64? {
         guard let told = toldDate else { return nil }
         guard let receivedAt, (told..<told + RemoteResponse.agreement).contains(receivedAt) else {
@@ -110,7 +111,8 @@ package struct RemoteResponse: Hashable, Sendable {
         return receivedAt
     }
 
-    /// How far behind the second of its header an answer may come in, in milliseconds.
+    /// The maximum difference between the header and the local time for them to agree, in
+    /// milliseconds.
     private static let agreement: Int64 = 2_000
 
     private var toldDate: Int64? {
@@ -122,28 +124,28 @@ package struct RemoteResponse: Hashable, Sendable {
         return formatter.date(from: text).map { Int64($0.timeIntervalSince1970 * 1_000) }
     }
 
-    /// How long the remote asks to be left alone, in milliseconds.
+    /// The pause requested by the remote, in milliseconds.
     package var retryAfter: UInt64? {
         RetryAfter.milliseconds(header("Retry-After"))
     }
 
-    /// What the status alone says; nil for success.
+    /// The failure implied by the status; nil for success.
     ///
-    /// Connectors of remotes that tell by other means read those first.
+    /// Connectors of remotes that report errors in other ways check these first.
     package var failure: SyncFailure? {
         switch status {
         case 200..<300: nil
         case 401, 403:
             SyncFailure(
-                .unauthorized, "the remote does not take the login", hint: "storectl login NAME")
-        case 404, 410: SyncFailure(.notFound, "the remote knows no such thing (\(status))")
-        case 413: SyncFailure(.tooLarge, "the remote takes nothing this large")
+                .unauthorized, "the remote rejected the login", hint: "run storectl login NAME")
+        case 404, 410: SyncFailure(.notFound, "not found at the remote (\(status))")
+        case 413: SyncFailure(.tooLarge, "the request is too large for the remote")
         case 429:
-            SyncFailure(.throttled, "the remote asks for fewer requests", retryAfter: retryAfter)
+            SyncFailure(.throttled, "the remote's rate limit was exceeded", retryAfter: retryAfter)
         case 500...:
             SyncFailure(
                 .unavailable, "the remote failed with \(status)", retryAfter: retryAfter)
-        default: SyncFailure(.remoteError, "the remote refused with \(status)")
+        default: SyncFailure(.remoteError, "the remote refused the request with \(status)")
         }
     }
 }

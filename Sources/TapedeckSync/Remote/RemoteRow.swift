@@ -1,17 +1,18 @@
 package import TapedeckLog
 internal import TapedeckModel
 
-/// What a device remembers of a remote: a row of the log, written together with what it speaks of.
+/// The state of a remote on this device: a row of the log, written together with the events it
+/// refers to.
 package struct RemoteRow: Hashable, Sendable {
-    /// The remote's name.
+    /// The name of the remote.
     package var name: String
-    /// When it answered last, in Unix milliseconds; 0 for never.
+    /// The time of the last response, in milliseconds since 1970; 0 for never.
     package var contactedAt: UInt64 = 0
-    /// When everything had been read last; 0 for never.
+    /// The time of the last complete reading, in milliseconds since 1970; 0 for never.
     package var readAt: UInt64 = 0
-    /// Why it is waited for, if it is.
+    /// The wait for the remote, if any.
     package var wait: SyncWait?
-    /// Failures in a row.
+    /// The number of consecutive failures.
     package var failures: UInt32 = 0
 
     package init(name: String) { self.name = name }
@@ -21,7 +22,7 @@ package struct RemoteRow: Hashable, Sendable {
 
     static func key(_ name: String) -> String { prefix + name }
 
-    /// The row that holds it.
+    /// The row that stores the state.
     package var row: SyncRow {
         var bytes: [UInt8] = [RemoteRow.version]
         bytes.appendLittleEndian(contactedAt)
@@ -31,7 +32,7 @@ package struct RemoteRow: Hashable, Sendable {
         return SyncRow(RemoteRow.key(name), bytes)
     }
 
-    /// What is remembered of a remote; a fresh start where nothing is.
+    /// Returns the state of a remote; a new one if none is stored.
     @available(*, noasync)
     package static func named(_ name: String, in log: EventLog) throws(LogError) -> RemoteRow {
         var row = RemoteRow(name: name)
@@ -50,7 +51,7 @@ package struct RemoteRow: Hashable, Sendable {
         return row
     }
 
-    /// Removes all that is remembered of a remote.
+    /// Removes all state of a remote.
     @available(*, noasync)
     package static func remove(_ name: String, in log: EventLog) throws(LogError) {
         var rows = try log.syncRows(prefix: key(name) + "/").map { SyncRow($0.name, nil) }
@@ -60,12 +61,12 @@ package struct RemoteRow: Hashable, Sendable {
 
     // MARK: - Feeds and lanes
 
-    /// Says that a feed has been read to its end, with nothing new on the way.
+    /// Returns the row that marks a feed as read to its end without gaps.
     static func complete(_ remote: String, feed: String) -> SyncRow {
         SyncRow("\(key(remote))/feed/\(Digest16(hashing: Array(feed.utf8)).text)", [1])
     }
 
-    /// Whether a feed has once been read to its end.
+    /// Returns whether a feed was ever read to its end.
     @available(*, noasync)
     static func isComplete(
         _ remote: String, feed: String, in log: EventLog
@@ -73,7 +74,8 @@ package struct RemoteRow: Hashable, Sendable {
         try log.syncRow(complete(remote, feed: feed).name) != nil
     }
 
-    /// A feed that was come across and is still to be read, or not any more.
+    /// Returns the row for a linked feed that is still to be read; it is removed if `isOpen` is
+    /// false.
     static func lead(_ remote: String, _ page: RemotePage, isOpen: Bool = true) -> SyncRow {
         var bytes: [UInt8] = []
         bytes.appendPrefixed(page.feed)
@@ -82,7 +84,7 @@ package struct RemoteRow: Hashable, Sendable {
         return SyncRow(name, isOpen ? bytes : nil)
     }
 
-    /// The feeds that were come across and are still to be read.
+    /// Returns the linked feeds that are still to be read.
     @available(*, noasync)
     static func leads(_ remote: String, in log: EventLog) throws(LogError) -> [RemotePage] {
         try log.syncRows(prefix: "\(key(remote))/lead/").compactMap { row in
@@ -96,7 +98,7 @@ package struct RemoteRow: Hashable, Sendable {
         }
     }
 
-    /// Why a lane is waited for; nil removes it.
+    /// Returns the row for the wait of a lane; nil removes it.
     static func lane(_ remote: String, _ lane: String, _ wait: LaneWait?) -> SyncRow {
         let name = "\(key(remote))/lane/\(Digest16(hashing: Array(lane.utf8)).text)"
         guard let wait else { return SyncRow(name, nil) }
@@ -123,7 +125,7 @@ package struct RemoteRow: Hashable, Sendable {
         }
     }
 
-    /// The lanes of a remote that wait, by their names, as far as their rows tell these.
+    /// Returns the waiting lanes of a remote by name; rows without a name are skipped.
     @available(*, noasync)
     static func lanes(
         _ remote: String, in log: EventLog
@@ -147,7 +149,7 @@ package struct RemoteRow: Hashable, Sendable {
         bytes.appendLittleEndian(wait.until)
     }
 
-    /// The wait that `append` wrote; the outer nil says that the bytes are none.
+    /// Reads a wait written by `append`; the outer nil means that the bytes are invalid.
     private static func read(_ reader: inout ByteReader) -> SyncWait?? {
         guard let isThere = reader.littleEndian(UInt8.self) else { return nil }
         guard isThere == 1 else { return .some(nil) }
@@ -158,13 +160,13 @@ package struct RemoteRow: Hashable, Sendable {
     }
 }
 
-/// Why one lane waits while others go on, and after how many failures.
+/// The wait of a lane, during which other lanes continue, and its number of failures.
 struct LaneWait: Hashable {
     var failures: UInt32
     var wait: SyncWait
 }
 
 extension Digest16 {
-    /// 32 hexadecimal digits.
+    /// The digest as 32 hexadecimal digits.
     var text: String { OriginID(high: high, low: low).description }
 }

@@ -2,9 +2,10 @@ internal import TapedeckLog
 internal import TapedeckModel
 
 extension RemoteSession {
-    /// How many milliseconds of a time are left since a dispatch.
+    /// Returns the remaining part of a duration since a dispatch, in milliseconds.
     ///
-    /// Where clocks may have moved since, it counts from when this session has first met it.
+    /// If a clock may have been set since, the duration starts when this session first saw the
+    /// dispatch.
     mutating func unsettled(_ part: OutboxItem.Part, for settling: UInt64) -> UInt64 {
         let steady = clock.read().milliseconds
         let name = "\(part.origin) \(part.milliseconds) \(part.target)"
@@ -15,26 +16,26 @@ extension RemoteSession {
         return settling > passed ? settling - passed : 0
     }
 
-    /// When, by the day's clock here, the server's shows a time.
+    /// Converts a time of the server's clock to the local clock.
     func localTime(ofServer milliseconds: UInt64) throws -> UInt64 {
         guard let server = try ServerClock.now(clock, in: log) else { return now }
         return milliseconds > server ? now + (milliseconds - server) : now
     }
 
-    /// Who may deliver an intent.
+    /// Returns which device may deliver an intent.
     func custody(of item: OutboxItem) throws -> Custody.Answer {
-        // One that never answered has sequenced nothing.
+        // A server that never responded has sequenced nothing.
         let upstreams = try Upstream.all(in: log).filter { $0.cursor != nil }
         func sequenced(_ event: EventID) throws -> Custody.Sequenced? {
-            // A lost server's receipts count on: of several the one with the least time.
+            // Receipts of a lost server remain valid; of several, use the earliest.
             try log.receipts(of: event).min { $0.receivedAt < $1.receivedAt }.map {
                 Custody.Sequenced(
                     origin: event.origin, position: $0.serverPosition,
                     receivedAt: $0.receivedAt.milliseconds)
             }
         }
-        // The answer to a push tells of an own claim before others' are read that came before it: until all
-        // up to it has been read, it is open.
+        // The response to a push can include a claim of this device before earlier claims of other
+        // devices have been read. Until everything before it has been read, the claim is open.
         func isRead(_ claim: EventID) throws -> Bool {
             let receipts = try log.receipts(of: claim)
             guard !receipts.isEmpty else { return false }

@@ -3,26 +3,26 @@ internal import TapedeckModel
 internal import TapedeckProjections
 
 extension RemoteSession {
-    /// How far the delivering is: one pass over the outbox after another, until one does nothing.
+    /// The progress of delivering: passes over the outbox are repeated until one does nothing.
     struct Delivering {
-        /// The outboxes of this pass that are through; the one behind them is at `after`.
+        /// The number of outboxes completed in this pass; `after` is the position in the next one.
         fileprivate var outbox = 0
         fileprivate var after: [UInt8]?
         fileprivate var hasDone = false
-        /// Lanes in which an earlier intent waits.
+        /// The lanes in which an earlier intent is waiting.
         fileprivate var blocked: Set<Tag> = []
         fileprivate var queue: [Intent] = []
-        /// When the first wait ends.
+        /// The time at which the first wait ends.
         var soonest: UInt64?
 
-        /// Begins again at the first outbox.
+        /// Starts over at the first outbox.
         mutating func restart() {
             let soonest = soonest
             self = Delivering()
             self.soonest = soonest
         }
 
-        /// Takes an intent up next.
+        /// Handles an intent next.
         mutating func again(_ intent: Intent) { queue.insert(intent, at: 0) }
 
         fileprivate mutating func waits(until: UInt64) {
@@ -30,10 +30,10 @@ extension RemoteSession {
         }
     }
 
-    /// How many rows of an outbox are looked at in one transaction.
+    /// The number of rows of an outbox to read in one transaction.
     private static let rowsPerPass = 200
 
-    /// The next request of a delivery; nil where nothing can be delivered now.
+    /// Returns the next request of a delivery; nil if nothing can be delivered now.
     mutating func nextDelivery(
         _ account: RemoteAccount
     ) throws -> (RemoteRequest, Pending)? {
@@ -54,7 +54,7 @@ extension RemoteSession {
         }
     }
 
-    /// Takes further intents out of the outboxes; false where there are no more.
+    /// Reads more intents from the outboxes; returns false if there are none.
     private mutating func refill() throws -> Bool {
         let limit = RemoteSession.rowsPerPass
         while delivering.outbox <= outboxes.count {
@@ -78,7 +78,7 @@ extension RemoteSession {
                 }
                 last = rows.count < limit ? nil : rows.last?.row
                 delivering.queue = try rows.compactMap { row in
-                    // What followed from a rule is listed by the connector.
+                    // Derived intents are listed by the connector.
                     guard !row.item.isDerived, row.item.end == nil,
                         let event = try log.event(row.item.event)
                     else { return nil }
@@ -92,13 +92,13 @@ extension RemoteSession {
         return false
     }
 
-    /// What is known of an intent now; nil where it has ended.
+    /// Returns the data of an intent; nil if it has ended.
     func standing(of intent: Intent) throws -> Outbox.Standing? {
         let standing = try runner.standing(of: intent, in: outboxes)
         return standing?.item.end == nil ? standing : nil
     }
 
-    /// Does what can be done for an intent without the network; gives the request that comes next.
+    /// Does what an intent needs without the network, and returns the next request.
     private mutating func step(
         _ intent: Intent, _ account: RemoteAccount
     ) throws -> (RemoteRequest, Pending)? {
@@ -118,7 +118,7 @@ extension RemoteSession {
         case .foreign: return nil
         case .waiting: return nil
         case .satisfied:
-            // Derived intents end by what made them; to record that would be noise.
+            // Derived intents end through their sources; recording that would be redundant.
             guard !intent.isDerived else { return nil }
             if try isRead(since: intent) {
                 try record(.confirmed, nil, of: intent)
@@ -134,19 +134,20 @@ extension RemoteSession {
                 if let step = try step(delivery, of: intent, item) { return step }
                 if delivering.blocked.contains(intent.key) { return nil }
             }
-            // Every part has ended; an intent of one part has ended with it.
+            // All parts have ended, and with them an intent that has only one.
             if let item = try standing(of: intent)?.item { try conclude(item, of: intent) }
             return nil
         }
     }
 
-    /// Whether what the remote shows was read since an intent came to the log; else that begins.
+    /// Returns whether the remote was read after the intent was recorded; otherwise starts a
+    /// reading.
     private mutating func isRead(since intent: Intent) throws -> Bool {
         if reading.next == nil, intent.event.position > readingPosition { try beginReading() }
         return reading.next == nil
     }
 
-    /// Ends an intent all of whose parts have ended: by the worst of them.
+    /// Ends an intent whose parts have all ended, with the worst of their outcomes.
     private func conclude(_ item: OutboxItem, of intent: Intent) throws {
         if let refused = item.parts.first(where: { $0.kind == .refused }) {
             try refuse(intent, target: "", ErrorCode(rawValue: refused.code), refused.message)
@@ -158,7 +159,7 @@ extension RemoteSession {
         }
     }
 
-    /// The next request of one delivery; nil where it has ended, or where its lane waits.
+    /// Returns the next request of a delivery; nil if it has ended or its lane is waiting.
     private mutating func step(
         _ delivery: Delivery, of intent: Intent, _ item: OutboxItem
     ) throws -> (RemoteRequest, Pending)? {
@@ -174,8 +175,8 @@ extension RemoteSession {
                 try lease(intent, until: until)
                 return nil
             }
-            // Twice is once: no claim is needed. A remote that says yes and does nothing is asked again in
-            // another sync only.
+            // Idempotent, so no claim is needed. If the remote accepts the request without effect,
+            // it is repeated in the next sync only.
             guard !delivered.contains(RemoteSession.name(of: delivery, intent)) else {
                 block(intent)
                 return nil
@@ -197,8 +198,8 @@ extension RemoteSession {
             return nil
         case .own, .taken: break
         }
-        // Whether somebody may have sent it: this device before a crash, or who held it before.
-        // Or somebody else may have done the same.
+        // The request may have been sent by this device before a crash or by the previous holder,
+        // or another program may have made the change.
         let isDoubtful =
             part?.kind == .dispatched || custody == .taken && part?.kind != .unsent
             || delivery.isAskedFirst && part == nil
@@ -206,10 +207,10 @@ extension RemoteSession {
         guard delivery.safety == .probe, let probe = delivery.probe else {
             try record(
                 .unknown, delivery, of: intent, code: .unknownOutcome,
-                message: "the request may have taken effect, and nothing tells")
+                message: "the request may have taken effect; this cannot be checked")
             return nil
         }
-        // Whoever took over has waited out the lease of who sent it, which is longer.
+        // A device that took over has already waited longer, for the lease of the sender to end.
         if let part, custody == .own {
             let rest = unsettled(part, for: connector.manifest.settling)
             guard rest == 0 else {
@@ -220,12 +221,12 @@ extension RemoteSession {
         return (probe, .probe(delivery, intent))
     }
 
-    /// Lets a lane wait whose next step is to send files, which the network is too dear for.
+    /// Parks a lane whose next request uploads files while the network is metered.
     private mutating func waitForNetwork(_ intent: Intent) throws {
         let held = try RemoteRow.lane(remote.name, intent.key.text, in: log)
         if held?.wait.reason != .metered {
             let wait = SyncWait(
-                reason: .metered, message: "its files wait for a network that is not metered",
+                reason: .metered, message: "its files wait for an unmetered network",
                 until: 0)
             try log.setSyncRows([
                 RemoteRow.lane(
@@ -233,7 +234,7 @@ extension RemoteSession {
                     LaneWait(failures: held?.failures ?? 0, wait: wait))
             ])
         }
-        // Nobody tells a session that the network is another one: it looks.
+        // Sessions poll for network changes.
         block(intent, until: options.isLive ? now + NetworkState.pause : nil)
     }
 
@@ -260,7 +261,7 @@ extension RemoteSession {
         guard let account = login.account else { return }
         let confirmation = try connector.confirm(response, delivery, of: intent, account)
         guard confirmation.isDone || delivery.safety != .probe else {
-            // The dispatch stands: the lane waits until it can be asked for.
+            // The dispatch stays open, and the lane waits for the probe.
             return block(intent)
         }
         try confirmed(confirmation, delivery, of: intent)
@@ -301,7 +302,7 @@ extension RemoteSession {
         if delivery.safety == .natural {
             delivered.insert(RemoteSession.name(of: delivery, intent))
         }
-        // Of a part that is natural, or of what follows from a rule, the sightings say enough.
+        // For idempotent parts and derived intents, the observations are sufficient.
         if delivery.safety != .natural || delivery.target.isEmpty && !intent.isDerived {
             var outcome = OutcomeRecorded(
                 .confirmed, of: intent, at: remote, target: delivery.target)
@@ -312,17 +313,18 @@ extension RemoteSession {
         try log.record(
             events, rows: [RemoteRow.lane(remote.name, intent.key.text, nil), row.row])
         report.pushed += 1
-        // The other parts of the same intent come next, and its end behind them.
+        // Continue with the other parts of the intent, then with its end.
         if !delivery.target.isEmpty { delivering.queue.insert(intent, at: 0) }
     }
 
-    /// A delivery did not go through.
+    /// Handles the failure of a delivery.
     mutating func failed(
         _ failure: SyncFailure, _ delivery: Delivery, of intent: Intent
     ) throws {
         switch failure.code {
         case .offline, .unauthorized, .throttled:
-            // Turned away at the door, or never arrived. Else the dispatch stands: it has to be asked.
+            // The request was rejected or never arrived. Otherwise the dispatch stays open and must
+            // be probed.
             let isUnsent = failure.isUnsent || failure.code != .offline
             if isUnsent, delivery.safety != .natural { try record(.unsent, delivery, of: intent) }
             delivering.queue.insert(intent, at: 0)
@@ -337,7 +339,7 @@ extension RemoteSession {
         }
     }
 
-    /// Lets a lane wait while the others go on.
+    /// Makes a lane wait while others continue.
     mutating func postpone(
         _ failure: SyncFailure, _ delivery: Delivery, of intent: Intent
     ) throws {
@@ -370,7 +372,7 @@ extension RemoteSession {
         try log.record([try ProposedEvent(claim, beside: intent)])
     }
 
-    /// Records an outcome of a delivery, or of the whole intent.
+    /// Records the outcome of a delivery, or of the whole intent.
     func record(
         _ kind: OutcomeRecorded.Kind, _ delivery: Delivery?, of intent: Intent,
         code: ErrorCode? = nil, message: String = ""

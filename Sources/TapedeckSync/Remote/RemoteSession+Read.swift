@@ -2,24 +2,27 @@ internal import TapedeckLog
 internal import TapedeckModel
 
 extension RemoteSession {
-    /// What is still to be read.
+    /// The pages that are still to be read.
     struct Reading {
         private struct Walk {
             var feed: RemotePage
             var page: RemotePage
             var hasNews = false
             var rounds = 1
-            /// Whether the feed had been read to its end when the walk began; nil before its first page.
+            /// Whether the feed had been read to its end before this walk; nil before its first
+            /// page.
             var wasComplete: Bool?
-            /// Whether another page has led to it.
+            /// Whether the feed was linked from another page.
             var isLead = false
-            /// How often the remote failed at it, and how many pages were read before that.
+            /// The number of failures of this feed, and the number of pages read before the first
+            /// one.
             var failures = (count: 0, readBefore: 0)
         }
 
-        /// How often a feed that moves is read in one sync.
+        /// The maximum number of times a moving feed is read in one sync.
         private static let roundsMax = 3
-        /// How often a remote may fail at a feed alone before that is left to the next reading.
+        /// The number of failures of a single feed after which it is skipped until the next
+        /// reading.
         private static let failuresMax = 3
 
         private let rules: ReadingRules
@@ -28,25 +31,25 @@ extension RemoteSession {
         private var leadCount = 0
         private var readCount = 0
         private var feedCount = 0
-        /// The feeds that are fresh, and until when.
+        /// The fresh feeds, with their expiry times.
         private var freshFeeds: [RemotePage: UInt64] = [:]
 
-        /// What feeds begin with that are not there.
+        /// The prefixes of missing feeds.
         private var missing: [String] = []
 
         init(_ rules: ReadingRules) { self.rules = rules }
 
         var isEmpty: Bool { walks.isEmpty }
 
-        /// Whether an answer has come.
+        /// Whether any response has been read.
         var hasRead: Bool { readCount > 0 }
 
-        /// The page to ask for.
+        /// The next page to request.
         var next: RemotePage? { walks.last?.page }
 
-        /// Begins at the front of every feed.
+        /// Starts every feed from the beginning.
         ///
-        /// - Parameter leads: what an earlier reading came across and never read.
+        /// - Parameter leads: Linked pages that earlier readings did not read.
         mutating func begin(
             _ connector: any Connector, _ account: RemoteAccount?, now: UInt64,
             leads: [RemotePage]
@@ -63,21 +66,22 @@ extension RemoteSession {
 
         // MARK: Freshness
 
-        /// Whether a page is all of its feed, so that nothing behind it is missed where it is left out.
+        /// Returns whether a page is its whole feed, so that skipping it skips nothing else.
         func isWholeFeed(_ page: RemotePage, _ content: RemoteContent) -> Bool {
             walks.last?.feed == page && content.next == nil && !content.moves
         }
 
-        /// Notes until when a feed need not be asked for again.
+        /// Notes when a fresh feed expires.
         mutating func noteFresh(_ page: RemotePage, until end: UInt64) {
             guard walks.last?.isLead == false else { return }
             freshFeeds[page] = end
         }
 
-        /// Leaves out the page that comes next.
+        /// Skips the next page.
         mutating func skip() { walks.removeLast() }
 
-        /// When the first of the feeds that are fresh no longer is, in Unix milliseconds; nil where none is.
+        /// The time at which the first fresh feed expires, in milliseconds since 1970; nil if no
+        /// feed is fresh.
         var freshUntil: UInt64? { freshFeeds.values.min() }
 
         /// Whether every feed is fresh.
@@ -85,8 +89,10 @@ extension RemoteSession {
 
         // MARK: Failures
 
-        /// Puts the page at which the remote fails behind the other feeds, or where there are none behind what
-        /// these have led to; false where nothing else is to be read.
+        /// Moves the failing page after the other feeds, or after the linked pages if there are no
+        /// other feeds.
+        ///
+        /// Returns false if there is nothing else to read.
         mutating func postpone() -> Bool {
             guard walks.count > 1, let walk = walks.popLast() else { return false }
             let leads = walks.prefix { $0.isLead }.count
@@ -94,9 +100,9 @@ extension RemoteSession {
             return true
         }
 
-        /// Notes that the remote failed at the page that comes next.
+        /// Notes a failure of the next page.
         ///
-        /// - Returns: whether it fails at that one alone: others were read meanwhile.
+        /// - Returns: Whether only this page fails, while others were read.
         mutating func failsAlone() -> Bool {
             guard let last = walks.indices.last else { return false }
             if walks[last].failures.count == 0 { walks[last].failures.readBefore = readCount }
@@ -105,20 +111,20 @@ extension RemoteSession {
                 && readCount > walks[last].failures.readBefore
         }
 
-        /// Leaves feeds that begin so.
+        /// Drops the feeds whose names begin with a prefix.
         mutating func drop(_ feeds: String) {
             missing.append(feeds)
             walks.removeAll { $0.feed.feed.hasPrefix(feeds) }
         }
 
-        /// Whether this reading has not come across a feed before, and may ask for it.
+        /// Returns whether a page is new to this reading and not missing.
         func isNew(_ page: RemotePage) -> Bool {
             !seen.contains(page) && !missing.contains(where: page.feed.hasPrefix)
         }
 
-        /// Whether what lies behind the page that is asked for was known when its walk began.
+        /// Returns whether the pages after the next one were known when its walk began.
         ///
-        /// - Parameter isComplete: whether its feed counts as read to the end now.
+        /// - Parameter isComplete: Whether its feed currently counts as read to the end.
         mutating func wasComplete(_ isComplete: Bool) -> Bool {
             guard let last = walks.indices.last else { return isComplete }
             let was = walks[last].wasComplete ?? isComplete
@@ -126,16 +132,16 @@ extension RemoteSession {
             return was
         }
 
-        /// Goes on behind a page.
+        /// Advances past a page.
         ///
-        /// - Returns: whether its feed has been read to the end so that nothing can have been missed, and
-        ///   where that feed began if nothing of it is left to be read now.
+        /// - Returns: Whether the feed has been read to its end without gaps, and the first page of
+        ///   the feed if it has no more pages now.
         mutating func took(
             _ page: RemotePage, _ content: RemoteContent, news: [Bool], isComplete: Bool
         ) -> (isWhole: Bool, ended: RemotePage?) {
             guard var walk = walks.popLast() else { return (false, nil) }
             readCount += 1
-            // One page cannot hide a row from itself.
+            // Rows cannot be missed within a single page.
             let moves = content.moves && walk.page != walk.feed || content.stopsWhereKnown
             let hasNews = news.contains(true)
             walk.hasNews = walk.hasNews || hasNews
@@ -146,8 +152,8 @@ extension RemoteSession {
                 walks.append(walk)
                 ended = nil
             } else if content.next == nil {
-                // A list that moves while it is paged through may have hidden a row: it is read again
-                // until it shows nothing new.
+                // Rows may have moved between pages during the reading, so read the list again
+                // until it contains nothing new.
                 isWhole = !walk.hasNews || !moves
                 if !isWhole, walk.rounds < Reading.roundsMax {
                     walks.append(
@@ -167,7 +173,7 @@ extension RemoteSession {
             return (isWhole, ended)
         }
 
-        /// Leaves a feed that cannot be read to the next sync; gives where it began.
+        /// Skips an unreadable feed until the next sync; returns its first page.
         mutating func giveUp(
             _ page: RemotePage, _ failure: SyncFailure, _ report: inout RemoteReport
         ) -> RemotePage? {
@@ -187,14 +193,15 @@ extension RemoteSession {
         let remote = remote.name
         let read = content
         let reading = reading
-        // What a known sighting leads to has been read, unless the feed never came to its end. The others
-        // are noted with the sightings: the sync may end before it has come to them.
+        // Links of known observations have been read, unless the feed was never read to its end.
+        // New links are stored with the observations, because the sync may end before they are
+        // read.
         func others(_ recorded: EventLog.RecordedEvents) -> [RemotePage] {
             read.others(isNews: recorded.isNews, all: !isComplete).filter { reading.isNew($0) }
         }
         let complete = RemoteRow.complete(remote, feed: page.feed)
-        // Were the sync to end behind this page, the pages up to what is known would never be asked for:
-        // until they are read, the feed does not count as complete.
+        // If the sync ended after this page, the pages up to the known ones would never be
+        // requested, so the feed does not count as complete until they are read.
         func leavesGap(_ recorded: EventLog.RecordedEvents) -> Bool {
             isHeld && read.next != nil && recorded.recorded > 0
         }
@@ -222,7 +229,7 @@ extension RemoteSession {
         if !rows.isEmpty { try log.setSyncRows(rows) }
     }
 
-    /// Begins at the front of every feed, and with what an earlier sync has not come to.
+    /// Starts every feed from the beginning, and resumes links that earlier syncs did not read.
     mutating func beginReading() throws {
         readingPosition = try log.currentHead()
         let now = now
@@ -236,7 +243,7 @@ extension RemoteSession {
         hasGivenUp = false
     }
 
-    /// The page to ask for; those that are fresh are left out.
+    /// Returns the next page to request, skipping fresh ones.
     mutating func nextPage() -> RemotePage? {
         while let page = reading.next {
             guard let end = noteFresh(page) else { return page }
@@ -247,7 +254,7 @@ extension RemoteSession {
         return nil
     }
 
-    /// Until when the page that comes next is fresh; nil where it is not.
+    /// Returns when the next page expires; nil if it is not fresh.
     @discardableResult
     private mutating func noteFresh(_ page: RemotePage) -> UInt64? {
         guard let end = fresh.end(of: page, remote, at: now) else { return nil }
@@ -255,7 +262,7 @@ extension RemoteSession {
         return end
     }
 
-    /// Leaves a feed that cannot be read to the next sync, or for good where there is none any more.
+    /// Skips an unreadable feed until the next sync, or permanently if it no longer exists.
     mutating func giveUp(_ page: RemotePage, _ failure: SyncFailure) throws {
         if failure.code != .notFound { hasGivenUp = true }
         guard let feed = reading.giveUp(page, failure, &report), failure.code == .notFound else {

@@ -4,39 +4,43 @@ package import TapedeckProjections
 
 /// # Sync with one remote
 ///
-/// Inputs come in, one step goes out; whoever drives it (`RemoteEngine`, or a simulator) sends requests,
-/// waits, and reports with the next input. It touches the log and nothing else.
+/// A session takes inputs and returns steps. Its driver (`RemoteEngine` or a simulator) sends
+/// requests, waits, and reports each result as the next input. The session itself only accesses the
+/// log.
 ///
-///     begin ─▶ login? ─▶ read pages ─▶ deliver, one intent at a time ─▶ settled (ends, or waits while live)
-///                 ▲          │ failure              │ failure
-///                 └──401─────┴─▶ waiting(reason, until) ◀──┘
+/// ```
+/// begin ─▶ login? ─▶ read pages ─▶ deliver, one intent at a time ─▶ settled (ends, or waits while live)
+///             ▲          │ failure              │ failure
+///             └──401─────┴─▶ waiting(reason, until) ◀──┘
+/// ```
 ///
 /// Invariants:
-/// 1. A page's sightings and the place behind it commit together.
-/// 2. Before a request that is not natural leaves, its dispatch is on disk. From there on only an outcome
-///    says that it was not done; without one it is asked for, or told as unknown.
-/// 3. An outcome and what the remote then showed commit together.
-/// 4. An intent counts as done already only by what was read since it came to the log: before, somebody
-///    else may have changed it.
-/// 5. A 401 ends nothing but the token: one login is tried, then the remote waits for the user. A login
-///    that another process writes meanwhile is taken up with the next request.
-/// 6. Nothing is sent after the login was deleted or the remote removed, nor as another account than the
-///    store's: before each request the session looks, and ends.
+/// 1. The observations of a page and the position after it are committed together.
+/// 2. A request that is not idempotent is sent only after its dispatch is on disk. Unless a later
+///    outcome says that it was not executed, it is probed or reported as unknown.
+/// 3. An outcome and the resulting state of the remote are committed together.
+/// 4. An intent counts as already satisfied only based on data read after it was recorded, because
+///    the remote may have changed before.
+/// 5. A 401 only invalidates the token. One login is tried, then the remote waits for the user. If
+///    another process writes a new login, the next request uses it.
+/// 6. Nothing is sent after the login is deleted or the remote removed, or from an account other
+///    than the store's. The session checks this before each request, and ends if it applies.
 package struct RemoteSession {
-    /// How to go about it: whether to go on reading when everything is done, and how patiently.
+    /// Options: whether to keep reading when everything is done, and the retry limits.
     package typealias Options = SyncState.Options
 
-    /// What is to be done next.
+    /// The next step for the driver.
     package enum Step: Sendable {
         case send(RemoteRequest)
-        /// Something is in the way until a time; `woken` tries at once.
+        /// Blocked until a time; `woken` retries at once.
         case wait(SyncWait)
-        /// Everything is done; `woken` at a time, in Unix milliseconds, or when there is something to do.
+        /// Everything is done; call `woken` at a time in milliseconds since 1970, or when there is
+        /// new work.
         case idle(until: UInt64)
         case end(SyncFailure?)
     }
 
-    /// What the next answer belongs to.
+    /// The request that the next response belongs to.
     enum Pending {
         case nothing
         case login([RemoteResponse])
@@ -53,75 +57,78 @@ package struct RemoteSession {
     let options: Options
     let logins: LoginFiles
     private let connection: RemoteConnection
-    /// The end of the log when the session last looked whether the remote is still there, and what it saw.
+    /// The end of the log at the last check of the remote; `isRemoved` is the result.
     private var connectionSeenAt: LogPosition?
     private var isRemoved = false
     var leases: LeaseClock
     let clock: SteadyClock
-    /// What the host said of the network, as of the last look.
+    /// The network state at the last check.
     var network = NetworkState.online
     var login: RemoteLogin
     var row: RemoteRow
     var pending = Pending.nothing
     private var isStopped = false
-    /// Whether a login has been tried since one held.
+    /// Whether a login has been tried since the last one that worked.
     private var hasRenewed = false
-    /// That the login is not taken, while a live session waits for another one.
+    /// The rejection of the login, while a live session waits for a new one.
     private var refusal: SyncFailure?
     private var random: any RandomNumberGenerator & Sendable
     private var backoff: Backoff
-    /// When requests went out, the latest last.
+    /// The times of recent requests, latest last.
     private var sentAt: [UInt64] = []
-    /// A request that comes next.
+    /// The request to send next.
     var held: (request: RemoteRequest, pending: Pending)?
 
     var reading: Reading
-    /// What need not be asked for again yet.
+    /// The pages that need not be requested yet.
     var fresh = RemoteFreshness()
-    /// Whether the next reading asks for what is fresh as well.
+    /// Whether the next reading also requests fresh pages.
     var asksAll: Bool
-    /// When the reading began, and when its feeds are others by the time alone.
+    /// The start of the reading; `readingTurn` is the time at which its feeds change.
     var readingBegan: UInt64 = 0
     var readingTurn: UInt64 = .max
-    /// Whether a reading has not come to its end.
+    /// Whether a reading is in progress.
     var isReading = false
-    /// The end of the log when the reading began: what is behind it was wanted later.
+    /// The end of the log when the reading began; intents after it are newer than the reading.
     var readingPosition = LogPosition(rawValue: 0)
     var delivering = Delivering()
     package var report = RemoteReport()
-    /// Readings in a row, all of them and those that left something out: the more, the rarer.
+    /// The number of consecutive readings, and of consecutive incomplete ones; pauses grow with
+    /// them.
     private var quietReadings = 0
     private var lackingReadings = 0
     private var nextReading: UInt64 = 0
     private var patience = RemoteSession.patienceMax
     /// Whether a feed could not be read to its end.
     var hasGivenUp = false
-    /// Natural deliveries that went through, by intent and target.
+    /// The idempotent deliveries that succeeded, by intent and target.
     var delivered: Set<String> = []
 
-    /// Intents that another device may deliver, until a time of the day's clock here.
+    /// The intents that another device may deliver, each with the end time by the local clock.
     var leased: [EventID: UInt64] = [:]
-    /// Intents of which the server is to say first whose they are.
+    /// The intents that wait for the server to sequence a claim.
     var unclaimed: Set<EventID> = []
-    /// When this session first met a dispatch, by the steady clock.
+    /// The time at which this session first saw each dispatch, by the steady clock.
     var dispatchesMet: [String: UInt64] = [:]
 
-    /// How often a sync by hand waits for a lane, and how long at most, in milliseconds.
+    /// The number of times that a one-time sync waits for a lane, and the maximum wait in
+    /// milliseconds.
     private static let patienceMax = 5
     private static let laneWaitMax: UInt64 = 15_000
-    /// How often a live session looks for another login, in milliseconds.
+    /// The interval at which a live session checks for a new login, in milliseconds.
     private static let loginPause: UInt64 = 2_000
 
-    /// Makes a session of an open store.
+    /// Creates a session for an open store.
     ///
     /// - Parameters:
-    ///   - runner: serves the outboxes and what the connector looks things up in.
-    ///   - outboxes: those of the connector's kinds.
-    ///   - connection: what the store says of the remote meanwhile.
-    ///   - clock: by which leases are measured.
-    ///   - asksAll: whether also what is fresh is asked for at first.
+    /// - runner: Serves the outboxes and the connector's lookups.
+    /// - outboxes: The outboxes of the connector's kinds.
+    /// - connection: Provides the store's current data for the remote.
+    /// - clock: Measures leases.
+    /// - asksAll: Whether the first reading also requests fresh pages.
     ///
-    /// Throws `SyncError` with `.unauthorized` where nobody has logged in and the remote shows nothing without.
+    /// Throws `SyncError` with `.unauthorized` if the user is not logged in and the remote requires
+    /// a login.
     package init(
         _ log: EventLog, _ remote: Remote, _ connector: any Connector, _ runner: ProjectionRunner,
         outboxes: [Outbox], logins: LoginFiles,
@@ -145,8 +152,8 @@ package struct RemoteSession {
             ? RemoteLogin(secrets: RemoteSecrets(), account: .anonymous) : nil
         guard let login = try logins.read(remote) ?? anonymous else {
             throw SyncError(
-                .unauthorized, "nobody has logged in at \(remote.name)",
-                hint: "storectl login \(remote.name)")
+                .unauthorized, "not logged in at \(remote.name)",
+                hint: "run storectl login \(remote.name)")
         }
         self.login = login
         self.clock = clock
@@ -159,7 +166,7 @@ package struct RemoteSession {
 
     package mutating func begin() throws -> Step {
         try beginReading()
-        // Somebody wants it now; what the remote itself asked for holds all the same.
+        // The user requested this sync, so ignore waits other than the remote's own rate limit.
         if row.wait?.reason != .throttled { row.wait = nil }
         return try next()
     }
@@ -193,14 +200,14 @@ package struct RemoteSession {
         return try fail(failure, pending)
     }
 
-    /// A wait has ended, or the user wants it to.
+    /// Handles the end of a wait, or a user request to end it.
     package mutating func woken() throws -> Step {
         if row.wait?.reason != .throttled { row.wait = nil }
         if options.isLive, isReadingOverdue { try beginReading() }
         return try next()
     }
 
-    /// Ends the session if its login or its remote is gone; nil if both are there.
+    /// Ends the session if its login or its remote is gone; otherwise returns nil.
     package mutating func endIfGone() throws -> Step? {
         guard let failure = try gone() else { return nil }
         return try end(failure, isGone: true)
@@ -211,9 +218,9 @@ package struct RemoteSession {
         return try next()
     }
 
-    /// Stops while a request is under way: that is no failure of the remote's.
+    /// Stops during a request without counting a failure of the remote.
     ///
-    /// - Parameter failure: how the request ended; one that never left is noted as that.
+    /// - Parameter failure: The result of the request; if it was never sent, that is recorded.
     package mutating func stop(cuttingOff failure: SyncFailure) throws -> Step {
         if case .delivery(let delivery, let intent) = pending {
             try failed(failure, delivery, of: intent)
@@ -222,7 +229,7 @@ package struct RemoteSession {
         return try stop()
     }
 
-    // MARK: - What next
+    // MARK: - Next step
 
     var now: UInt64 { log.now() }
 
@@ -248,7 +255,7 @@ package struct RemoteSession {
             return try send(connector.request(for: page, account), .page(page))
         }
         if let (request, pending) = try nextDelivery(account) { return try send(request, pending) }
-        // What is wanted may have to be held against what the remote shows now.
+        // An intent may require a new reading of the remote first.
         if let page = nextPage() {
             delivering.restart()
             return try send(connector.request(for: page, account), .page(page))
@@ -256,7 +263,8 @@ package struct RemoteSession {
         return try settle()
     }
 
-    /// Why nothing may be sent any more: the user has logged out on this device, or removed the remote on any.
+    /// Returns the reason why nothing may be sent: a logout on this device, or removal of the
+    /// remote on any device.
     private mutating func gone() throws -> SyncFailure? {
         let head = try log.currentHead()
         if head != connectionSeenAt {
@@ -265,22 +273,22 @@ package struct RemoteSession {
         }
         if isRemoved {
             return SyncFailure(
-                .unauthorized, "\(remote.name) was removed, or has another address now",
-                hint: "storectl remote list shows what there is")
+                .unauthorized, "\(remote.name) was removed or has a new address",
+                hint: "storectl remote list shows the current remotes")
         }
         if login.account?.isAnonymous == true { return nil }
-        // A file that cannot be read is no word of the user's.
+        // An unreadable file does not mean that the user has logged out.
         do {
             guard try logins.read(remote) == nil else { return nil }
         } catch {
             return nil
         }
         return SyncFailure(
-            .unauthorized, "this device has logged out at \(remote.name)",
-            hint: "storectl login \(remote.name)")
+            .unauthorized, "this device is logged out at \(remote.name)",
+            hint: "run storectl login \(remote.name)")
     }
 
-    /// The account, unless its token has ended.
+    /// The account, unless its token has expired.
     private var usableAccount: RemoteAccount? {
         guard let account = login.account else { return nil }
         if let end = account.expiresAt, end <= now, !hasRenewed { return nil }
@@ -316,10 +324,10 @@ package struct RemoteSession {
         }
     }
 
-    /// Takes a login that another process has written meanwhile; false where there is none.
+    /// Uses a login that another process has written since; returns false if there is none.
     @discardableResult
     private mutating func takeUpLogin() -> Bool {
-        // Where it is gone or cannot be read, the one at hand goes on.
+        // If it is missing or unreadable, keep the current one.
         guard let other = try? logins.read(remote), !other.isSame(as: login) else { return false }
         login = other
         (hasRenewed, refusal, report.wait) = (false, nil, nil)
@@ -329,7 +337,7 @@ package struct RemoteSession {
     }
 
     private mutating func keep(_ account: RemoteAccount, _ sightings: [ProposedEvent]) throws {
-        // A login that was written meanwhile is not to be written over.
+        // Do not overwrite a login that was written meanwhile.
         if !takeUpLogin() {
             try account.check(against: try connection.account() ?? login.account?.user, at: remote)
             login.account = account
@@ -339,7 +347,7 @@ package struct RemoteSession {
         if reading.isEmpty { try beginReading() }
     }
 
-    /// Sends a request now, or when the remote's rate allows it.
+    /// Sends a request now, or when the remote's rate limit allows it.
     private mutating func send(_ request: RemoteRequest, _ pending: Pending) throws -> Step {
         let manifest = connector.manifest
         let now = now
@@ -348,7 +356,7 @@ package struct RemoteSession {
             held = (request, pending)
             return .wait(
                 SyncWait(
-                    reason: .throttled, message: "as many requests as the remote allows",
+                    reason: .throttled, message: "the remote's rate limit is reached",
                     until: first + manifest.rateWindow))
         }
         var request = request
@@ -356,7 +364,7 @@ package struct RemoteSession {
         } else if let account = login.account {
             request = authorized(request, as: account)
         }
-        // Nothing leaves before its dispatch is on disk.
+        // Record the dispatch on disk before sending.
         if case .delivery(let delivery, let intent) = pending, delivery.safety != .natural {
             try record(.dispatched, delivery, of: intent)
         }
@@ -379,12 +387,12 @@ package struct RemoteSession {
 
     // MARK: - Failures
 
-    /// Whether all of the remote is in question, and not only what was asked.
+    /// Returns whether a failure affects the whole remote instead of only the request.
     private func concernsAll(_ failure: SyncFailure, _ pending: Pending) -> Bool {
         switch failure.code {
         case .unauthorized, .offline, .throttled: return true
         case .unavailable:
-            // One request that a remote chokes on must not keep it from the others.
+            // A request that makes the remote fail must not block other requests.
             if case .delivery = pending { return false }
             if case .probe = pending { return false }
             return true
@@ -399,7 +407,7 @@ package struct RemoteSession {
             try failed(failure, delivery, of: intent)
         }
         if case .page(let page) = pending, try leave(page, failure) { return try next() }
-        // The login is that of another account: to try again changes nothing.
+        // The login belongs to another account; retrying would not help.
         if case .login = pending, failure.code == .conditionFailed { return try end(failure) }
         guard concernsAll(failure, pending) else {
             switch pending {
@@ -409,7 +417,7 @@ package struct RemoteSession {
             }
             return try next()
         }
-        // A page is still the next one. What comes behind a delivery in its lane must not overtake it.
+        // A page stays next in line. Later intents in the lane must not overtake this one.
         if case .probe(_, let intent) = pending { delivering.again(intent) }
         if case .login = pending, failure.code != .unauthorized { hasRenewed = false }
         if failure.code == .unauthorized {
@@ -439,8 +447,10 @@ package struct RemoteSession {
         return try end(failure)
     }
 
-    /// Leaves a page at which the remote fails to be read behind the others, or to the next reading where
-    /// the remote fails at that one alone; false where all of the remote is in question.
+    /// Postpones a page at which the remote fails, or skips it until the next reading if only this
+    /// page fails.
+    ///
+    /// Returns false if the failure may affect the whole remote.
     private mutating func leave(_ page: RemotePage, _ failure: SyncFailure) throws -> Bool {
         guard connector.manifest.reading.feedsStandAlone,
             [.unavailable, .offline].contains(failure.code)
@@ -454,9 +464,9 @@ package struct RemoteSession {
         return true
     }
 
-    /// An answer came: whatever was in the way is gone.
+    /// Resets failures after a response.
     private mutating func recover(after pending: Pending) {
-        // A login that is granted holds only once something is answered by it.
+        // A new login counts only after a request with it has succeeded.
         if case .login = pending { return }
         hasRenewed = false
         guard row.failures > 0 || row.wait != nil else { return }
@@ -472,7 +482,7 @@ package struct RemoteSession {
         if isDone {
             (isReading, asksAll) = (false, false)
             report.unread = try RemoteRow.leads(remote.name, in: log).count
-            // What was given up may hold what is not known yet; what is fresh was read before.
+            // A skipped feed may contain unknown data; fresh pages were read before.
             if !hasGivenUp, reading.hasRead || row.readAt == 0 { row.readAt = now }
             lackingReadings = hasGivenUp || report.unread > 0 ? lackingReadings + 1 : 0
         }
@@ -498,14 +508,16 @@ package struct RemoteSession {
         return .idle(until: min(nextReading, soonest ?? .max))
     }
 
-    /// When a live session reads again: as soon as the first feed is no longer fresh, else by the manifest's
-    /// steps, which also what was left out is read again by; and no later than when the feeds are others.
+    /// The time of a live session's next reading, in milliseconds since 1970.
+    ///
+    /// This is when the first feed expires, or else according to the manifest's pauses, which also
+    /// apply to skipped feeds. It is never later than the next change of the feeds.
     private var readAgainAt: UInt64 {
         let now = now
         let steps = connector.manifest.freshness
         func step(_ number: Int) -> UInt64 { now + steps[min(number, steps.count - 1)] }
         var next = readingTurn
-        // However short an answer's life is, the remote is not asked without a pause.
+        // Even if responses expire quickly, keep the minimum pause.
         if let end = reading.freshUntil { next = min(next, max(end, step(0))) }
         if lackingReadings > 0 {
             next = min(next, step(lackingReadings - 1))
@@ -515,8 +527,8 @@ package struct RemoteSession {
         return max(next, now + 1)
     }
 
-    /// Whether a reading that does not come to its end, as the remote fails, has lasted so long that what was
-    /// read is to be read again.
+    /// Whether an unfinished reading of a failing remote has lasted so long that its first pages
+    /// must be read again.
     private var isReadingOverdue: Bool {
         guard connector.manifest.reading.feedsStandAlone, isReading else { return false }
         let steps = connector.manifest.freshness
@@ -529,7 +541,7 @@ package struct RemoteSession {
         try leases.remember(log)
         report.unread = try RemoteRow.leads(remote.name, in: log).count
         report.failure = failure.map { failure in
-            // A login that is gone, or of no use any more, is not to be looked for.
+            // If the login was removed or is useless, do not mention its file.
             guard failure.code == .unauthorized, !isGone else { return SyncError(failure) }
             return SyncError(
                 .unauthorized, "\(failure.message); the login is in \(logins.path(remote.name))",
@@ -541,7 +553,7 @@ package struct RemoteSession {
 
     // MARK: - Lanes
 
-    /// How long a lane waits after failures in a row, in milliseconds.
+    /// Returns the wait of a lane after consecutive failures, in milliseconds.
     mutating func laneWait(_ failures: UInt32) -> UInt64 {
         var backoff = Backoff(longest: options.backoffMax)
         var wait: UInt64 = 0

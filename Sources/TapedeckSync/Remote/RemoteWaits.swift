@@ -2,18 +2,20 @@ package import TapedeckLog
 internal import TapedeckModel
 package import TapedeckProjections
 
-/// What waits at remotes, as the log has it: for lists of what they show.
+/// The pending waits at remotes according to the log, for lists that show their data.
 package struct RemoteWaits: LiveRemotes {
     private let log: EventLog
 
-    /// Of the remotes that a store is connected with.
+    /// Creates the waits of all remotes that a store is connected with.
     package init(_ log: EventLog) { self.log = log }
 
-    /// The remotes.
+    /// The projection of the remotes.
     package var projection: any Projection { Remotes() }
 
-    /// All of a remote waits where this device has no network or the remote does not answer, and else lanes
-    /// by themselves.
+    /// Returns the waits for the remotes of some systems.
+    ///
+    /// If the device is offline or the remote does not respond, the whole remote waits; otherwise
+    /// single lanes.
     package func waits(at systems: [String], _ views: Views) throws -> [RemoteWait] {
         let network = try NetworkState.current(in: log)
         return try Remotes.all(views).filter { systems.contains($0.system) }.flatMap { remote in

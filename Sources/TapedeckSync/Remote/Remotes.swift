@@ -3,11 +3,11 @@ public import TapedeckProjections
 
 /// The remote systems that the user has connected the store with, by name.
 ///
-/// It is the same on all of a user's devices; logins are each device's own.
+/// The list is the same on all devices of a user; logins are separate on each device.
 public struct Remotes: Projection {
     static let kind = "remote"
 
-    /// Makes the projection.
+    /// Creates the projection.
     public init() {}
 
     /// `remotes`.
@@ -16,32 +16,32 @@ public struct Remotes: Projection {
     public var version: Int { 2 }
     /// `remote`.
     public var tagKind: String { Remotes.kind }
-    /// What is added and what is removed.
+    /// The events that add and remove remotes.
     public var eventTypes: [EventType] { [RemoteAdded.eventType, RemoteRemoved.eventType] }
-    /// The rule in a sentence.
+    /// A sentence on how the state of a remote is determined.
     public var ruleText: String? {
-        "The last word counts: that the remote was added, as what, or that it was removed."
+        "The last event counts: the remote was added, with its system and address, or removed."
     }
-    /// One: those that are there, by name.
+    /// One table: the current remotes, by name.
     public var tables: [String] { ["by-name"] }
 
-    /// What is known of a remote.
+    /// The state of a remote.
     public struct State: ProjectionState, Equatable {
         var system: String?
         var url = ""
         var parts: [String] = []
 
-        /// None.
+        /// Creates the state of a missing remote.
         public init() {}
 
-        /// Reads a state's bytes.
+        /// Reads the bytes of a state.
         public init(decoding bytes: inout StateReader) throws(ModelError) {
             system = try bytes.optionalString()
             url = try bytes.string()
             parts = try bytes.array { (reader) throws(ModelError) in try reader.string() }
         }
 
-        /// Writes the state's bytes.
+        /// Writes the bytes of the state.
         public func encode(into bytes: inout StateWriter) {
             bytes.add(system)
             bytes.add(url)
@@ -62,7 +62,7 @@ public struct Remotes: Projection {
         key.state.parts = added.parts
     }
 
-    /// One row for a remote that is there.
+    /// Adds one row for a current remote.
     public func rows(of state: State, key: Tag, into rows: inout RowSink) {
         guard state.system != nil else { return }
         var value = StateWriter()
@@ -71,10 +71,10 @@ public struct Remotes: Projection {
         rows.add(table: 0, key: RowKey().text(key.name), value: value.bytes)
     }
 
-    /// The most remotes that a store may have.
+    /// The maximum number of remotes per store.
     public static let countMax = 100
 
-    /// Every remote that is there, by name.
+    /// Returns all current remotes, by name.
     public static func all(_ views: some ViewReader) throws -> [Remote] {
         try views.rows(
             of: Remotes(), table: 0, lower: nil, upper: nil, after: nil, limit: countMax
@@ -91,19 +91,19 @@ public struct Remotes: Projection {
 
 /// A remote system that the store is connected with.
 public struct Remote: Hashable, Sendable {
-    /// What the user calls it: lower-case letters, digits and `-`.
+    /// The name given by the user: lowercase letters, digits and `-`.
     public var name: String
-    /// Which connector speaks with it.
+    /// The name of its connector.
     public var system: String
-    /// Its address, without a slash at the end.
+    /// The address, without a trailing slash.
     public var url: String
-    /// What of it is read, in the words of its connector; empty where that reads all it can.
+    /// The parts to read, as defined by the connector; empty to read everything it supports.
     public var parts: [String]
 
-    /// The longest name.
+    /// The maximum length of a name.
     public static let nameCountMax = 40
 
-    /// Checks a name and an address.
+    /// Creates a remote after checking its name and address.
     ///
     /// Throws `SyncError` with `.usage`.
     public init(
@@ -116,9 +116,9 @@ public struct Remote: Hashable, Sendable {
             }
         guard isName else {
             throw SyncError(
-                .usage, "\"\(name.prefix(60))\" is not a name for a remote",
+                .usage, "\"\(name.prefix(60))\" is not a valid name for a remote",
                 hint:
-                    "use 1 to \(Remote.nameCountMax) lower-case letters, digits and hyphens, such as home"
+                    "use 1 to \(Remote.nameCountMax) lowercase letters, digits and hyphens, such as home"
             )
         }
         self.init(name: name, system: system, url: try HTTPAddress(url).base, parts: parts)

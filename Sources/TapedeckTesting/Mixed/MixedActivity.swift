@@ -1,17 +1,19 @@
 public import Tapedeck
 
-/// One thing of any kind that happened to a made-up user, as `MixedActivityGenerator` makes it.
+/// One action of any kind by a simulated user, as `MixedActivityGenerator` generates it.
 public struct MixedActivity: Sendable {
-    /// Where it happened, or was heard of.
+    /// The device that recorded it.
     public var device: Activity.Device
-    /// What is to be recorded; a sighting says when it was made.
+    /// The event to record; a sighting includes the time of observation.
     public var proposal: ProposedEvent
 
-    /// Appends the line that `storectl append --file` reads, and a newline; see `Activity.appendLine(to:)`.
+    /// Appends a line in the format of `storectl append --file`, including the newline; see
+    /// `Activity.appendLine(to:)`.
     ///
-    /// A line has no place for the time of a sighting: where it is read, that is not known.
+    /// A line has no field for the observation time of a sighting, so that time is unknown after
+    /// import.
     ///
-    /// Throws `ModelError` where the payload cannot be written; for what the generator makes, never.
+    /// Throws `ModelError` if the payload cannot be written; never for activity from the generator.
     public func appendLine(to bytes: inout [UInt8]) throws {
         let payload = try EventCatalogue.video.json(
             type: proposal.type, version: proposal.schemaVersion, payload: proposal.payload)

@@ -2,7 +2,7 @@ import Tapedeck
 
 /// The user's accounts.
 extension MixedActivityGenerator {
-    /// With which the user is signed in.
+    /// The state of the user's accounts.
     struct Accounts {
         /// The name of all accounts.
         static let address = "ada@example.org"
@@ -11,7 +11,7 @@ extension MixedActivityGenerator {
         var isSignedIn = [false, false, false]
     }
 
-    /// The user signs in and sees the account, or, now and then, signs out.
+    /// Signs the user in and records the account, or occasionally signs the user out.
     mutating func useAccounts(_ activity: Activity) throws {
         let index = random.below(Accounts.systems.count)
         let system = Accounts.systems[index]

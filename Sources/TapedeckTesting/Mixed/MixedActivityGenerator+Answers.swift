@@ -1,13 +1,13 @@
 import Tapedeck
 
-/// Users who ask each other, answer by video, and follow each other.
+/// Users who ask each other questions, answer with videos, and follow each other.
 extension MixedActivityGenerator {
-    /// The user's own number.
+    /// The id of the user who owns the store.
     private static let me: UInt64 = 1
-    /// Segments of a recording at the most.
+    /// The maximum number of segments in a recording.
     private static let segmentsMax = 5
 
-    /// What is known of the users and of the answer that is being recorded.
+    /// The state of users, answers and the answer being recorded.
     struct Answering {
         let users: UInt64
         let answers: UInt64
@@ -21,7 +21,7 @@ extension MixedActivityGenerator {
         }
     }
 
-    /// An answer that is being recorded, on one device.
+    /// An answer being recorded on one device.
     struct Recording {
         static let segmentSeconds = 10.0
 
@@ -33,7 +33,7 @@ extension MixedActivityGenerator {
         var isMerging = false
     }
 
-    /// The question that an answer is to, and who asks whom; the same each time.
+    /// Records the question of an answer, always with the same sender and receiver.
     mutating func ask(_ activity: Activity) throws {
         let bits = SeededGenerator.mixed(activity.subject)
         var other = activity
@@ -54,7 +54,8 @@ extension MixedActivityGenerator {
         }
     }
 
-    /// What the remote shows of an answer that was published; users, and the answer to come.
+    /// Records the remote's view of a published answer, other users, and the next step of the
+    /// current recording.
     mutating func answer(_ activity: Activity) throws {
         if activity.count > 0 {
             let seen = AnswerObserved.with {
@@ -80,7 +81,7 @@ extension MixedActivityGenerator {
         try recordAnswer(activity)
     }
 
-    /// Any user but the own one; few are well known.
+    /// Returns a user other than the store's own; low ids are the most frequent.
     private mutating func somebody() -> String {
         String(random.rank(of: answering.users - 1) + 2)
     }
@@ -130,10 +131,12 @@ extension MixedActivityGenerator {
 
     // MARK: - Recording
 
-    /// The next step of the answer that is being recorded: segments, one that is taken back, the merge, which
-    /// may fail, and the whole answer.
+    /// Records the next step of the answer being recorded.
+    ///
+    /// A step adds a segment, removes one, starts the merge, which may fail, or completes the
+    /// answer.
     private mutating func recordAnswer(_ activity: Activity) throws {
-        // Its device does one thing after the other, and its clock is right.
+        // The recording device acts in order, and its clock is right.
         var step = activity
         step.atMilliseconds = now
         var recording = answering.recording ?? begin(on: activity.device)
@@ -176,7 +179,7 @@ extension MixedActivityGenerator {
         return Recording(question: "q\(question)", name: "r\(answering.recordings)", device: device)
     }
 
-    /// The recording as it was where the merge failed; nil where the answer is whole.
+    /// Returns the recording unchanged if the merge failed, or nil if the answer is complete.
     private mutating func endMerge(
         of recording: Recording, _ step: Activity
     ) throws -> Recording? {

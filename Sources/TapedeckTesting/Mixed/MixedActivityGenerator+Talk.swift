@@ -1,14 +1,14 @@
 import Tapedeck
 
-/// What is said about videos, and the videos that users hand in.
+/// Comments and chats about videos, and videos that users submit.
 extension MixedActivityGenerator {
-    /// The last number of each thing that is numbered.
+    /// The last number assigned to each kind of numbered thing.
     struct Talk {
         var comment: UInt64 = 0
         var message: Int64 = 0
     }
 
-    /// Somebody else comments, the user likes it, and a chat goes on.
+    /// Records comments by others, likes by the user, and more chat messages.
     mutating func discuss(_ activity: Activity) throws {
         if random.oneIn(2) {
             talk.comment += 1
@@ -19,7 +19,7 @@ extension MixedActivityGenerator {
                 } else {
                     $0.video = activity.video
                 }
-                // Others say other things.
+                // Another user posts another text.
                 var other = activity
                 other.draw = random.next()
                 ($0.text, $0.author) = (other.saying, other.person)
@@ -79,7 +79,7 @@ extension MixedActivityGenerator {
         }
     }
 
-    /// A video is handed in by the user, or seen among those that others have handed in.
+    /// Records a video submitted by the user, or the sighting of a video submitted by another user.
     mutating func submit(_ activity: Activity) throws {
         if random.oneIn(4) {
             let own = VideoSubmitted.with {
@@ -91,7 +91,7 @@ extension MixedActivityGenerator {
             ($0.video, $0.title) = (activity.video, activity.title)
             $0.owner = "\(activity.person)@example.org"
             $0.createdAt.seconds = Int64(activity.seconds)
-            // The hotter the more, and never less than before.
+            // Popular videos have more views, and the number never falls.
             $0.views = activity.number / (activity.videoRank + 1) + 1
             $0.channel = "https://chat.example/\(activity.videoRank)"
         }

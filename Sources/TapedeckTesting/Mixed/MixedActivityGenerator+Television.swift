@@ -1,22 +1,22 @@
 import Tapedeck
 
-/// Shows, their episodes and casts, and the schedules of days.
+/// Shows, their episodes and casts, and daily schedules.
 extension MixedActivityGenerator {
-    /// Episodes of a show.
+    /// The number of episodes per show.
     private static let episodesMax: UInt64 = 100
-    /// So many days ahead of now are scheduled.
+    /// The number of days ahead that are scheduled.
     private static let daysAhead = 6
 
-    /// What is on.
+    /// The state of the television schedule.
     struct Television {
         let shows: UInt64
-        /// The episodes of the days ahead, by the day.
+        /// The episodes of the coming days, by day.
         var days: [CalendarDay: Set<Int64>] = [:]
 
         init(videos: UInt64) { shows = max(4, videos / 50) }
     }
 
-    /// An episode is scheduled; its show, its cast or the whole day is seen, too.
+    /// Records a scheduled episode, and sometimes its show, its cast or the whole day's schedule.
     mutating func watchTelevision(_ activity: Activity) throws {
         let show = random.rank(of: television.shows) + 1
         let version = Int64(activity.atMilliseconds / 1_000)
@@ -28,7 +28,7 @@ extension MixedActivityGenerator {
         try sight(episode, beside: activity)
         if random.oneIn(8) { try sight(cast(show, version), beside: activity) }
 
-        // Web channels have listings of their own, which nobody asks for here.
+        // Web channels have separate schedules, which this generator does not list.
         guard !isOnWeb else { return }
         television.days = television.days.filter { $0.key >= today }
         television.days[day, default: []].insert(episode.episode)
@@ -72,7 +72,7 @@ extension MixedActivityGenerator {
             ($0.season, $0.number) = (Int32(number / 10 + 1), Int32(number % 10 + 1))
             $0.airdate = day.description
             $0.airtime = isOnWeb ? "" : "20:00"
-            // Eight in the evening of New York's winter; noon where no time is known.
+            // 20:00 in New York in winter, or noon if the time is unknown.
             $0.airstamp.seconds = day.startMilliseconds / 1_000 + (isOnWeb ? 17 : 25) * 3_600
             $0.runtimeMinutes = 30
         }

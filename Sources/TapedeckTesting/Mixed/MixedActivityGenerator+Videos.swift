@@ -1,11 +1,11 @@
 import Tapedeck
 
-/// What happens to videos that are shared, played and kept.
+/// Events of videos that are shared, played and kept.
 extension MixedActivityGenerator {
-    /// A queue is emptied once in so many changes.
+    /// A queue is cleared once in this many changes.
     private static let queueChanges: UInt64 = 32
 
-    /// A broadcast stands on a list and in a frame, and is checked.
+    /// Records the list entry and the frame of a broadcast, and a playability check.
     mutating func list(_ activity: Activity) throws {
         if random.oneIn(4) {
             let listed = VideoListed.with {
@@ -34,7 +34,8 @@ extension MixedActivityGenerator {
         if random.oneIn(8) { try check(activity) }
     }
 
-    /// The stream has most of it; a few dashboards and rolls have the rest.
+    /// Returns the name of a list: mostly the stream, else the personal roll, a dashboard or a
+    /// roll.
     private func list(_ number: Int) -> String {
         switch number {
         case ..<20: "stream"
@@ -58,7 +59,7 @@ extension MixedActivityGenerator {
         try add(checked, beside: activity)
     }
 
-    /// Tries that found no address, the last a quarter of a minute ago.
+    /// Records failed extractions, 15 seconds apart, the last one 15 seconds before `activity`.
     mutating func failToExtract(_ activity: Activity) throws {
         let tries = 1 + random.below(3)
         for attempt in 1...tries {
@@ -74,7 +75,7 @@ extension MixedActivityGenerator {
         }
     }
 
-    /// A player reports what it plays; a viewing is counted; a queue changes.
+    /// Records what a player is playing, a viewing, or a change of the queue.
     mutating func play(_ activity: Activity) throws {
         if random.oneIn(4) {
             let playing = NowPlayingChanged.with {
@@ -130,7 +131,8 @@ extension MixedActivityGenerator {
         }
     }
 
-    /// A video that is kept for later is downloaded, or shared with others; one that is not goes off the disk.
+    /// Records the download of a video marked to watch later, the removal of the download of an
+    /// unmarked one, or a share.
     mutating func keep(_ activity: Activity) throws {
         if random.oneIn(4) {
             if activity.count == 1 {

@@ -1,15 +1,17 @@
 import Tapedeck
 
-/// Makes up activity of every type that `EventCatalogue` knows.
+/// Generates activity of every type in `EventCatalogue`.
 ///
-/// About half of it is what `ActivityGenerator` makes, with its hot videos, its bursts, its three devices
-/// and its late tenth. The rest is what these things bring along: a broadcast stands on lists and is
-/// checked, a player reports what it plays and fills its queue, a comment is seen and answered in the
-/// chat, an answer has a question, segments and likes. So it concerns the same videos at the same times;
-/// what has states, such as the recording of an answer, goes through them in order.
+/// About half of it comes from `ActivityGenerator`, with its popular videos, bursts, three devices
+/// and 10 % late events. The rest follows from those events. A broadcast is listed and checked. A
+/// player reports what it plays and fills its queue. A comment is seen and discussed in the chat.
+/// An answer has a question, segments and likes. The events therefore concern the same videos at
+/// the same times, and things with a state, such as the recording of an answer, go through their
+/// states in order.
 ///
-/// There are as many users, shows, episodes, questions and answers as `videos` allows, however many events
-/// are made. The same seed gives the same activity on every machine; fewer events are a prefix of more.
+/// The number of users, shows, episodes, questions and answers depends on `videos`, not on the
+/// number of events. The same seed generates the same activity on every machine, so a shorter run
+/// is a prefix of a longer one.
 ///
 /// ```swift
 /// var activity = MixedActivityGenerator(seed: 1, videos: 10_000)
@@ -22,12 +24,13 @@ public struct MixedActivityGenerator: Sendable {
     var television: Television
     var accounts = Accounts()
     private var pulse: ActivityGenerator
-    /// What has happened and was not given out yet.
+    /// Generated activity that `next()` has not returned yet.
     private var waiting: [MixedActivity] = []
 
-    /// Makes a generator.
+    /// Creates a generator.
     ///
-    /// - Parameter videos: how many videos there are, at least 1; the rest goes by it.
+    /// - Parameter videos: The number of videos, at least 1. The number of users, shows and answers
+    ///   depends on it.
     public init(seed: UInt64, videos: Int = 10_000) {
         pulse = ActivityGenerator(seed: seed, videos: videos)
         random = SeededGenerator(seed: SeededGenerator.mixed(seed ^ 0x0411))
@@ -35,18 +38,18 @@ public struct MixedActivityGenerator: Sendable {
         television = Television(videos: pulse.videos)
     }
 
-    /// The next thing that happens.
+    /// Returns the next activity.
     ///
-    /// Throws what the events' own checks throw; for what is made here, nothing.
+    /// Throws the validation errors of the events; never for the events generated here.
     public mutating func next() throws -> MixedActivity {
         if waiting.isEmpty { try happen() }
         return waiting.removeFirst()
     }
 
-    /// The time of what is not late, in Unix milliseconds.
+    /// The time of events that are not late, in milliseconds since 1970.
     var now: UInt64 { pulse.now }
 
-    /// One activity, and what it brings along.
+    /// Generates one activity and the events that follow from it.
     private mutating func happen() throws {
         var activity = pulse.next()
         switch activity.kind {
@@ -68,7 +71,7 @@ public struct MixedActivityGenerator: Sendable {
         case .videoExtracted:
             let hasFailed = random.oneIn(4)
             if hasFailed { try failToExtract(activity) }
-            // Some addresses are not found for all the tries.
+            // Some videos have no URL after all attempts.
             if !hasFailed || !random.oneIn(4) { try record(activity) }
         case .answerUploaded:
             activity.number = (activity.number - 1) % answering.answers + 1
@@ -83,14 +86,14 @@ public struct MixedActivityGenerator: Sendable {
             MixedActivity(device: activity.device, proposal: try activity.event()))
     }
 
-    // MARK: - What the parts add
+    // MARK: - Adding events
 
-    /// Something that the user or a device does besides an activity.
+    /// Adds an event of the user or a device at the time of an activity.
     mutating func add(_ event: some VideoEvent, beside activity: Activity) throws {
         add(try ProposedEvent(event), activity)
     }
 
-    /// What a remote shows beside an activity.
+    /// Adds a sighting of a remote's object at the time of an activity.
     mutating func sight(_ sighting: some Observation, beside activity: Activity) throws {
         add(
             try ProposedEvent(
@@ -104,7 +107,7 @@ public struct MixedActivityGenerator: Sendable {
         waiting.append(MixedActivity(device: activity.device, proposal: proposal))
     }
 
-    /// A made-up SHA-256.
+    /// Returns a simulated SHA-256 digest.
     func digest(_ number: UInt64) -> String {
         (0..<UInt64(4)).map { part in
             let word = String(SeededGenerator.mixed(number &* 4 &+ part), radix: 16)
@@ -112,7 +115,7 @@ public struct MixedActivityGenerator: Sendable {
         }.joined()
     }
 
-    /// One of the words.
+    /// Returns one of the words.
     mutating func pick(_ words: [StaticString]) -> String {
         words[random.below(words.count)].description
     }

@@ -5,7 +5,7 @@ public import TapedeckProjections
 /// Records an answer by segments, merges them and hands the answer in.
 ///
 /// ```swift
-/// let segment = AnswerSegment("1", blob: blobs.add(contentsOf: file), seconds: 34.5)
+/// let segment = try AnswerSegment("1", blob: blobs.add(contentsOf: file), seconds: 34.5)
 /// let record = RecordAnswer(to: "4711", recording: recording, .add(segment))
 /// try await store.decide { try record.decide(VideoQueries($0)) }
 /// ```

@@ -4,7 +4,7 @@ public import TapedeckProjections
 /// Hands a video of YouTube in, unless it is there already.
 ///
 /// ```swift
-/// let submit = SubmitVideo("https://youtu.be/aqz-KE-bpKQ", title: "Big Buck Bunny")
+/// let submit = try SubmitVideo("https://youtu.be/aqz-KE-bpKQ", title: "Big Buck Bunny")
 /// try await store.decide { try submit.decide(VideoQueries($0)) }
 /// ```
 public struct SubmitVideo: Sendable {

@@ -6,8 +6,9 @@ public import TapedeckModel
 ///
 /// ```swift
 /// var coalescing = PlaybackCoalescing()
-/// for report in try coalescing.take(tick, atMilliseconds: now) { … }   // append these
-/// if let last = coalescing.flush() { … }                               // and this at a pause
+/// var reports = try coalescing.take(tick, atMilliseconds: UInt64(now.milliseconds))
+/// if let last = coalescing.flush() { reports.append(last) }  // at a pause
+/// try await store.append(reports.map(\.event))
 /// ```
 ///
 /// What is left out changes no list: where a video was left, what is finished, the 75 % rule, plays, time

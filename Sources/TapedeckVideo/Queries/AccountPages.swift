@@ -3,7 +3,7 @@ internal import TapedeckProjections
 
 /// A page of the user's accounts.
 public struct AccountsPage: Codable, Hashable, Sendable {
-    /// The accounts, by their systems and names.
+    /// The accounts, by system and nickname.
     public var accounts: [AccountEntry]
     /// The cursor of the next page; nil on the last.
     @NullWhenNil public var next: String?
@@ -11,23 +11,23 @@ public struct AccountsPage: Codable, Hashable, Sendable {
 
 /// An account of the user at a remote system.
 public struct AccountEntry: Codable, Hashable, Sendable {
-    /// The account, by its system's name for it.
+    /// The account's name at its system.
     public var account: String
-    /// The system.
+    /// The name of the system.
     public var system: String
-    /// What it is called; where its system does not say, what stands before the "@" of its address.
+    /// The nickname that the system reports, or else the part of the email address before the "@".
     public var nickname: String
-    /// Its address for e-mail.
+    /// The account's email address.
     @NullWhenNil public var email: String?
-    /// Where its picture is.
+    /// The URL of the account's picture.
     @NullWhenNil public var image: String?
-    /// The services that are linked with it.
+    /// The services linked to the account.
     public var services: [String]
-    /// Its channels.
+    /// The account's channels.
     public var channels: [String]
-    /// Whether the user is signed in with it.
+    /// Whether the user is signed in with this account.
     public var isSignedIn: Bool
-    /// When the user signed in or out last.
+    /// The time at which the user last signed in or out.
     @NullWhenNil public var changedAt: UTCTime?
 
     init(_ state: AccountList.State, _ system: String, _ account: String) {
@@ -45,7 +45,7 @@ public struct AccountEntry: Codable, Hashable, Sendable {
 }
 
 extension VideoQueries {
-    /// The user's accounts, by their systems and names.
+    /// Returns the user's accounts, by system and nickname.
     public func accounts(
         limit: Int = QueryLimits.pageCountDefault, cursor: String? = nil
     ) throws -> AccountsPage {
@@ -55,14 +55,15 @@ extension VideoQueries {
         return AccountsPage(accounts: try rows.map { try accountEntry($0) }, next: next)
     }
 
-    /// The account of a system with which the user is signed in, the first by name; nil where there is none.
+    /// Returns the first signed-in account at a system, by nickname; nil if the user is not signed
+    /// in there.
     ///
-    /// Costs a look-up.
+    /// Costs one lookup.
     public func signedInAccount(at system: String = BirdTube.system) throws -> AccountEntry? {
         try signedInAccounts(at: system, limit: 1).first
     }
 
-    /// The accounts of a system with which the user is signed in, by name.
+    /// Returns the signed-in accounts at a system, by nickname.
     func signedInAccounts(
         at system: String, limit: Int = QueryLimits.pageCountMax
     ) throws -> [AccountEntry] {
@@ -73,10 +74,11 @@ extension VideoQueries {
         ).map { try accountEntry($0) }
     }
 
-    /// The account of a system to which this store belongs; nil if the user has never signed in there.
+    /// Returns the account at a system that this store belongs to; nil if the user has never signed
+    /// in there.
     ///
-    /// It is the one with which the user is signed in, or else the one with which they were last. Costs a look-up for
-    /// each account of the system.
+    /// This is the account with which the user is signed in, or else the one used last. Costs one
+    /// lookup per account of the system.
     package func ownAccount(at system: String) throws -> AccountEntry? {
         let lower = RowKey().text(system.lowercased())
         let known = try reader.rows(
@@ -89,9 +91,10 @@ extension VideoQueries {
         return known.first(where: \.isSignedIn) ?? former
     }
 
-    /// The account of a system with which the user is signed in.
+    /// Returns the account with which the user is signed in at a system.
     ///
-    /// Throws `ModelError` with `.signInRequired` where there is none. Costs a look-up.
+    /// Throws `ModelError` with `.signInRequired` if the user is not signed in there. Costs one
+    /// lookup.
     public func requireSignedIn(at system: String = BirdTube.system) throws -> AccountEntry {
         if let account = try signedInAccount(at: system) { return account }
         throw ModelError(
@@ -99,7 +102,8 @@ extension VideoQueries {
             hint: "sign in there first; what does not need an account works without")
     }
 
-    /// What an account is called; for one that no sighting told of, what stands before its "@".
+    /// Returns the nickname of an account; if no remote has shown the account, the part of its name
+    /// before the "@".
     func nickname(of account: String, at system: String = BirdTube.system) throws -> String {
         guard let tag = try? AccountNames.tag(account, system) else {
             return Nickname.standing(for: account)
@@ -108,7 +112,7 @@ extension VideoQueries {
         return AccountList.nickname(of: state?.sightings.merged, account)
     }
 
-    /// The account of a row.
+    /// Returns the entry for a row.
     func accountEntry(_ row: Row) throws -> AccountEntry {
         try StateReader.read(row.value) { (reader) throws(ModelError) in
             let (system, account) = (try reader.string(), try reader.string())

@@ -3,82 +3,89 @@ internal import TapedeckProjections
 
 /// A page of answers.
 public struct AnswersPage: Codable, Hashable, Sendable {
-    /// The answers, the one handed in last first.
+    /// The answers: unpublished ones first, then newest first.
     public var answers: [AnswerEntry]
     /// The cursor of the next page; nil on the last.
     @NullWhenNil public var next: String?
 }
 
-/// An answer that is recorded or handed in, or that a remote shows.
+/// An answer that is being recorded, was submitted, or is shown by a remote.
 public struct AnswerEntry: Codable, Hashable, Sendable {
-    /// How far an answer is.
+    /// The state of an answer.
     public enum State: String, Codable, Sendable {
-        /// It is recorded by segments, which are not being merged.
+        /// It is recorded in segments, which are not being merged.
         case recorded
         /// Its segments are being merged into one video.
         case merging
-        /// It was recorded here and is whole, and no remote has been told of it.
+        /// It is complete, but was not sent to a remote yet.
         case waiting
-        /// The server has it, or still receives it, or cannot say.
+        /// The server has received it, is still receiving it, or the outcome is unknown.
         case uploading
-        /// A remote shows it, or its address is known.
+        /// A remote shows it, or its video URL is known.
         case published
-        /// A remote will not take it; or it is recorded, and longer than an answer may be.
+        /// A remote refused it, or the recording is too long.
         case refused
     }
 
-    /// A part of an answer that is recorded.
+    /// A segment of an answer that is being recorded.
     public struct Segment: Codable, Hashable, Sendable {
-        /// Its name.
+        /// The segment's name.
         public var id: String
-        /// How long it is.
+        /// The segment's length in seconds.
         public var durationSeconds: Double
     }
 
-    /// The answer's id; before it has one, that of the event by which it was recorded, and while it is recorded
-    /// the recording's name.
+    /// The answer's id at the remote.
+    ///
+    /// Until the remote assigns one, this is the id of the event that submitted the answer; before
+    /// that, the name of the recording.
     public var id: String
     /// The question's id.
     @NullWhenNil public var question: String?
-    /// What is asked.
+    /// The text of the question.
     @NullWhenNil public var questionText: String?
-    /// The id of the user who asks.
+    /// The id of the user who asked.
     @NullWhenNil public var sender: String?
-    /// The name of the user who asks.
+    /// The name of the user who asked.
     @NullWhenNil public var senderName: String?
-    /// The id of the user who is asked, and answers.
+    /// The id of the user who was asked and who answers.
     @NullWhenNil public var receiver: String?
-    /// The name of the user who is asked, and answers.
+    /// The name of the user who was asked and who answers.
     @NullWhenNil public var receiverName: String?
-    /// How far it is.
+    /// The state of the answer.
     public var state: State
-    /// How long it is.
+    /// The length of the answer in seconds.
     @NullWhenNil public var durationSeconds: Double?
-    /// Where it can be watched.
+    /// The URL of the video.
     @NullWhenNil public var videoUrl: String?
-    /// Where its still picture is.
+    /// The URL of the still picture.
     @NullWhenNil public var thumbnailUrl: String?
-    /// How many comments `comments` lists: those posted here, and those that a remote shows.
+    /// The number of comments that `comments` lists: those posted here and those that a remote
+    /// shows.
     public var commentCount: Int
-    /// How many likes it has, as the remote says.
+    /// The number of likes that the remote reports.
     @NullWhenNil public var likeCount: Int?
-    /// Whether the user likes it.
+    /// Whether the user likes the answer.
     public var isLiked: Bool
-    /// Its segments, while it is recorded.
+    /// The segments, while the answer is being recorded.
     public var segments: [Segment]
-    /// Why it was refused, as a code; of one that is recorded, why its segments could not be merged.
+    /// An error code if the answer was refused, its segments could not be merged, or the outcome of
+    /// its upload is unknown.
     @NullWhenNil public var code: String?
-    /// The same as a sentence.
+    /// The error message that goes with `code`.
     @NullWhenNil public var message: String?
 }
 
 extension VideoQueries {
-    /// The answers: those that nobody can watch, the one begun last in front; then those handed in, the last
-    /// first; then those of which no time is known, by their numbers.
+    /// Returns the answers: unpublished ones first, then newest first.
     ///
-    /// Pages go on behind the last row that was given, so what is added in front meanwhile neither repeats a
-    /// row nor pushes one out. One that comes to be shown between two pages may be in both: once as what waits,
-    /// once as what is shown. Costs what the page holds, and three look-ups a row.
+    /// The list has three parts: answers that nobody can watch yet, most recently begun first;
+    /// submitted answers, newest first; and answers without a known time, by descending number.
+    ///
+    /// A page continues after the last row of the previous page, so new rows at the front neither
+    /// repeat nor hide others. An answer that is published between two pages may be on both, first
+    /// as waiting, then as published. The cost is that of the page's rows, plus three lookups per
+    /// row.
     public func answers(
         limit: Int = QueryLimits.pageCountDefault, cursor: String? = nil
     ) throws -> AnswersPage {
@@ -89,9 +96,9 @@ extension VideoQueries {
         return AnswersPage(answers: answers, next: next)
     }
 
-    /// What is known of an answer; nil for one that was not handed in and that no remote shows.
+    /// Returns what is known of an answer; nil if it was neither submitted nor shown by a remote.
     ///
-    /// - Parameter id: its id at the remote.
+    /// - Parameter id: the answer's id at the remote.
     public func answer(_ id: String) throws -> AnswerEntry? {
         let key = try Tag("answer", id)
         guard let state = try reader.state(of: projections.answers, key: key), state.isListed
@@ -108,7 +115,7 @@ extension VideoQueries {
         return (try rows.compactMap(recordedAnswer), next)
     }
 
-    /// The answer of a row of those that nobody can watch.
+    /// Returns the answer for a row of the table of answers that nobody can watch yet.
     func recordedAnswer(_ row: Row) throws -> AnswerEntry? {
         let (question, name, state) = try StateReader.read(row.value) {
             (reader) throws(ModelError) in
@@ -172,7 +179,7 @@ extension VideoQueries {
         return (try rows.map { try shownAnswer($0, likedBy: own) }, next)
     }
 
-    /// The answer of a row of those that were handed in or that a remote shows.
+    /// Returns the answer for a row of the list of submitted and shown answers.
     func shownAnswer(_ row: Row, likedBy own: String?) throws -> AnswerEntry {
         let state = try StateReader.read(row.value) { (reader) throws(ModelError) in
             try AnswerList.State(reading: &reader)
@@ -201,12 +208,13 @@ extension VideoQueries {
 }
 
 extension AnswerList.State {
-    /// Whether lists have it.
+    /// Whether lists include the answer.
     var isListed: Bool { uploadedAt != nil || isSighted }
 }
 
 extension AnswerEntry {
-    /// With what is known of the question; nothing of one that no remote has shown.
+    /// Returns a copy with the known facts about the question; unchanged if no remote has shown the
+    /// question.
     fileprivate func asked(
         _ question: QuestionObserved, _ queries: VideoQueries<some ViewReader>
     ) throws -> AnswerEntry {

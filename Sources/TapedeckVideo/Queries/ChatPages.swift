@@ -3,96 +3,99 @@ internal import TapedeckProjections
 
 /// A page of a video's chat.
 public struct ChatPage: Codable, Hashable, Sendable {
-    /// The messages, oldest first; on the newest page those of the user that no remote shows yet are last.
+    /// The messages, oldest first; the newest page ends with the user's messages that no remote
+    /// shows yet.
     public var messages: [ChatEntry]
-    /// The cursor of the page with older messages; nil where there are none.
+    /// The cursor of the page with older messages; nil if there are none.
     @NullWhenNil public var next: String?
 }
 
 /// A message in a video's chat.
 public struct ChatEntry: Codable, Hashable, Sendable {
-    /// How far a message is.
+    /// The state of a message.
     public enum State: String, Codable, Sendable {
-        /// The user has said it, and no remote shows it.
+        /// The user posted it, and no remote shows it yet.
         case waiting
-        /// A remote has refused it.
+        /// A remote refused it.
         case refused
         /// A remote shows it.
         case shown
     }
 
-    /// A file that is sent.
+    /// A file in a message.
     public struct File: Codable, Hashable, Sendable {
-        /// Where it can be had.
+        /// The URL of the file.
         public var url: String
-        /// Its name.
+        /// The file's name.
         public var name: String
-        /// Its media type.
+        /// The file's media type.
         public var type: String
-        /// How large it is, in bytes.
+        /// The file's size in bytes.
         public var bytes: Int
     }
 
-    /// Who says something.
+    /// The sender of a message.
     public struct Sender: Codable, Hashable, Sendable {
-        /// The remote's name of the sender.
+        /// The sender's id at the remote.
         @NullWhenNil public var id: String?
-        /// What the sender is called.
+        /// The sender's name.
         @NullWhenNil public var name: String?
-        /// Where the sender's picture is.
+        /// The URL of the sender's picture.
         @NullWhenNil public var image: String?
     }
 
-    /// The message's number; while no remote shows it, the id of the event.
+    /// The message's number; until a remote shows it, the id of the event that posted it.
     public var id: String
-    /// What kind it is of: `text`, `file`, `system` or `broadcast`.
+    /// The kind of message: `text`, `file`, `system` or `broadcast`.
     public var kind: String
-    /// What is said.
+    /// The text of the message.
     @NullWhenNil public var text: String?
-    /// The file that is sent.
+    /// The file in the message.
     @NullWhenNil public var file: File?
-    /// Who says it; nil where nobody is named.
+    /// The sender; nil if unknown.
     @NullWhenNil public var sender: Sender?
-    /// When it was said.
+    /// The time at which the message was posted.
     public var at: UTCTime
     /// Whether the sender has no account.
     public var isGuest: Bool
-    /// Whether it is said by somebody who runs the chat.
+    /// Whether an operator of the chat sent the message.
     public var isOperator: Bool
-    /// Whether it is hidden from those who do not ask for it.
+    /// Whether the message is hidden by default.
     public var isBlocked: Bool
-    /// How far it is.
+    /// The state of the message.
     public var state: State
-    /// Why it was refused, as a code.
+    /// The error code if the message was refused.
     @NullWhenNil public var code: String?
-    /// Why it was refused, as a sentence.
+    /// The error message if the message was refused.
     @NullWhenNil public var message: String?
 }
 
 extension QueryLimits {
-    /// How many messages of one millisecond a page takes beyond its limit, so that it does not end among
-    /// them.
+    /// The maximum number of extra messages on a page.
+    ///
+    /// A page exceeds its limit so that it does not end between messages of the same millisecond.
     public static let chatTiesMax = 10_000
-    /// How many messages that no remote shows a page has at the most.
+    /// The maximum number of messages on a page that no remote shows yet.
     public static let waitingMessagesMax = 10_000
 }
 
 extension VideoQueries {
-    /// What is said in the chat of a video: the newest messages, or those before a time or a page.
+    /// Returns the newest messages in a video's chat, or those before a time or a page.
     ///
-    /// A page holds more than `limit` messages where several have the time of its oldest one, so that the
-    /// time of that one leads on: asking again with it as `before` repeats nothing and leaves nothing out.
-    /// With more than `QueryLimits.chatTiesMax` of one time only `cursor` does. Costs what the page holds,
-    /// however long the chat is. Throws `ModelError` with `.signInRequired` where nobody is signed in and
-    /// `isGuestAllowed` is not set.
+    /// A page holds more than `limit` messages if several share the time of its oldest message.
+    /// That time can therefore be passed as `before` to continue without gaps or repeats. If more
+    /// than `QueryLimits.chatTiesMax` messages share one time, only `cursor` continues correctly.
+    /// The cost depends on the size of the page, not on the length of the chat. Throws `ModelError`
+    /// with `.signInRequired` if the user is not signed in and `isGuestAllowed` is false.
     ///
     /// - Parameters:
-    ///   - video: its key, or any URL form of it.
-    ///   - before: only what was said before it, in Unix milliseconds; nil for the newest.
-    ///   - isWithBlocked: whether messages that are blocked are given, too.
-    ///   - isGuestAllowed: whether those may read who are not signed in.
-    ///   - limit: how many, besides those of the oldest one's time and those that wait.
-    ///   - cursor: the `next` of the page before; it goes before `before`.
+    ///   - video: the video's key, or any form of its URL.
+    ///   - before: only messages before this time, in Unix milliseconds; nil for the newest.
+    ///   - isWithBlocked: whether to include blocked messages.
+    ///   - isGuestAllowed: whether users who are not signed in may read the chat.
+    ///   - limit: the number of messages, not counting pending ones and those that share the oldest
+    ///     message's time.
+    ///   - cursor: the `next` of the previous page; it takes precedence over `before`.
     public func chat(
         video: String, before: Int64? = nil, isWithBlocked: Bool = false,
         isGuestAllowed: Bool = false, limit: Int = QueryLimits.pageCountDefault,
@@ -118,7 +121,7 @@ extension VideoQueries {
             next: end < found.count ? PageCursor.text(.chat, found[end - 1].key) : nil)
     }
 
-    /// Messages behind a place, the newest first; their keys are places.
+    /// Returns the messages after a place, newest first; their keys are places.
     private func messages(
         _ key: Tag, after place: [UInt8]?, _ isWithBlocked: Bool, limit: Int
     ) throws -> [Row] {
@@ -136,7 +139,7 @@ extension VideoQueries {
         return Array(found.prefix(limit))
     }
 
-    /// A message that a remote shows.
+    /// Decodes a message that a remote shows.
     func shownMessage(_ bytes: [UInt8]) throws -> ChatEntry {
         let message = try ChatItems.stack(bytes).merged ?? ChatMessageObserved()
         let isNamed = message.hasSender || message.hasSenderName || message.hasSenderImage
@@ -161,7 +164,7 @@ extension VideoQueries {
         ).compactMap { try waitingMessage($0.value, key) }
     }
 
-    /// A message of the user that no remote shows; nil where it is none.
+    /// Returns a message of the user that no remote shows yet; nil if the event is unknown.
     func waitingMessage(_ event: [UInt8], _ key: Tag) throws -> ChatEntry? {
         guard
             let bytes = try reader.item(
@@ -187,7 +190,8 @@ extension VideoQueries {
 }
 
 extension ChatPage {
-    /// How many messages a page has: as many as wanted, and those of the last one's time.
+    /// Returns the number of messages on a page: up to `limit`, plus those that share the last
+    /// one's time.
     fileprivate static func end(of places: [[UInt8]], limit: Int) -> Int {
         guard places.count > limit else { return places.count }
         let time = places[limit - 1].prefix(8)

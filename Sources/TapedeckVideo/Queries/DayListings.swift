@@ -2,11 +2,13 @@ internal import TapedeckModel
 internal import TapedeckProjections
 
 extension QueryLimits {
-    /// How far an airdate lies from the day on which its episode begins: nights belong to the day before.
+    /// The maximum number of days between an airdate and the day on which its episode begins.
+    ///
+    /// Episodes after midnight belong to the previous day.
     static let airdateDaysMax = 1
 }
 
-/// The whole listings of some days, to be asked which episodes are gone from them.
+/// The complete listings of some days, which show what episodes were removed from them.
 struct DayListings {
     private var days: [Int: [ScheduleListings.State]] = [:]
 
@@ -14,10 +16,11 @@ struct DayListings {
         days[day.number, default: []].append(listing)
     }
 
-    /// The days of whose listings an episode may be that begins on a day in its channel's zone: that one, by
-    /// which networks are listed, and its airdate, by which web channels are.
+    /// Returns the days whose listings may contain an episode that begins on `day` in its channel's
+    /// time zone.
     ///
-    /// An airdate that is further from that day was told of another beginning, and counts no more.
+    /// Networks list an episode on that day, web channels on its airdate. An airdate further away
+    /// was reported for another start time and is ignored.
     static func days(of episode: EpisodeScheduled, on day: CalendarDay) -> Set<CalendarDay> {
         guard let airdate = CalendarDay(episode.airdate),
             abs(airdate.number - day.number) <= QueryLimits.airdateDaysMax
@@ -25,10 +28,11 @@ struct DayListings {
         return [day, airdate]
     }
 
-    /// Whether an episode is cancelled: a listing of its days had it and has it no more, and no listing of
-    /// its days has it.
+    /// Returns whether an episode is cancelled: an earlier listing of its days had it, and no
+    /// current one has it.
     ///
-    /// A sighting with a version of its show that is newer than the listing knows better.
+    /// An episode is not cancelled if it was reported with a version of its show that is newer than
+    /// the listing.
     func isCancelled(_ episode: EpisodeScheduled, on day: CalendarDay) -> Bool {
         var goneAt: Int64?
         for day in DayListings.days(of: episode, on: day) {
@@ -45,7 +49,7 @@ struct DayListings {
 }
 
 extension [Int64] {
-    /// Whether a sorted array has a number.
+    /// Returns whether a sorted array contains a number.
     fileprivate func holdsSorted(_ number: Int64) -> Bool {
         var (low, high) = (0, count)
         while low < high {
@@ -57,7 +61,7 @@ extension [Int64] {
 }
 
 extension VideoQueries {
-    /// The listings of all days from one to another, with their keys.
+    /// Returns the listings of all days in a range, with their keys.
     func listings(
         from first: CalendarDay, through last: CalendarDay
     ) throws -> [(day: CalendarDay, key: Tag, listing: ScheduleListings.State)] {
@@ -77,7 +81,7 @@ extension VideoQueries {
         }
     }
 
-    /// The listing of a row, and its day; nil where it is of none.
+    /// Returns the listing of a row and its day; nil if the row's key contains no day.
     func listing(_ row: Row) throws -> (day: CalendarDay, listing: ScheduleListings.State)? {
         let key = tag("listing", in: row, after: 8)
         guard let day = CalendarDay(key.name.suffix(10)) else { return nil }

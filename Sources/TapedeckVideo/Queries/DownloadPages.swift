@@ -1,17 +1,17 @@
 internal import TapedeckModel
 internal import TapedeckProjections
 
-/// A page of what lies on a device's disk.
+/// A page of the downloads on a device's disk.
 public struct DownloadsPage: Codable, Hashable, Sendable {
-    /// The device.
+    /// The device's name.
     public var device: String
-    /// The videos, the one that was downloaded first in front.
+    /// The videos, earliest download first.
     public var videos: [DownloadEntry]
-    /// How many videos the disk holds.
+    /// The number of videos on the disk.
     public var count: Int
-    /// How many bytes they have together.
+    /// The total number of bytes.
     public var bytes: UInt64
-    /// The videos that have to go for the budget that was given, in this order.
+    /// The videos to delete to fit the requested budget, in this order.
     public var evictions: [String]
     /// The cursor of the next page; nil on the last.
     @NullWhenNil public var next: String?
@@ -23,23 +23,23 @@ public struct DownloadEntry: Codable, Hashable, Sendable {
     public var video: String
     /// The SHA-256 of the file.
     public var blob: String
-    /// How large it is.
+    /// The size of the file in bytes.
     public var bytes: UInt64
-    /// When it was completed.
+    /// The time at which the download was completed.
     public var at: UTCTime
-    /// Whether the video was watched to its end, on any device.
+    /// Whether the video was watched to the end, on any device.
     public var watched: Bool
 }
 
 extension VideoQueries {
-    /// Whether a device's disk holds a video.
+    /// Returns whether a video is on a device's disk.
     public func isOnDisk(
         _ video: VideoKey, device: String = Downloads.defaultDevice
     ) throws -> Bool {
         try download(video, Downloads.tag(device))?.blob != nil
     }
 
-    /// What lies on a device's disk, the one that was downloaded first in front.
+    /// Returns the downloads on a device's disk, earliest first.
     public func downloads(
         device: String = Downloads.defaultDevice, limit: Int = QueryLimits.pageCountDefault,
         cursor: String? = nil
@@ -51,9 +51,9 @@ extension VideoQueries {
         return try page(tag, try rows.map { try downloadEntry($0, tag) }, next: next)
     }
 
-    /// Those of some videos that lie on a device's disk, in their order.
+    /// Returns the downloads of some videos on a device's disk, in the given order.
     ///
-    /// - Parameter videos: their keys, or any URL forms of them.
+    /// - Parameter videos: the videos' keys, or any forms of their URLs.
     public func downloads(
         of videos: [String], device: String = Downloads.defaultDevice
     ) throws -> DownloadsPage {
@@ -66,10 +66,10 @@ extension VideoQueries {
         return try page(tag, entries, next: nil)
     }
 
-    /// The videos that have to go so that a device's downloads, and `newBytes` more, keep within a budget.
+    /// Returns the videos to delete so that a device's downloads plus `newBytes` fit a budget.
     ///
-    /// Nothing is read but the sum while they do; else all downloads of the device, and of each whether it
-    /// was watched.
+    /// If they fit already, only the total size is read. Otherwise this reads all downloads of the
+    /// device, and whether each was watched.
     public func evictions(
         _ budget: DownloadBudget, device: String = Downloads.defaultDevice,
         current: VideoKey? = nil, newBytes: UInt64 = 0
@@ -109,7 +109,7 @@ extension VideoQueries {
         ).map { try Downloads.Download(decoding: $0) }
     }
 
-    /// The video of a row of what lies on a device's disk.
+    /// Returns the entry for a row of a device's downloads.
     func downloadEntry(_ row: Row, _ device: Tag) throws -> DownloadEntry {
         let front = RowKey().text(device.name).bytes.count + 8
         let found = try Downloads.Download(decoding: row.value)

@@ -1,19 +1,19 @@
 internal import TapedeckModel
 internal import TapedeckProjections
 
-/// Whether the address of a video's content is at hand.
+/// Whether a video's content URL is available.
 public enum ExtractionState: String, Codable, Hashable, Sendable {
-    /// Nobody has tried to extract it.
+    /// Extraction was never attempted.
     case unknown
-    /// It is at hand and good.
+    /// The URL is available and valid.
     case good
-    /// It was found and is good no more.
+    /// The URL was found, but is no longer valid.
     case expired
-    /// The last try has failed, and none that was found before is good.
+    /// The last attempt failed, and no earlier URL is still valid.
     case failed
 }
 
-/// A page of videos with their contents' addresses.
+/// A page of videos with their content URLs.
 public struct ExtractionsPage: Codable, Hashable, Sendable {
     /// The videos.
     public var videos: [ExtractionEntry]
@@ -21,25 +21,26 @@ public struct ExtractionsPage: Codable, Hashable, Sendable {
     @NullWhenNil public var next: String?
 }
 
-/// The address of a video's content, as of a time.
+/// A video's content URL, as of a time.
 public struct ExtractionEntry: Codable, Hashable, Sendable {
     /// The video, as `provider:id`.
     public var video: String
-    /// Whether the address is at hand.
+    /// Whether the URL is available.
     public var state: ExtractionState
-    /// The address; nil unless it is good.
+    /// The URL; nil unless it is valid.
     @NullWhenNil public var url: String?
-    /// When the last address was found.
+    /// The time at which the last URL was found.
     @NullWhenNil public var extractedAt: UTCTime?
-    /// Before when the last address is good.
+    /// The time at which the last URL expires.
     @NullWhenNil public var goodUntil: UTCTime?
-    /// Why the last try has failed; nil where it has not.
+    /// The reason for the failure of the last attempt; nil if it succeeded.
     @NullWhenNil public var reason: String?
-    /// How many tries in a row have failed.
+    /// The number of consecutive failed attempts.
     public var failures: Int
-    /// When the next try is due behind a failure; nil where there was none, or none is due by itself.
+    /// The time of the next attempt after a failure; nil if there was no failure or no retry is
+    /// scheduled.
     @NullWhenNil public var nextTryAt: UTCTime?
-    /// Whether the address is to be extracted now, if the video is wanted.
+    /// Whether the URL should be extracted now, if the video is wanted.
     public var due: Bool
 
     init(
@@ -67,7 +68,7 @@ public struct ExtractionEntry: Codable, Hashable, Sendable {
 }
 
 extension QueryLimits {
-    /// How many seconds an address is good for that does not say itself until when.
+    /// The number of seconds for which a URL without an expiry time is valid.
     public static let extractionWindowSeconds = 300.0
 
     static func check(windowSeconds: Double) throws(ModelError) {
@@ -81,13 +82,13 @@ extension QueryLimits {
 }
 
 extension VideoQueries {
-    /// Whether the address of a video's content is at hand and good at `now`, else why not and when the next
-    /// try is due.
+    /// Returns the content URL of a video if it is valid at `now`, or else why not and when to
+    /// retry.
     ///
-    /// It is good before the moment that came with it; where none did, while less than `windowSeconds` have
-    /// gone by since it was found.
+    /// A URL is valid until its expiry time. Without one, it is valid for `windowSeconds` after it
+    /// was found.
     ///
-    /// - Parameter video: its key, or any URL form of it.
+    /// - Parameter video: the video's key, or any form of its URL.
     public func extraction(
         of video: String, at now: UTCTime,
         windowSeconds: Double = QueryLimits.extractionWindowSeconds
@@ -99,7 +100,7 @@ extension VideoQueries {
             windowSeconds: windowSeconds)
     }
 
-    /// Whether the addresses of some videos' contents are at hand, in their order.
+    /// Returns whether the content URLs of some videos are available, in the given order.
     public func extractions(
         of videos: [String], at now: UTCTime,
         windowSeconds: Double = QueryLimits.extractionWindowSeconds
@@ -110,7 +111,7 @@ extension VideoQueries {
             })
     }
 
-    /// The videos of which the last try has failed, the one that is due first in front.
+    /// Returns the videos whose last extraction failed, earliest retry first.
     public func failedExtractions(
         at now: UTCTime, windowSeconds: Double = QueryLimits.extractionWindowSeconds,
         limit: Int = QueryLimits.pageCountDefault, cursor: String? = nil
@@ -124,7 +125,7 @@ extension VideoQueries {
             }, next: next)
     }
 
-    /// The video of a row of those of which the last try has failed.
+    /// Returns the entry for a row of the table of failed extractions.
     func extractionEntry(
         _ row: Row, at now: UTCTime, windowSeconds: Double
     ) throws -> ExtractionEntry {

@@ -1,44 +1,44 @@
 internal import TapedeckModel
 internal import TapedeckProjections
 
-/// What is to be extracted now, for a list of videos.
+/// A plan of what to extract now, for a list of videos.
 public struct ExtractionPlanReport: Codable, Hashable, Sendable {
-    /// What runs and is to be cancelled; nil where nothing is.
+    /// The running extraction to cancel; nil if there is none to cancel.
     @NullWhenNil public var cancel: Cancellation?
-    /// What runs and is to go on.
+    /// The running extraction to continue.
     @NullWhenNil public var continuing: String?
-    /// What is to be begun.
+    /// The extraction to start.
     @NullWhenNil public var run: String?
-    /// When what runs is given up.
+    /// The time at which the running extraction is abandoned.
     @NullWhenNil public var timesOutAt: UTCTime?
-    /// What comes behind it.
+    /// The videos to extract afterwards, in order.
     public var waiting: [String]
-    /// What is not extracted.
+    /// The videos that are not extracted.
     public var skipped: [Skip]
-    /// When the plan may be another one by the time alone.
+    /// The time at which the plan may change even if nothing happens.
     @NullWhenNil public var nextChangeAt: UTCTime?
 
-    /// What is to be cancelled.
+    /// An extraction to cancel.
     public struct Cancellation: Codable, Hashable, Sendable {
         /// The video, as `provider:id`.
         public var video: String
-        /// Why.
+        /// The reason for cancelling it.
         public var reason: ExtractionPlan.Cancellation.Reason
     }
 
-    /// What is not extracted.
+    /// A video that is not extracted.
     public struct Skip: Codable, Hashable, Sendable {
         /// The video, as `provider:id`.
         public var video: String
-        /// Why.
+        /// The reason for skipping it.
         public var reason: ExtractionPlan.Skip.Reason
-        /// Until when; nil where time does not end it.
+        /// The time until which the video is skipped; nil if the reason does not expire.
         @NullWhenNil public var until: UTCTime?
-        /// Why the last try failed.
+        /// The reason for the failure of the last attempt.
         @NullWhenNil public var failure: String?
     }
 
-    /// Makes a report of a plan.
+    /// Creates a report of a plan.
     public init(_ plan: ExtractionPlan) {
         (waiting, skipped) = (
             plan.waiting.map(\.text),
@@ -56,16 +56,16 @@ public struct ExtractionPlanReport: Codable, Hashable, Sendable {
 }
 
 extension VideoQueries {
-    /// What `policy` says of a list, by what the log knows at `now`.
+    /// Returns the plan of `policy` for a list of videos, from the facts known at `now`.
+    ///
+    /// Costs two lookups for each wanted video.
     ///
     /// - Parameters:
-    ///   - list: the videos in the order in which they play, by key or URL.
-    ///   - current: the index of the current one, from 0.
-    ///   - running: what runs at the moment.
-    ///   - device: the one whose disk counts.
-    ///   - windowSeconds: how long an address is good for that does not say so itself.
-    ///
-    /// Costs two look-ups for each video that is wanted.
+    ///   - list: the videos in playing order.
+    ///   - current: the index of the current video, from 0.
+    ///   - running: the extraction that is running.
+    ///   - device: the device whose downloads need no extraction.
+    ///   - windowSeconds: the number of seconds for which a URL without an expiry time is valid.
     public func extractionPlan(
         _ list: [VideoKey], current: Int, running: ExtractionPolicy.Running? = nil,
         policy: ExtractionPolicy = ExtractionPolicy(), device: String = Downloads.defaultDevice,

@@ -1,29 +1,29 @@
 internal import TapedeckModel
 internal import TapedeckProjections
 
-/// A page of those who follow a user, or whom a user follows.
+/// A page of users who follow a user, or whom a user follows.
 public struct FollowsPage: Codable, Hashable, Sendable {
-    /// The user.
+    /// The user's id.
     public var user: String
-    /// How many are known to follow the user.
+    /// The number of known followers.
     public var followerCount: Int
-    /// How many the user is known to follow.
+    /// The number of users whom the user is known to follow.
     public var followingCount: Int
-    /// Who was asked for, by their ids' numbers.
+    /// The followers or followed users, by the number in their ids.
     public var users: [FollowEntry]
     /// The cursor of the next page; nil on the last.
     @NullWhenNil public var next: String?
 }
 
-/// Somebody who follows a user or is followed.
+/// A follower or a followed user.
 public struct FollowEntry: Codable, Hashable, Sendable {
-    /// How far it is.
+    /// The state of a follow.
     public enum State: String, Codable, Sendable {
-        /// It is wanted here, and no remote shows it.
+        /// The user followed here, and no remote shows it yet.
         case waiting
-        /// It is wanted here, and a remote has refused it: it holds here alone.
+        /// The user followed here, and a remote refused it, so it counts only in this store.
         case refused
-        /// A remote shows it, or has said that it is done.
+        /// A remote shows or has confirmed it.
         case shown
     }
 
@@ -31,29 +31,30 @@ public struct FollowEntry: Codable, Hashable, Sendable {
     public var id: String
     /// The user's name.
     @NullWhenNil public var username: String?
-    /// The first name.
+    /// The user's first name.
     @NullWhenNil public var firstName: String?
-    /// The last name.
+    /// The user's last name.
     @NullWhenNil public var lastName: String?
-    /// Where the user's picture is.
+    /// The URL of the user's picture.
     @NullWhenNil public var imageUrl: String?
-    /// How far it is.
+    /// The state of the follow.
     public var state: State
-    /// Why it was refused, as a code.
+    /// The error code if the follow was refused.
     @NullWhenNil public var code: String?
-    /// Why it was refused, as a sentence.
+    /// The error message if the follow was refused.
     @NullWhenNil public var message: String?
 }
 
 extension VideoQueries {
-    /// Who follows a user, or whom a user follows, by their ids' numbers.
+    /// Returns the users who follow a user, or whom a user follows, by the number in their ids.
     ///
-    /// What the user of this store wants counts at once, whatever a remote says of it; the counts are of what
-    /// is listed, where `user` tells those of the remote. Costs what the page holds.
+    /// Changes by this store's user count at once, whatever a remote reports. The counts are those
+    /// of the lists here; `user` returns the remote's counts. The cost depends on the size of the
+    /// page.
     ///
     /// - Parameters:
     ///   - user: the user's id.
-    ///   - direction: which of the two.
+    ///   - direction: whether to return followers or followed users.
     public func follows(
         of user: String, _ direction: FollowList.Direction = .followers,
         limit: Int = QueryLimits.pageCountDefault, cursor: String? = nil
@@ -77,12 +78,12 @@ extension VideoQueries {
             followingCount: try followCount(user, projections.following), users: users, next: next)
     }
 
-    /// Who is listed by an item; nil where nothing is known of the two.
+    /// Returns the user that a list item refers to; nil if nothing is known of the follow.
     func followEntry(_ item: Row, _ key: Tag, _ list: FollowList) throws -> FollowEntry? {
         try edge(item.value.utf8Text, key, list).map { try entry(item.value.utf8Text, $0) }
     }
 
-    /// Whether one user follows another, as far as is known here.
+    /// Returns whether one user follows another, as far as this store knows.
     func isFollowing(_ follower: String, _ user: String) throws -> Bool {
         guard let key = try? Tag("follower", follower) else { return false }
         return try edge(user, key, projections.following)?.isOn ?? false

@@ -7,38 +7,39 @@ public struct GroupPage: Codable, Hashable, Sendable {
     public var group: String
     /// The videos, in the order of the group.
     public var videos: [GroupEntry]
-    /// The cursor of the page behind; nil on the last.
+    /// The cursor of the next page; nil on the last.
     @NullWhenNil public var next: String?
-    /// The cursor of the page in front; nil on the first.
+    /// The cursor of the previous page; nil on the first.
     @NullWhenNil public var previous: String?
 }
 
-/// A video of a group.
+/// A video in a group.
 public struct GroupEntry: Codable, Hashable, Sendable {
     /// The video, as `provider:id`.
     public var key: String
-    /// Its title.
+    /// The video's title.
     @NullWhenNil public var title: String?
-    /// Who shared it, or handed it in.
+    /// The user who shared or submitted the video.
     @NullWhenNil public var sharer: String?
-    /// How many broadcasts there are of it.
+    /// The number of broadcasts of the video.
     public var broadcasts: Int
-    /// When it was shared last; of one that was only handed in, when.
+    /// The time at which the video was last shared; if it was never shared, the time at which it
+    /// was submitted.
     @NullWhenNil public var newestAt: UTCTime?
-    /// When it came onto the remote's list; nil in the other groups.
+    /// The time at which the video was added to the remote's list; nil in other groups.
     @NullWhenNil public var listedAt: UTCTime?
-    /// Whether the user likes it.
+    /// Whether the user likes the video.
     public var liked: Bool
-    /// Whether it is on the list of videos to be seen later.
+    /// Whether the video is on the watch-later list.
     public var watchLater: Bool
-    /// Whether it can be played.
+    /// Whether the video can be played.
     public var playability: PlayabilityState
 }
 
 extension QueryLimits {
-    /// The most broadcasts, or entries, that a group can be cut to.
+    /// The maximum value of `newest` for a group.
     public static let groupCountMax = 10_000
-    /// The most videos that a page of playable ones looks at.
+    /// The maximum number of videos that are examined for a page of playable ones.
     public static let groupScanMax = 5_000
 
     static func check(newest: Int?) throws(ModelError) {
@@ -46,9 +47,9 @@ extension QueryLimits {
         throw ModelError(.usage, "\(newest) is not between 1 and \(groupCountMax) entries")
     }
 
-    /// How many broadcasts the app of 2012 kept on a device of so much memory.
+    /// Returns the number of broadcasts that the app of 2012 kept on a device.
     ///
-    /// - Parameter memoryBytes: what the device has.
+    /// - Parameter memoryBytes: the device's memory in bytes.
     public static func broadcastsOf2012(memoryBytes: UInt64) -> Int {
         switch memoryBytes {
         case ...(128 << 20): 60
@@ -59,24 +60,27 @@ extension QueryLimits {
 }
 
 extension VideoQueries {
-    /// The videos of a group, from any place on in both directions.
+    /// Returns a page of a group's videos, from any position and in either direction.
     ///
-    /// Pages go on behind or in front of the rows that were given, by their places then: no row comes twice
-    /// unless it has moved, and none is left out that has not. Costs what the page holds, and what stands in
-    /// front of `index`.
+    /// A page continues after or before the rows of another page, from where they were at that
+    /// time. A row is repeated or skipped only if it has moved. The cost is that of the page's rows
+    /// and of those before `index`.
+    ///
+    /// Throws the reader's errors, and `ModelError` with `.usage` for arguments outside their
+    /// bounds.
     ///
     /// - Parameters:
-    ///   - group: which.
-    ///   - now: as of when it is told whether a video can be played.
-    ///   - index: how many rows are left out in front; without a cursor only.
-    ///   - newest: of the groups in the order of the timeline, only the videos with one of the so many
-    ///     broadcasts that were shared last; of the others, the so many first entries. Nothing is forgotten.
-    ///   - playableOnly: leaves out what is not known to be playable. A page may then be shorter than `limit`
-    ///     although there is a next one: it looks at `QueryLimits.groupScanMax` videos at the most.
-    ///   - limit: how many at the most.
-    ///   - cursor: the `next` or the `previous` of a page of the same group.
-    ///
-    /// Throws what the reader throws, and `ModelError` with `.usage` for figures outside their bounds.
+    ///   - group: the group.
+    ///   - now: the time at which to judge whether a video can be played.
+    ///   - index: the number of rows to skip at the front; only without a cursor.
+    ///   - newest: the number of entries to which to limit the group. In groups in timeline order,
+    ///     only the videos with one of the most recently shared broadcasts remain; in others, only
+    ///     the first entries. Nothing is deleted.
+    ///   - playableOnly: whether to leave out videos that are not known to be playable. At most
+    ///     `QueryLimits.groupScanMax` videos are examined, so a page may be shorter than `limit`
+    ///     although there is a next one.
+    ///   - limit: the maximum number of videos.
+    ///   - cursor: the `next` or `previous` of a page of the same group.
     public func videos(
         in group: VideoGroup, at now: UTCTime, from index: Int = 0, newest: Int? = nil,
         playableOnly: Bool = false, limit: Int = QueryLimits.pageCountDefault,
@@ -151,7 +155,8 @@ extension VideoQueries {
         }
     }
 
-    /// A row's entry, and until when it is right if nothing happens; nil for ever.
+    /// Returns a row's entry and the time until which it is correct if nothing happens; nil for no
+    /// time limit.
     func entry(
         _ row: Row, _ table: GroupTable, at now: UTCTime
     ) throws -> (GroupEntry, until: UTCTime?) {
@@ -181,8 +186,8 @@ extension VideoQueries {
         return (entry, known.until)
     }
 
-    /// The time of the broadcast that is the last of the `count` that were shared last; nil where there are
-    /// fewer.
+    /// Returns the time of the oldest of the `count` most recently shared broadcasts; nil if there
+    /// are fewer.
     func cutTime(_ count: Int) throws -> Int64? {
         let rows = try sharedLast(count)
         let least = rows.count < count ? nil : rows.last.map { Int64(descending: $0.key) }
@@ -190,15 +195,18 @@ extension VideoQueries {
         return newest.count < count ? nil : newest[newest.count - count].time
     }
 
-    /// The rows of the `count` videos that were shared last.
+    /// Returns the rows of the `count` most recently shared videos.
     private func sharedLast(_ count: Int) throws -> [Row] {
         try reader.rows(
             of: projections.videos, table: VideoList.Table.newest, lower: nil, upper: nil,
             after: nil, limit: count)
     }
 
-    /// The broadcasts from a place on, ascending, of the `count` videos that were shared last: among them are
-    /// all from there on, if these are no more than `count`, for a broadcast is no later than its video.
+    /// Returns the broadcasts at or after a place, in ascending order, of the `count` most recently
+    /// shared videos.
+    ///
+    /// If at most `count` broadcasts of all videos are at or after the place, the result contains
+    /// them all, because no broadcast is later than its video.
     func broadcasts(from place: BroadcastPlace, ofFirst count: Int) throws -> [BroadcastPlace] {
         try broadcasts(from: place, of: sharedLast(count))
     }
@@ -218,20 +226,20 @@ extension VideoQueries {
     }
 }
 
-/// What a scan of a group has found.
+/// The result of scanning a group.
 private struct GroupScan {
     var entries: [GroupEntry] = []
-    /// The first and the last row that were looked at.
+    /// The first and the last examined row.
     var first: Row?
     var last: Row?
     var hasMore = false
 }
 
-/// Where the rows of a group stand.
+/// The table that contains a group's rows.
 struct GroupTable {
     private(set) var rows: RowRange
     let group: VideoGroup
-    /// How many bytes stand in front of the video's key.
+    /// The number of bytes before the video in a row's key.
     let prefixCount: Int
     /// Whether a row's value is the video's state.
     var holdsState: Bool { rows.projection is VideoList }
@@ -256,10 +264,10 @@ struct GroupTable {
         prefixCount = (rows.lower?.bytes.count ?? 0) + (group == .popular ? 16 : 8)
     }
 
-    /// Whether it stands in the order of sharing, by the times of videos.
+    /// Whether the rows are ordered by the time at which videos were shared.
     var isTimed: Bool { [.timeline, .favourites, .watchLater].contains(group) }
 
-    /// Cuts it to what was shared at a time or later.
+    /// Limits the rows to videos shared at or after a time.
     mutating func cut(toSharedAt time: Int64) {
         rows = RowRange(
             of: rows.projection, table: rows.table, from: rows.lower,
@@ -273,20 +281,20 @@ struct GroupTable {
     }
 }
 
-/// The rows of a group, perhaps of its front alone.
+/// The rows of a group, which may be limited to its front.
 private struct GroupRows<Reader: ViewReader> {
     private(set) var table: GroupTable
     private let reader: Reader
-    /// Where it was cut behind so many entries.
+    /// The upper bound of the rows if the group is limited to a number of entries.
     private var upper: RowKey?
 
     init(_ table: GroupTable, _ reader: Reader) {
         (self.table, self.reader) = (table, reader)
     }
 
-    /// Cuts the group to what holds one of the newest broadcasts, or to its first entries.
+    /// Limits the group to the videos with one of the newest broadcasts, or to its first entries.
     ///
-    /// - Parameter share: the time of the oldest of these broadcasts; nil where there are fewer.
+    /// - Parameter share: the time of the oldest of these broadcasts; nil if there are fewer.
     mutating func cut(to count: Int, share time: Int64?) throws {
         if table.isTimed {
             if let time { table.cut(toSharedAt: time) }
@@ -311,7 +319,7 @@ private struct GroupRows<Reader: ViewReader> {
         try !rows(before: key, limit: 1).isEmpty
     }
 
-    /// The key of the last of the first `index` rows; nil for none.
+    /// Returns the key of the last of the first `index` rows; nil if there are none.
     func key(at index: Int) throws -> [UInt8]? {
         var (left, key) = (index, [UInt8]?.none)
         while left > 0 {

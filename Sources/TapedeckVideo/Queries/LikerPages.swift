@@ -1,50 +1,53 @@
 internal import TapedeckModel
 internal import TapedeckProjections
 
-/// A page of those who like an answer.
+/// A page of users who like an answer.
 public struct LikersPage: Codable, Hashable, Sendable {
-    /// Who likes it: on the first page the user of this store where no remote shows that yet; then those whom a
-    /// remote shows, by their first likes.
+    /// The users who like the answer, by their first likes.
+    ///
+    /// The first page begins with the user of this store if no remote shows that user's like yet.
     public var likers: [LikerEntry]
-    /// How many like it: those whom a remote has shown one by one, and the user of this store.
+    /// The number of users whose likes a remote has shown, plus the user of this store if that like
+    /// is pending.
     public var count: Int
     /// The cursor of the next page; nil on the last.
     @NullWhenNil public var next: String?
 }
 
-/// Somebody who likes an answer, however often they have said so.
+/// A user who likes an answer, listed once even if they liked it several times.
 public struct LikerEntry: Codable, Hashable, Sendable {
-    /// How far a like is.
+    /// The state of a like.
     public enum State: String, Codable, Sendable {
-        /// The user has liked it here, and no remote shows that.
+        /// The user liked the answer here, and no remote shows it yet.
         case waiting
-        /// The user has liked it here, and a remote has refused that.
+        /// The user liked the answer here, and a remote refused it.
         case refused
         /// A remote shows it.
         case shown
     }
 
-    /// The user's id; nil for the user of this store where no remote has told who that is.
+    /// The user's id; nil for the user of this store if no remote has reported that id.
     @NullWhenNil public var user: String?
     /// The user's name.
     @NullWhenNil public var username: String?
-    /// Where the user's picture is.
+    /// The URL of the user's picture.
     @NullWhenNil public var imageUrl: String?
-    /// The id of the user's first like; nil where no remote shows one.
+    /// The id of the user's first like; nil if no remote shows one.
     @NullWhenNil public var like: String?
-    /// How far the like is.
+    /// The state of the like.
     public var state: State
-    /// Why it was refused, as a code.
+    /// The error code if the like was refused.
     @NullWhenNil public var code: String?
-    /// Why it was refused, as a sentence.
+    /// The error message if the like was refused.
     @NullWhenNil public var message: String?
 }
 
 extension VideoQueries {
-    /// Who likes an answer, each once, however often they liked it.
+    /// Returns the users who like an answer, each once.
     ///
-    /// Those whom a remote shows stand by their first likes, which never change: a page goes on where the one
-    /// before ended, whatever is added meanwhile. Costs what the page holds.
+    /// Users are sorted by their first likes at the remote. These never change, so a page continues
+    /// where the previous one ended, whatever is added in between. The cost depends on the size of
+    /// the page.
     ///
     /// - Parameter answer: the answer's id.
     public func likers(
@@ -63,7 +66,8 @@ extension VideoQueries {
         var next: String?
         if rows.count > wanted {
             rows.removeLast(rows.count - wanted)
-            // Where the user's own like fills the page, nothing lies in front of what follows.
+            // If the user's own like fills the page, the next page starts with the first shown
+            // like.
             next = PageCursor.text(.likers, rows.last?.key ?? AnswerItems.likes)
         }
         likers += try rows.map { try shownLiker($0, key) }
@@ -71,7 +75,8 @@ extension VideoQueries {
         return LikersPage(likers: likers, count: Int(clamping: count), next: next)
     }
 
-    /// Whether a user likes an answer: as they wanted it last, unless a remote has refused that.
+    /// Returns whether a user likes an answer: as the user last toggled it, unless that was refused
+    /// or dropped, or else as a remote shows it.
     func isLiked(_ state: AnswerList.State, _ key: Tag, by user: String?) throws -> Bool {
         if let like = state.like, like.refusal == nil, like.outcome?.kind != .dropped {
             return like.isOn
@@ -85,7 +90,7 @@ extension VideoQueries {
             of: projections.answers, key: key, name: AnswerItems.liker(user)) != nil
     }
 
-    /// The like of the user of this store that no remote shows; nil where there is none.
+    /// Returns the like of this store's user that no remote shows yet; nil if there is none.
     func waitingLike(_ key: Tag) throws -> LikerEntry? {
         let own = try ownUser()
         guard let like = try reader.state(of: projections.answers, key: key)?.like, like.isOn,
@@ -99,7 +104,7 @@ extension VideoQueries {
         return entry
     }
 
-    /// Who likes an answer by an item of those that a remote shows.
+    /// Returns the user of a like that a remote shows.
     func shownLiker(_ row: Row, _ key: Tag) throws -> LikerEntry {
         let user = row.value.utf8Text
         let like = try reader.item(

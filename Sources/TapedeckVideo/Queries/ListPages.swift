@@ -1,9 +1,9 @@
 internal import TapedeckModel
 internal import TapedeckProjections
 
-/// A page of the videos that were shared more than once.
+/// A page of videos that were shared more than once.
 public struct DuplicatesPage: Codable, Hashable, Sendable {
-    /// The videos, by their keys.
+    /// The videos, by key.
     public var videos: [DuplicateEntry]
     /// The cursor of the next page; nil on the last.
     @NullWhenNil public var next: String?
@@ -13,35 +13,35 @@ public struct DuplicatesPage: Codable, Hashable, Sendable {
 public struct DuplicateEntry: Codable, Hashable, Sendable {
     /// The video, as `provider:id`.
     public var key: String
-    /// The id of the broadcast that stands for all.
+    /// The id of the broadcast that represents the video.
     @NullWhenNil public var winner: String?
-    /// The ids of its broadcasts, oldest first.
+    /// The ids of the video's broadcasts, oldest first.
     public var broadcasts: [String]
-    /// How many broadcasts there are of it.
+    /// The number of broadcasts of the video.
     public var broadcastCount: Int
 }
 
-/// A page of the videos to be seen later.
+/// A page of the watch-later list.
 public struct WatchLaterPage: Codable, Hashable, Sendable {
-    /// The videos, the one marked first in front.
+    /// The videos, oldest mark first.
     public var videos: [WatchLaterEntry]
     /// The cursor of the next page; nil on the last.
     @NullWhenNil public var next: String?
 }
 
-/// A video to be seen later.
+/// A video on the watch-later list.
 public struct WatchLaterEntry: Codable, Hashable, Sendable {
     /// The video, as `provider:id`.
     public var key: String
-    /// When the earliest mark that still stands was set.
+    /// The time of the earliest mark that still applies.
     public var since: UTCTime
 }
 
 extension VideoQueries {
-    /// The videos that were shared more than once, by their keys.
+    /// Returns the videos that were shared more than once, by key.
     ///
-    /// A page ends early once it holds `QueryLimits.broadcastsPerPageMax` ids; a single video's ids
-    /// beyond that number are left out, and `broadcastCount` says so.
+    /// A page ends early when it holds `QueryLimits.broadcastsPerPageMax` ids. At most that many
+    /// ids of one video are listed; `broadcastCount` is the full number.
     public func duplicates(
         limit: Int = QueryLimits.pageCountDefault, cursor: String? = nil
     ) throws -> DuplicatesPage {
@@ -62,7 +62,7 @@ extension VideoQueries {
         return DuplicatesPage(videos: entries, next: next)
     }
 
-    /// The video of a row of those that were shared more than once.
+    /// Returns the entry for a row of the table of duplicates.
     func duplicateEntry(_ row: Row) throws -> DuplicateEntry {
         let tag = tag("video", in: row, after: 0)
         let state = try StateReader.read(row.value) { (reader) throws(ModelError) in
@@ -77,7 +77,7 @@ extension VideoQueries {
             broadcastCount: Int(clamping: state.broadcasts))
     }
 
-    /// The videos to be seen later, the one marked first in front.
+    /// Returns the watch-later list, oldest mark first.
     public func watchLater(
         limit: Int = QueryLimits.pageCountDefault, cursor: String? = nil
     ) throws -> WatchLaterPage {
@@ -86,7 +86,7 @@ extension VideoQueries {
         return WatchLaterPage(videos: rows.map { watchLaterEntry($0) }, next: next)
     }
 
-    /// The video of a row of those to be seen later.
+    /// Returns the entry for a row of the watch-later list.
     func watchLaterEntry(_ row: Row) -> WatchLaterEntry {
         WatchLaterEntry(
             key: String(tag("video", in: row, after: 8).name),

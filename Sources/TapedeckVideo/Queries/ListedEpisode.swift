@@ -1,14 +1,15 @@
 internal import TapedeckModel
 internal import TapedeckProjections
 
-/// What the queries about schedules share.
+/// Helpers shared by the schedule queries.
 enum ScheduleQuery {
     static let dayMilliseconds: Int64 = 86_400_000
 
-    /// The days of whose listings episodes may be that begin between two times, in Unix milliseconds.
+    /// Returns the days whose listings may contain episodes that begin between two times in Unix
+    /// milliseconds.
     static func days(from lower: Int64, to upper: Int64) -> (first: CalendarDay, last: CalendarDay)
     {
-        // In a zone it may be a day earlier or later than in UTC.
+        // The day in a channel's time zone may be one earlier or later than in UTC.
         let days = 1 + QueryLimits.airdateDaysMax
         return (
             CalendarDay(milliseconds: lower, offsetSeconds: 0).adding(-days),
@@ -17,15 +18,15 @@ enum ScheduleQuery {
     }
 }
 
-/// An episode that a schedule lists, with what it is listed for.
+/// An episode in a schedule, with its show and its channel.
 struct ListedEpisode {
     let episode: EpisodeScheduled
     let show: ShowObserved
     let channel: TVmazeChannel
-    /// The day on which it begins in its channel's zone.
+    /// The day on which it begins in its channel's time zone.
     let day: CalendarDay
 
-    /// Nil where it is cancelled.
+    /// Creates a listed episode; nil if the episode is cancelled.
     init?(
         _ episode: EpisodeScheduled, _ show: ShowObserved, _ channel: TVmazeChannel,
         _ listings: DayListings, _ zones: inout ZoneCache
@@ -37,10 +38,11 @@ struct ListedEpisode {
         (self.episode, self.show, self.channel) = (episode, show, channel)
     }
 
-    /// When it begins, in Unix milliseconds.
+    /// The time at which the episode begins, in Unix milliseconds.
     var start: Int64 { episode.airstamp.milliseconds }
 
-    /// When it ends, in Unix milliseconds; nil where its time of day or its length is not known.
+    /// The time at which the episode ends, in Unix milliseconds; nil if its time of day or its
+    /// length is unknown.
     var end: Int64? {
         let minutes = [
             episode.runtimeMinutes, show.runtimeMinutes, show.averageRuntimeMinutes,
@@ -49,7 +51,7 @@ struct ListedEpisode {
         return start + Int64(minutes) * 60_000
     }
 
-    /// As reports show it.
+    /// The episode as reports show it.
     var entry: ScheduleWeek.Episode {
         ScheduleWeek.Episode(
             id: episode.episode, show: show.hasName ? show.name : nil, showId: episode.show,
@@ -66,16 +68,17 @@ struct ListedEpisode {
 }
 
 extension TVmazeChannel {
-    /// The name of its zone; nil where it has none.
+    /// The name of the channel's time zone; nil if unknown.
     package var zone: String? { hasTimezone ? timezone : nil }
 }
 
 extension VideoQueries {
-    /// The episodes that begin in a span of time, by beginning, then by id, without the cancelled ones.
+    /// Calls `body` for each episode that begins in a span of time, by start time, then by id.
     ///
-    /// Costs the rows of all channels in the span until `body` says no, and a look-up for each show.
+    /// Cancelled episodes are left out. Reads the rows of all channels in the span until `body`
+    /// returns false, and looks up each show once.
     ///
-    /// - Returns: whether `body` has seen all of them.
+    /// - Returns: whether `body` returned true for every episode.
     @discardableResult
     func forEachEpisode(
         from lower: UTCTime, to upper: UTCTime, _ scope: ScheduleScope,
@@ -118,7 +121,7 @@ extension VideoQueries {
         }
     }
 
-    /// What is known of a show itself; nothing where it was not seen.
+    /// Returns the known facts about a show; an empty value if the show is unknown.
     func knownShow(_ id: Int64) throws -> ShowObserved {
         let tag = Tag(unchecked: "show/\(id)")
         return try reader.state(of: projections.shows, key: tag)?.show ?? ShowObserved()

@@ -1,10 +1,11 @@
 internal import Foundation
 internal import TapedeckModel
 
-/// Where a page ended: the list's letter, the last row's key, and a checksum, as base64url.
+/// The position at which a page ended, as base64url: the list's letter, the last row's key, and a
+/// checksum.
 ///
-/// Callers hand it back unread. The checksum tells a cursor that was cut or made up; the letter one
-/// that belongs to another list.
+/// Cursors are opaque to callers. The checksum detects truncated or invented cursors, and the
+/// letter detects cursors of another list.
 struct PageCursor {
     /// The list that a cursor belongs to.
     enum List: UInt8 {
@@ -44,20 +45,20 @@ struct PageCursor {
         case search = 0x53
     }
 
-    /// Behind every row of a list.
+    /// A key that sorts after every row of a list.
     static let end: [UInt8] = [0xFF]
 
-    /// Whether a cursor says that it belongs to a list.
+    /// Returns whether a text is a valid cursor of a list.
     static func isOf(_ list: List, _ text: String) -> Bool { (try? key(list, text)) != nil }
 
-    /// The longest cursor that is looked at.
+    /// The maximum length of a cursor, in bytes.
     static let textBytesMax = 1_024
 
-    /// The cursor behind a row.
+    /// Returns the cursor that continues after a row.
     static func text(_ list: List, _ key: [UInt8]) -> String {
         var bytes = [list.rawValue] + key
         bytes.appendBigEndian(bytes.withUnsafeBytes { crc32c($0) })
-        // Replacing in texts would cost as much as some pages do.
+        // String replacements would cost as much as reading some pages.
         let text = Data(bytes).base64EncodedString().utf8.compactMap { letter -> UInt8? in
             switch letter {
             case UInt8(ascii: "+"): UInt8(ascii: "-")
@@ -69,7 +70,8 @@ struct PageCursor {
         return text.utf8Text
     }
 
-    /// The row's key; throws `.usage` for what is no cursor of this list.
+    /// Returns the row's key; throws `ModelError` with `.usage` if the text is not a cursor of this
+    /// list.
     static func key(_ list: List, _ text: String?) throws(ModelError) -> [UInt8]? {
         guard let text else { return nil }
         let error = ModelError(

@@ -3,50 +3,50 @@ internal import TapedeckProjections
 
 /// A page of questions.
 public struct QuestionsPage: Codable, Hashable, Sendable {
-    /// The questions, the one asked last first.
+    /// The questions, newest first.
     public var questions: [QuestionEntry]
     /// The cursor of the next page; nil on the last.
     @NullWhenNil public var next: String?
 }
 
-/// A question that one user asks another.
+/// A question from one user to another.
 public struct QuestionEntry: Codable, Hashable, Sendable {
-    /// How far a question is.
+    /// The state of a question.
     public enum State: String, Codable, Sendable {
-        /// It was asked here, and no remote shows it.
+        /// It was asked here, and no remote shows it yet.
         case asking
-        /// Nobody has answered it; or what was handed in was refused.
+        /// It is unanswered, or the submitted answer was refused.
         case open
-        /// It was answered here, and no remote shows the answer.
+        /// It was answered here, and no remote shows the answer yet.
         case answering
-        /// There is an answer.
+        /// It has an answer.
         case answered
     }
 
-    /// The question's id; while it is being asked, that of the event by which it was.
+    /// The question's id; while it is being asked, the id of the event that asked it.
     public var id: String
-    /// What is asked.
+    /// The text of the question.
     @NullWhenNil public var text: String?
-    /// The id of the user who asks.
+    /// The id of the user who asked.
     @NullWhenNil public var sender: String?
-    /// The name of the user who asks.
+    /// The name of the user who asked.
     @NullWhenNil public var senderName: String?
-    /// The id of the user who is asked.
+    /// The id of the user who was asked.
     @NullWhenNil public var receiver: String?
-    /// The name of the user who is asked.
+    /// The name of the user who was asked.
     @NullWhenNil public var receiverName: String?
-    /// How far it is.
+    /// The state of the question.
     public var state: State
     /// The id of its answer.
     @NullWhenNil public var answer: String?
 }
 
 extension VideoQueries {
-    /// Questions, the one asked last first; in front of them those that no remote shows yet.
+    /// Returns questions, newest first, after those that no remote shows yet.
     ///
     /// - Parameters:
-    ///   - receiver: only what this user is asked; nil for everybody.
-    ///   - isPending: whether those that have an answer are left out.
+    ///   - receiver: the user who was asked; nil for all users.
+    ///   - isPending: whether to leave out answered questions.
     public func questions(
         to receiver: String? = nil, isPending: Bool = true,
         limit: Int = QueryLimits.pageCountDefault, cursor: String? = nil
@@ -68,12 +68,12 @@ extension VideoQueries {
         return QuestionsPage(questions: questions, next: next)
     }
 
-    /// Questions to the user of the account, the one asked last first.
+    /// Returns the questions to the account's user, newest first.
     ///
-    /// Remotes tell of everybody's questions; these are those for me. Throws `ModelError` with
-    /// `.signInRequired` where nobody knows who that is.
+    /// Remotes report the questions to all users; this returns only those to you. Throws
+    /// `ModelError` with `.signInRequired` if the account's user is unknown.
     ///
-    /// - Parameter isPending: whether those that have an answer are left out.
+    /// - Parameter isPending: whether to leave out answered questions.
     public func ownQuestions(
         isPending: Bool = true, limit: Int = QueryLimits.pageCountDefault, cursor: String? = nil
     ) throws -> QuestionsPage {
@@ -81,7 +81,9 @@ extension VideoQueries {
             to: requireOwnUser(), isPending: isPending, limit: limit, cursor: cursor)
     }
 
-    /// Those asked here that no remote shows; of one receiver they are few, so all lie in one page.
+    /// Returns questions that were asked here and that no remote shows yet.
+    ///
+    /// One receiver has few of them, so they are all on one page.
     private func askedQuestions(
         to receiver: String?, _ limit: Int, _ cursor: String?
     ) throws -> ([QuestionEntry], next: String?) {
@@ -96,7 +98,7 @@ extension VideoQueries {
         return (try rows.map(askedQuestion), next)
     }
 
-    /// The question of a row of those that no remote shows.
+    /// Returns the question for a row of the table of questions that no remote shows yet.
     func askedQuestion(_ row: Row) throws -> QuestionEntry {
         let (receiver, asked) = try StateReader.read(row.value) {
             (reader) throws(ModelError) in
@@ -114,7 +116,7 @@ extension VideoQueries {
             state: .asking)
     }
 
-    /// The question of a row of those that a remote shows.
+    /// Returns the question for a row of the table of questions that a remote shows.
     func question(_ row: Row) throws -> QuestionEntry {
         let state = try StateReader.read(row.value) { (reader) throws(ModelError) in
             try QuestionList.State(reading: &reader)

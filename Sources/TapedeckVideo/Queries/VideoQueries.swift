@@ -1,7 +1,7 @@
 public import TapedeckModel
 public import TapedeckProjections
 
-/// What can be asked of this domain's projections, all as of the reader's log position.
+/// The queries on this domain's projections, all as of the reader's log position.
 ///
 /// ```swift
 /// let queries = VideoQueries(reader)
@@ -9,14 +9,14 @@ public import TapedeckProjections
 /// let more = try queries.videos(limit: 20, cursor: page.next)
 /// ```
 ///
-/// The results encode to the JSON of `schema/cli.md`: every field is present, unknown is null.
-/// Everything throws what the reader throws, and `ModelError` with `.usage` for a limit or a cursor
-/// that makes no sense.
+/// The results encode to the JSON described in `schema/cli.md`: every field is present, and unknown
+/// values are `null`. Queries rethrow the reader's errors, and throw `ModelError` with `.usage` for
+/// an invalid limit or cursor.
 public struct VideoQueries<Reader: ViewReader> {
     let reader: Reader
     let projections: VideoProjections
 
-    /// Asks `reader`, which must hold `projections`.
+    /// Creates queries on `reader`, which must contain `projections`.
     public init(_ reader: Reader, projections: VideoProjections = .standard) {
         self.reader = reader
         self.projections = projections
@@ -25,18 +25,19 @@ public struct VideoQueries<Reader: ViewReader> {
 
 /// The limits of `VideoQueries`.
 public enum QueryLimits {
-    /// How many entries a page has where nothing is said.
+    /// The number of entries on a page if the caller gives no limit.
     public static let pageCountDefault = 50
-    /// The most entries that a page has.
+    /// The maximum number of entries on a page.
     public static let pageCountMax = 500
-    /// The most comments that a list of videos holds of each; `comments` pages through all.
+    /// The maximum number of comments per video in a list of videos; `comments` pages through all
+    /// of them.
     public static let commentsPerVideoMax = 100
-    /// The most broadcasts that `news` cuts its view to.
+    /// The maximum value of `newest` in `news`.
     public static let newsCountMax = 1_000
-    /// The most ids of broadcasts that a page of duplicates holds.
+    /// The number of broadcast ids after which a page of duplicates ends.
     public static let broadcastsPerPageMax = 100_000
 
-    /// Throws `ModelError` with `.usage` for a limit that no page has.
+    /// Throws `ModelError` with `.usage` if `limit` is not between 1 and `pageCountMax`.
     public static func check(_ limit: Int) throws(ModelError) {
         guard (1...pageCountMax).contains(limit) else {
             throw ModelError(.usage, "a limit of \(limit) is not between 1 and \(pageCountMax)")
@@ -45,7 +46,7 @@ public enum QueryLimits {
 }
 
 extension VideoQueries {
-    /// A page of a projection's rows, and the cursor of the next one.
+    /// Returns a page of a projection's rows and the cursor of the next page.
     func page(
         of projection: some Projection, table: Int = 0, _ list: PageCursor.List, limit: Int,
         cursor: String?, within bounds: (lower: RowKey, upper: RowKey)? = nil
@@ -59,9 +60,9 @@ extension VideoQueries {
         return (rows, rows.last.map { PageCursor.text(list, $0.key) })
     }
 
-    /// A page of one list with another behind it: what waits here, and what remotes show.
+    /// Returns a page of two lists in sequence: pending entries, then those that remotes show.
     ///
-    /// - Parameter first: the list in front, of which a page is asked for only while it lasts.
+    /// - Parameter first: the first list; its pages are requested only until it ends.
     func page<Entry>(
         _ first: PageCursor.List, of firstPage: (Int, String?) throws -> ([Entry], next: String?),
         then secondPage: (Int, String?) throws -> ([Entry], next: String?), limit: Int,
@@ -75,13 +76,14 @@ extension VideoQueries {
             let (back, next) = try secondPage(limit - front.count, nil)
             return (front + back, next)
         }
-        // The page is full of the last of the first list: its end leads on, if there is more.
+        // The page ends with the last row of the first list. Its cursor leads to the second list,
+        // unless that is empty.
         let (more, _) = try secondPage(1, nil)
         guard !more.isEmpty else { return (front, nil) }
         return (front, PageCursor.text(first, PageCursor.end))
     }
 
-    /// The tag that a row's key ends with, behind `prefix` bytes of numbers.
+    /// Returns the tag at the end of a row's key, after `prefix` bytes.
     func tag(_ kind: String, in row: Row, after prefix: Int) -> Tag {
         // `RowKey.text` ends in a zero byte.
         Tag(unchecked: kind + "/" + Array(row.key.dropFirst(prefix).dropLast()).utf8Text)

@@ -143,7 +143,7 @@ import Testing
         let report = try #require(try desk.device.sync())
         #expect(report.failure == nil)
         #expect(report.unreadable.isEmpty)
-        #expect(report.missing == ["chats, as the server has no POST /channel/messages"])
+        #expect(report.missing == ["chats, because the server has no POST /channel/messages"])
         #expect(desk.requests("/channel/messages") == 1)
         #expect(report.refused.map(\.event) == [said] && report.refused.map(\.code) == [.notFound])
         let count = try desk.device.query { try $0.submissions(limit: 500).videos.count }

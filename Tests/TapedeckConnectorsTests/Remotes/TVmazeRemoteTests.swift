@@ -299,6 +299,6 @@ import Testing
         let error = await #expect(throws: SyncError.self) {
             try await remotes.logIn("home", RemoteCredentials(user: "ada", password: "secret"))
         }
-        #expect(error?.code == .usage && error?.message.contains("takes no login") == true)
+        #expect(error?.code == .usage && error?.message.contains("has no logins") == true)
     }
 }

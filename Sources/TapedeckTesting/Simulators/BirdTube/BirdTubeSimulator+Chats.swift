@@ -1,4 +1,4 @@
-/// The bridge to chats: Tapedeck's own routes.
+/// The chat bridge, whose routes are Tapedeck's own.
 extension BirdTubeSimulator {
     private static let noChannel = BirdTubeSimulator.error("Channel not found.")
 
@@ -9,7 +9,7 @@ extension BirdTubeSimulator {
         let (time, limit) = (try fields.number("timestamp"), try fields.number("limit"))
         let direction = try fields.text("direction")
         guard ["previous", "next"].contains(direction), let limit = Int(exactly: limit), limit > 0
-        else { throw OutsideTables("direction is not previous or next, or limit is no count") }
+        else { throw OutsideTables("direction is not previous or next, or limit is not positive") }
         guard world.video(ofChannel: channel) != nil else { return Self.noChannel }
         let isPrevious = direction == "previous"
         let rows = world.messages.filter {
@@ -18,7 +18,7 @@ extension BirdTubeSimulator {
         let sorted = rows.sorted {
             isPrevious ? ($0.at, $0.id) > ($1.at, $1.id) : ($0.at, $0.id) < ($1.at, $1.id)
         }
-        // A page does not end among messages of one time.
+        // A page does not end between messages of the same time.
         let last = sorted.prefix(limit).last?.at
         let page = sorted.prefix(limit) + sorted.dropFirst(limit).prefix { $0.at == last }
         return Self.success(["messages": .array(page.map { world.document($0) })])
@@ -31,7 +31,7 @@ extension BirdTubeSimulator {
             request, required: ["session", "channel_url", "temp_id"], allowed: ["text", "file"])
         let channel = try fields.text("channel_url")
         guard fields.has("text") != fields.has("file") else {
-            throw OutsideTables("a message is a text or a file")
+            throw OutsideTables("a message must have either a text or a file")
         }
         var file: BirdTubeWorld.File?
         if fields.has("file") {

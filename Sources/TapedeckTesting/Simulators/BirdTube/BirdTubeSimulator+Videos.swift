@@ -6,7 +6,7 @@ extension BirdTubeSimulator {
         guard let offset = Int(exactly: offset), let limit = Int(exactly: limit), offset >= 0,
             limit >= 0
         else { return SimulatorCore.brokenAnswer }
-        // The tables are sorted by one column each: what is equal there has no order.
+        // The lists are sorted by one column each, so equal values have no defined order.
         let sorted =
             isPopular
             ? core.newestFirst(world.videos, date: { Int64($0.viewer) }, id: \.channel)
@@ -29,7 +29,8 @@ extension BirdTubeSimulator {
         guard world.video(id) == nil else {
             return Self.error("The video is already registered.")
         }
-        // The tables do not say why: a session that is not known, or a chat that could not be made.
+        // The description gives no reason; the session may be unknown, or the chat could not be
+        // created.
         guard let owner, id.utf8.count == 11 else {
             return Self.error("The video can't be registered.")
         }
@@ -39,7 +40,7 @@ extension BirdTubeSimulator {
         return Self.success()
     }
 
-    /// Counts one more, each time; one of a video that is not there counts nothing and is answered alike.
+    /// Counts a view on every call; an unknown video gets the same answer, but no view is counted.
     mutating func view(
         _ request: SimulatedRequest, _ now: Int64
     ) throws(OutsideTables) -> SimulatedResponse {

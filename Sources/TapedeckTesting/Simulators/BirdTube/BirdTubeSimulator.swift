@@ -1,56 +1,60 @@
-/// BirdTube's server: videos of YouTube that users hand in, and the bridge to the chats beside them.
+/// BirdTube's server: YouTube videos submitted by users, and the bridge to their chats.
 ///
-/// Traps, each as the system has it: all is a `POST` with JSON and answered with 200, errors too; lists are
-/// paged by an offset and end with an empty page; they have no tie-break, and each view moves the popular one;
-/// a view counts as often as it is told and is answered `{}`, whatever it was of; a video is there once, and
-/// handing it in again is an error; so is a session that is not known, and says no more than that the video
-/// cannot be registered; an owner is a number that no route explains.
+/// It reproduces these quirks of the real system:
 ///
-/// The two routes of chats are not SendBird's, whose protocol is not public, but Tapedeck's own
-/// (`hasBridge`): a page of messages may hold more than was asked for, so that it does not end among messages
-/// of one time; a message that is sent twice is there twice.
+/// - All requests are `POST` with JSON and are answered with 200, including errors.
+/// - Lists are paged by an offset and end with an empty page. They have no tie-break, and each view
+///   changes the order of the popular list.
+/// - Every view report counts and is answered with `{}`, even for an unknown video.
+/// - A video can be submitted only once; submitting it again is an error.
+/// - An unknown session is reported only as an error to register the video.
+/// - An owner is a number that no route resolves.
+///
+/// SendBird's chat protocol is not public, so the two chat routes are Tapedeck's own (`hasBridge`).
+/// A page of messages may exceed the limit, so that it does not end between messages of the same
+/// time. A message that is sent twice is stored twice.
 public struct BirdTubeSimulator: RemoteSimulator, SimulatorEngine {
-    /// What the system holds; tests may change it at any time.
+    /// The system's data; tests may change it at any time.
     public var world: BirdTubeWorld
-    /// Whether the server gives the two routes of chats.
+    /// Whether the server has the two chat routes.
     public var hasBridge = true
-    /// Whether a login that is to be refused is answered with 500, as the system's sample does.
+    /// Whether a rejected login is answered with 500, as in the system's sample code.
     public var stumblesOverRefusals = false
     var core: SimulatorCore
-    /// Who has signed in here: what they do is theirs to do.
+    /// Users who have signed in here; the simulator takes no action in their names.
     private var signedIn: Set<Int64> = []
 
-    /// Makes a system with a world made by hand.
+    /// Creates a system with a given world.
     public init(world: BirdTubeWorld, seed: UInt64 = 0, adversary: SimulatorAdversary = .none) {
         self.world = world
         core = SimulatorCore(seed: seed, adversary: adversary)
     }
 
-    /// Makes a system with a made-up world as of `now`.
+    /// Creates a system with a world generated as of `now`.
     public init(seed: UInt64, at now: Int64, adversary: SimulatorAdversary = .none) {
         self.init(world: BirdTubeWorld(seed: seed, at: now), seed: seed, adversary: adversary)
     }
 
-    /// Requests that the described system does not know.
+    /// The requests outside the system's API description.
     public var violations: [SimulatorViolation] { core.violations }
-    /// Every write that took effect, in order.
+    /// The writes that took effect, in order.
     public var effects: [SimulatorEffect] { core.effects }
 
-    /// How the system makes life hard.
+    /// The injected faults.
     public var adversary: SimulatorAdversary {
         get { core.adversary }
         set { core.adversary = newValue }
     }
 
-    /// Takes a request at a time, in Unix milliseconds.
+    /// Handles a request at a time in milliseconds since 1970.
     public mutating func respond(to request: SimulatedRequest, at now: Int64) -> SimulatedAnswer {
         take(request, at: now)
     }
 
-    /// Lets others do what they do until `now`.
+    /// Performs the actions of other users until `now`.
     public mutating func advance(to now: Int64) { pass(until: now) }
 
-    /// Nothing: a session of BirdTube never ends.
+    /// Does nothing: BirdTube sessions never expire.
     public mutating func expireTokens() {}
 
     // MARK: - Routes
@@ -119,13 +123,14 @@ public struct BirdTubeSimulator: RemoteSimulator, SimulatorEngine {
         return Self.success(["user": world.document(user)])
     }
 
-    // MARK: - Others
+    // MARK: - Other users
 
     mutating func pass(until now: Int64) {
         for time in core.deeds(until: now) { happen(at: time) }
     }
 
-    /// Somebody who has not signed in here hands a video in, opens one, says something or hides it.
+    /// Lets another user, who never signed in here, submit or view a video, or post or hide a
+    /// message.
     private mutating func happen(at now: Int64) {
         let removes = core.fate.chance(core.adversary.deletionRate)
         let ties = core.fate.chance(core.adversary.tieRate)

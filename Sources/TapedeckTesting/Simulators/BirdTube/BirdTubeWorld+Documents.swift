@@ -1,6 +1,7 @@
-/// The shapes of BirdTube's answers: rows as they lie in its tables.
+/// The format of BirdTube's answers, which are rows of its tables.
 extension BirdTubeWorld {
-    /// A user with all that the row holds, but for the password's hash, of which no client reads anything.
+    /// Returns a user with all columns of its row, and a dummy for the password hash, which no
+    /// client reads.
     func document(_ user: User) -> SimulatedJSON {
         [
             "email": .text(user.email), "nickname": .text(user.nickname),

@@ -1,7 +1,9 @@
 extension BirdTubeWorld {
-    /// Makes up a world as of `now`: six users, of whom the first is `SimulatorAccount.user`'s, 64 videos, of
-    /// which some were handed in within one second or opened equally often, and chats beside every fourth;
-    /// that of the first video has 180 messages, 70 of them of one millisecond.
+    /// Generates a world as of `now`.
+    ///
+    /// It has six users, the first of which belongs to `SimulatorAccount.user`, and 64 videos, some
+    /// of them submitted within the same second or viewed equally often. Every fourth video has a
+    /// chat. The chat of the first video has 180 messages, 70 of them in the same millisecond.
     public init(seed: UInt64, at now: Int64) {
         var random = SeededGenerator(seed: SeededGenerator.mixed(seed ^ 0xB12D))
         self.init()
@@ -29,7 +31,7 @@ extension BirdTubeWorld {
         }
     }
 
-    /// Says so many things in a chat, `crowd` of them at the same time.
+    /// Adds `count` messages to a chat, `crowd` of them at the same time.
     private mutating func talk(
         _ count: Int, crowd: Int = 0, in channel: String, at start: Int64,
         _ random: inout SeededGenerator
@@ -41,7 +43,7 @@ extension BirdTubeWorld {
         }
     }
 
-    /// Says something made up: a text, now and then by a guest, or a file.
+    /// Adds a random message: a text or a file, sometimes by a guest.
     mutating func remark(
         in channel: String, by user: User, at time: Int64, _ random: inout SeededGenerator
     ) {
@@ -71,7 +73,7 @@ extension BirdTubeWorld {
         return user
     }
 
-    /// Hands a made-up video in.
+    /// Submits a generated video.
     mutating func handIn(by owner: Int64, at time: Int64, _ random: inout SeededGenerator) {
         let id = SimulatedTexts.youtubeID(&random)
         insertVideo(
@@ -102,7 +104,7 @@ extension BirdTubeWorld {
         return message
     }
 
-    /// 32 hexadecimal digits, as the server gives names; they hide nothing.
+    /// Returns 32 hexadecimal digits, in the style of the server's ids.
     private func hex(_ kind: String, _ number: Int64) -> String {
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
         for byte in "\(kind) \(number)".utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }

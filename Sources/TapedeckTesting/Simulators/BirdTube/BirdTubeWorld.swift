@@ -1,23 +1,23 @@
-/// What BirdTube's server and its chats hold.
+/// The data of BirdTube's server and its chats.
 public struct BirdTubeWorld: Hashable, Sendable {
     /// A user.
     public struct User: Hashable, Sendable {
-        /// The row's number, which the API shows as the owner of videos and nowhere else.
+        /// The row's number, which the API shows only as the owner of videos.
         public var id: Int64
-        /// The e-mail address, by which one signs in.
+        /// The e-mail address, which is used to sign in.
         public var email: String
-        /// What the user is called.
+        /// The nickname.
         public var nickname: String
         /// The password.
         public var password: String
-        /// What shows a request to be the user's; it never ends.
+        /// The session token, which authenticates the user's requests and never expires.
         public var session: String
-        /// The user's name in chats.
+        /// The user's id in chats.
         public var sendbirdID: String
-        /// When the user signed up, in Unix milliseconds.
+        /// The time of sign-up, in milliseconds since 1970.
         public var createdAt: Int64
 
-        /// Makes a user.
+        /// Creates a user.
         public init(
             id: Int64, email: String, nickname: String, password: String, session: String,
             sendbirdID: String, createdAt: Int64
@@ -32,26 +32,26 @@ public struct BirdTubeWorld: Hashable, Sendable {
         }
     }
 
-    /// A video that was handed in.
+    /// A submitted video.
     public struct Video: Hashable, Sendable {
-        /// YouTube's id of it.
+        /// The video's YouTube id.
         public var id: String
-        /// The address of its page.
+        /// The URL of the video's page.
         public var url: String
-        /// Its title.
+        /// The video's title.
         public var title: String
-        /// Where its still picture is.
+        /// The URL of the thumbnail.
         public var thumbnail: String
-        /// The number of who handed it in.
+        /// The number of the user who submitted the video.
         public var owner: Int64
-        /// When it was handed in, in Unix milliseconds; shown in seconds.
+        /// The time of submission, in milliseconds since 1970; the API shows it in seconds.
         public var createdAt: Int64
-        /// Where its chat is held.
+        /// The URL of the video's chat.
         public var channel: String
-        /// How often it was opened.
+        /// The number of views.
         public var viewer: Int
 
-        /// Makes a video.
+        /// Creates a video.
         public init(
             id: String, url: String, title: String, thumbnail: String, owner: Int64,
             createdAt: Int64, channel: String, viewer: Int = 0
@@ -67,18 +67,18 @@ public struct BirdTubeWorld: Hashable, Sendable {
         }
     }
 
-    /// A file that is sent in a chat.
+    /// A file sent in a chat.
     public struct File: Hashable, Sendable {
-        /// Where it is.
+        /// The URL of the file.
         public var url: String
-        /// Its name.
+        /// The file's name.
         public var name: String
-        /// Its media type.
+        /// The file's media type.
         public var type: String
-        /// How large it is, in bytes.
+        /// The size of the file, in bytes.
         public var size: Int64
 
-        /// Makes a file.
+        /// Creates a file.
         public init(url: String, name: String, type: String, size: Int64) {
             self.url = url
             self.name = name
@@ -89,30 +89,30 @@ public struct BirdTubeWorld: Hashable, Sendable {
 
     /// A message in the chat of a video.
     public struct Message: Hashable, Sendable {
-        /// The message's number, from 1 in all chats together.
+        /// The message's number, from 1 across all chats.
         public var id: Int64
-        /// The chat.
+        /// The URL of the chat.
         public var channel: String
-        /// When it was said, in Unix milliseconds.
+        /// The time of the message, in milliseconds since 1970.
         public var at: Int64
-        /// `text`, `file`, `system` or `broadcast`.
+        /// The kind: `text`, `file`, `system` or `broadcast`.
         public var kind: String
-        /// What is said; empty for a file.
+        /// The text; empty for a file.
         public var text: String
-        /// The file that is sent.
+        /// The attached file.
         public var file: File?
-        /// The name in chats of who says it; empty for nobody.
+        /// The sender's id in chats; empty if there is none.
         public var sender: String
-        /// What the sender is called.
+        /// The sender's nickname.
         public var senderName: String
-        /// What the sender's device called it.
+        /// The temporary id assigned by the sender's device.
         public var tempID: String
         /// Whether the sender has no account.
         public var isGuest: Bool
-        /// Whether it is hidden.
+        /// Whether the message is hidden.
         public var isBlocked: Bool
 
-        /// Makes a message.
+        /// Creates a message.
         public init(
             id: Int64, channel: String, at: Int64, kind: String = "text", text: String = "",
             file: File? = nil, sender: String = "", senderName: String = "", tempID: String = "",
@@ -134,12 +134,12 @@ public struct BirdTubeWorld: Hashable, Sendable {
 
     /// The users.
     public var users: [User] = []
-    /// The videos, in the order in which they were handed in.
+    /// The videos, in order of submission.
     public var videos: [Video] = []
-    /// The messages of all chats, in the order in which they came.
+    /// The messages of all chats, in order of arrival.
     public var messages: [Message] = []
 
-    /// Makes an empty world, to be filled by hand.
+    /// Creates an empty world.
     public init() {}
 
     func video(_ id: String) -> Int? { videos.firstIndex { $0.id == id } }

@@ -1,52 +1,54 @@
-/// A remote system that lives in memory: requests in, answers out, nothing else.
+/// An in-memory simulation of a remote system, which turns requests into answers.
 ///
-/// It is a value. It reads no clock, opens no socket and draws from nothing but its seed, so the same
-/// requests at the same times get the same answers, and a copy is a fork of the world.
+/// A simulator is a value type. It reads no clock, opens no socket and uses no randomness beyond
+/// its seed, so the same requests at the same times get the same answers, and a copy evolves
+/// independently.
 ///
 /// ```swift
 /// var whale = WhaleSimulator(seed: 1, at: 1_700_000_000_000)
 /// let answer = whale.respond(to: SimulatedRequest("GET", "/api/v1/users"), at: 1_700_000_000_500)
 /// ```
 ///
-/// What the system's description does not know (a path, a method, a parameter, a field of a body) is
-/// answered with 400 and noted in `violations`. What was written stands in `effects`, in order.
+/// A request that the system's API description does not cover (an unknown path, method, parameter
+/// or body field) is answered with 400 and recorded in `violations`. Writes are recorded in
+/// `effects`, in order.
 public protocol RemoteSimulator: Sendable {
-    /// Requests that the described system does not know.
+    /// The requests outside the system's API description.
     var violations: [SimulatorViolation] { get }
-    /// Every write that took effect, in order.
+    /// The writes that took effect, in order.
     var effects: [SimulatorEffect] { get }
-    /// How the system makes life hard; a checker that waits for calm sets `.none`.
+    /// The injected faults; a checker that waits for the system to settle sets `.none`.
     var adversary: SimulatorAdversary { get set }
-    /// Takes a request at a time, in Unix milliseconds.
+    /// Handles a request at a time in milliseconds since 1970.
     mutating func respond(to request: SimulatedRequest, at now: Int64) -> SimulatedAnswer
-    /// Lets happen what happens without a request: uploads that end, what other users do.
+    /// Processes events that need no request, such as finished uploads and actions of other users.
     ///
     /// `respond` does this first. A checker calls it before it reads the ledger at the end.
     mutating func advance(to now: Int64)
-    /// Makes every token that was given out worthless; users have to log in again.
+    /// Invalidates every token, so that users have to log in again.
     mutating func expireTokens()
 }
 
-/// A request that the described system does not know.
+/// A request outside the system's API description.
 public struct SimulatorViolation: Codable, Hashable, Sendable, CustomStringConvertible {
     /// The request's method.
     public var method: String
-    /// The request's path, without the query: that may hold a token.
+    /// The request's path, without the query, which may hold a token.
     public var path: String
-    /// What is not known of it.
+    /// The part of the request that is not covered.
     public var what: String
-    /// When it came, in Unix milliseconds.
+    /// The time of the request, in milliseconds since 1970.
     public var atMilliseconds: Int64
 
-    /// The violation in a line.
+    /// The violation as one line.
     public var description: String { "\(method) \(path): \(what)" }
 }
 
-/// What makes a request a violation.
+/// The reason why a request is a violation.
 struct OutsideTables: Error {
     var what: String
 
     init(_ what: String) { self.what = what }
 
-    static let route = OutsideTables("there is no such route")
+    static let route = OutsideTables("unknown route")
 }

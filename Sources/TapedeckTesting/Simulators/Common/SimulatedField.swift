@@ -1,13 +1,13 @@
 internal import Foundation
 
-/// A name and a value: a query item, a header, a field of a form.
+/// A name and a value, such as a query item, a header or a form field.
 public struct SimulatedField: Hashable, Sendable {
-    /// What it is called.
+    /// The field's name.
     public var name: String
-    /// What it holds, decoded.
+    /// The field's value, decoded.
     public var value: String
 
-    /// Makes a field.
+    /// Creates a field.
     public init(_ name: String, _ value: String) {
         self.name = name
         self.value = value
@@ -15,7 +15,7 @@ public struct SimulatedField: Hashable, Sendable {
 }
 
 extension SimulatedField {
-    /// Reads `a=1&b=two+words`, as queries and forms are written.
+    /// Parses the URL-encoded format of queries and forms, such as `a=1&b=two+words`.
     static func parse(urlEncoded text: some StringProtocol) -> [SimulatedField] {
         text.split(separator: "&").map { pair in
             let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -23,7 +23,7 @@ extension SimulatedField {
         }
     }
 
-    /// What `parse` reads; everything but letters, digits and `-._~` is escaped.
+    /// Returns the URL-encoded fields; everything except letters, digits and `-._~` is escaped.
     static func urlEncoded(_ fields: [SimulatedField]) -> String {
         fields.map { encoded($0.name) + "=" + encoded($0.value) }.joined(separator: "&")
     }

@@ -1,20 +1,20 @@
 internal import Foundation
 
-/// A file in a form.
+/// A file in a multipart form.
 struct SimulatedFile: Hashable, Sendable {
     var name: String
     var filename: String
     var bytes: [UInt8]
 
-    /// What stands behind the last dot, in lower case.
+    /// The part of the file name after the last dot, in lower case.
     var fileExtension: String {
         filename.split(separator: ".").count > 1
             ? filename.split(separator: ".").last?.lowercased() ?? "" : ""
     }
 
-    /// FNV-1a over the bytes: enough to tell one upload from another.
+    /// The FNV-1a hash of the bytes, which distinguishes uploads from each other.
     var checksum: String {
-        // A plain loop over the memory: videos are large, and tests are not optimised.
+        // This is a plain loop over memory because videos are large and tests are not optimized.
         let hash = bytes.withUnsafeBytes { bytes in
             var hash: UInt64 = 0xCBF2_9CE4_8422_2325
             var index = 0
@@ -28,7 +28,7 @@ struct SimulatedFile: Hashable, Sendable {
     }
 }
 
-/// A body as a form, URL-encoded or multipart.
+/// A request body decoded as a form, URL-encoded or multipart.
 struct SimulatedForm {
     var fields: [SimulatedField] = []
     var files: [SimulatedFile] = []
@@ -46,11 +46,11 @@ struct SimulatedForm {
             }
             try readParts(request.body, boundary: boundary)
         default:
-            throw OutsideTables("the body is no form but \(type)")
+            throw OutsideTables("the body is not a form: \(type)")
         }
     }
 
-    /// `name="value"` or `name=value` in a header.
+    /// Returns the value of `name="value"` or `name=value` in a header.
     private static func parameter(_ name: String, of header: String) -> String? {
         for part in header.split(separator: ";").dropFirst() {
             let pair = part.drop { $0 == " " }.split(
@@ -71,7 +71,7 @@ struct SimulatedForm {
         let fence = Array("--\(boundary)".utf8)
         let bytes = body[...]
         guard let first = SimulatedForm.range(of: fence, in: bytes) else {
-            throw OutsideTables("the form has no part")
+            throw OutsideTables("the form has no parts")
         }
         var rest = bytes[first.upperBound...]
         while rest.starts(with: lineEnd) {
@@ -87,7 +87,7 @@ struct SimulatedForm {
         }
     }
 
-    /// Where `wanted` first stands; by the system's search, as videos are large.
+    /// Returns the first occurrence of `wanted`, found with `memchr` because videos are large.
     private static func range(of wanted: [UInt8], in bytes: ArraySlice<UInt8>) -> Range<Int>? {
         bytes.withUnsafeBytes { memory in
             guard let base = memory.baseAddress, let first = wanted.first else { return nil }

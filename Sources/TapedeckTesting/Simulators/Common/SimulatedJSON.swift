@@ -1,4 +1,4 @@
-/// A JSON value whose members keep their order, so that the same world gives the same bytes.
+/// A JSON value whose members keep their order, so that the same world produces the same bytes.
 enum SimulatedJSON: Hashable, Sendable {
     case null
     case bool(Bool)
@@ -13,15 +13,15 @@ enum SimulatedJSON: Hashable, Sendable {
         var value: SimulatedJSON
     }
 
-    /// A text, or null where there is none.
+    /// Returns the text as JSON, or null if it is nil.
     static func optional(_ text: String?) -> SimulatedJSON { text.map { .text($0) } ?? .null }
 
-    /// A number, or null where there is none.
+    /// Returns the number as JSON, or null if it is nil.
     static func optional(_ number: Int64?) -> SimulatedJSON { number.map { .int($0) } ?? .null }
 
     static func count(_ number: Int) -> SimulatedJSON { .int(Int64(number)) }
 
-    /// The object with more members behind its own.
+    /// Returns the object with `members` appended.
     func adding(_ members: KeyValuePairs<String, SimulatedJSON>) -> SimulatedJSON {
         guard case .object(let own) = self else { return self }
         return .object(own + members.map { Member(name: $0.key, value: $0.value) })

@@ -1,4 +1,4 @@
-/// The parameters of a request, held against what a table allows.
+/// The parameters of a request, validated against the parameters that a route allows.
 struct SimulatedParameters {
     private(set) var fields: [SimulatedField]
     private(set) var files: [SimulatedFile]
@@ -10,16 +10,17 @@ struct SimulatedParameters {
         static let both: Source = [.query, .form]
     }
 
-    /// Reads what the request carries.
+    /// Reads the parameters of a request.
     ///
-    /// Throws where it carries anything that is not in `allowed`, anything twice that does not end in
-    /// `[]`, or lacks what is `required`; and where there is a body, or a query, in the wrong place.
+    /// Throws if a parameter is neither in `allowed` nor in `required`, if one appears twice and
+    /// its name does not end in `[]`, if a required one is missing, or if the request has a query
+    /// or a body that `source` excludes.
     init(
         _ request: SimulatedRequest, in source: Source, allowed: [String] = [],
         required: [String] = [], files fileNames: [String] = []
     ) throws(OutsideTables) {
         if !source.contains(.query), let item = request.query.first {
-            throw OutsideTables("the query has \(item.name)")
+            throw OutsideTables("unexpected query item \(item.name)")
         }
         fields = request.query
         files = []
@@ -28,18 +29,18 @@ struct SimulatedParameters {
             fields += form.fields
             files = form.files
         } else if !request.body.isEmpty {
-            throw OutsideTables("there is a body")
+            throw OutsideTables("unexpected body")
         }
         for file in files where !fileNames.contains(file.name) {
-            throw OutsideTables("there is a file \(file.name)")
+            throw OutsideTables("unexpected file \(file.name)")
         }
         var seen: Set<String> = []
         for field in fields {
             guard allowed.contains(field.name) || required.contains(field.name) else {
-                throw OutsideTables("there is no parameter \(field.name)")
+                throw OutsideTables("unknown parameter \(field.name)")
             }
             guard seen.insert(field.name).inserted || field.name.hasSuffix("[]") else {
-                throw OutsideTables("\(field.name) comes twice")
+                throw OutsideTables("\(field.name) appears twice")
             }
         }
         seen.formUnion(files.map(\.name))

@@ -1,4 +1,4 @@
-/// A request as a simulator sees it: HTTP without a connection.
+/// An HTTP request to a simulator, without a connection.
 ///
 /// ```swift
 /// let request = SimulatedRequest(
@@ -8,16 +8,16 @@
 public struct SimulatedRequest: Hashable, Sendable {
     /// The method, such as `GET`.
     public var method: String
-    /// Begins with a slash; without a query.
+    /// The path, which begins with a slash and has no query.
     public var path: String
-    /// The query's items in order, decoded.
+    /// The query items in order, decoded.
     public var query: [SimulatedField]
-    /// The headers in order; names are compared without regard to case.
+    /// The headers in order; their names are not case-sensitive.
     public var headers: [SimulatedField]
     /// The body as sent.
     public var body: [UInt8]
 
-    /// Makes a request; what stands behind a `?` in `target` joins the query.
+    /// Creates a request; query items after a `?` in `target` come before those in `query`.
     public init(
         _ method: String, _ target: String, query: [SimulatedField] = [],
         headers: [SimulatedField] = [], body: [UInt8] = []
@@ -30,7 +30,7 @@ public struct SimulatedRequest: Hashable, Sendable {
         self.body = body
     }
 
-    /// Makes a request whose body is a form, or which has no body where `form` is nil.
+    /// Creates a request with a URL-encoded form as its body, or without a body if `form` is nil.
     public init(
         _ method: String, _ target: String, headers: KeyValuePairs<String, String>,
         form: KeyValuePairs<String, String>? = nil
@@ -43,12 +43,12 @@ public struct SimulatedRequest: Hashable, Sendable {
         body = Array(SimulatedField.urlEncoded(fields).utf8)
     }
 
-    /// The first header of that name.
+    /// Returns the first header with a name, ignoring case.
     public func header(_ name: String) -> String? {
         let wanted = name.lowercased()
         return headers.first { $0.name.lowercased() == wanted }?.value
     }
 
-    /// The path's segments, without the empty ones.
+    /// The non-empty segments of the path.
     var segments: [String] { path.split(separator: "/").map(String.init) }
 }

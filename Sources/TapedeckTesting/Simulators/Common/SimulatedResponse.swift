@@ -1,4 +1,4 @@
-/// A response as a simulator gives it.
+/// An HTTP response from a simulator.
 public struct SimulatedResponse: Hashable, Sendable {
     /// The HTTP status.
     public var status: Int
@@ -7,7 +7,7 @@ public struct SimulatedResponse: Hashable, Sendable {
     /// The body as sent.
     public var body: [UInt8]
 
-    /// Makes a response.
+    /// Creates a response.
     public init(status: Int, headers: [SimulatedField] = [], body: [UInt8] = []) {
         self.status = status
         self.headers = headers
@@ -17,7 +17,7 @@ public struct SimulatedResponse: Hashable, Sendable {
     /// The body as text.
     public var text: String { String(decoding: body, as: UTF8.self) }
 
-    /// The first header of that name, whatever its case.
+    /// Returns the first header with a name, ignoring case.
     public func header(_ name: String) -> String? {
         let wanted = name.lowercased()
         return headers.first { $0.name.lowercased() == wanted }?.value
@@ -33,14 +33,14 @@ public struct SimulatedResponse: Hashable, Sendable {
     static func empty(_ status: Int) -> SimulatedResponse { SimulatedResponse(status: status) }
 }
 
-/// How a request ends.
+/// The result of a request.
 public enum SimulatedAnswer: Hashable, Sendable {
     /// The system answered.
     case answer(SimulatedResponse)
-    /// The connection ended without an answer; the effect may have happened.
+    /// The connection closed without an answer; the request may have taken effect.
     case cut
 
-    /// The response, where there is one.
+    /// The response; nil if the connection was cut.
     public var response: SimulatedResponse? {
         if case .answer(let response) = self { response } else { nil }
     }

@@ -1,4 +1,4 @@
-/// The words of made-up titles, names and comments.
+/// Random titles, names and comments.
 enum SimulatedTexts {
     static func title(_ random: inout SeededGenerator) -> String {
         let adjective = random.pick(ActivityTexts.adjectives)
@@ -15,7 +15,7 @@ enum SimulatedTexts {
         "\(ActivityTexts.people[number % ActivityTexts.people.count])"
     }
 
-    /// An id as YouTube's are: 11 letters and digits.
+    /// Returns an id in the style of YouTube: 11 letters, digits, `-` and `_`.
     static func youtubeID(_ random: inout SeededGenerator) -> String {
         let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
         return String((0..<11).map { _ in random.pick(letters) })

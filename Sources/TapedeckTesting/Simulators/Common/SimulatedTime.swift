@@ -1,11 +1,11 @@
-/// Dates as the simulated systems write them, in UTC.
+/// Dates in the format of the simulated systems, in UTC.
 enum SimulatedTime {
     static let secondMilliseconds: Int64 = 1_000
     static let minuteMilliseconds: Int64 = 60_000
     static let hourMilliseconds: Int64 = 3_600_000
     static let dayMilliseconds: Int64 = 86_400_000
 
-    /// `2011-09-15T04:06:16.000Z`: whole seconds, and `.000` as a matter of form.
+    /// Returns a date such as `2011-09-15T04:06:16.000Z`, in whole seconds; the `.000` is fixed.
     static func isoSeconds(_ milliseconds: Int64) -> String {
         let (year, month, day) = civil(milliseconds)
         let second = floor(milliseconds, secondMilliseconds) % 60
@@ -15,9 +15,9 @@ enum SimulatedTime {
             + "\(padded(hour)):\(padded(minute)):\(padded(second)).000Z"
     }
 
-    /// Year, month and day of a time after 1970.
+    /// Returns the year, month and day of a time since 1970.
     static func civil(_ milliseconds: Int64) -> (year: Int64, month: Int64, day: Int64) {
-        // Days from 0000-03-01, so that the leap day is a year's last.
+        // Days are counted from 0000-03-01, so that the leap day is the last day of a year.
         let days = floor(milliseconds, dayMilliseconds) + 719_468
         let era = days / 146_097
         let dayOfEra = days % 146_097
@@ -40,7 +40,8 @@ enum SimulatedTime {
     }
 }
 
-/// Ids as MongoDB makes them: 24 hex digits, of which the first 8 are the time in Unix seconds.
+/// Ids in the style of MongoDB: 24 hex digits, the first 8 of which are the time in seconds since
+/// 1970.
 enum MongoID {
     static func make(at milliseconds: Int64, number: Int) -> String {
         hex(UInt64(max(0, milliseconds / 1_000)), 8) + "5e11b70001" + hex(UInt64(number), 6)

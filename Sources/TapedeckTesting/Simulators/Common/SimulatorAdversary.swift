@@ -1,52 +1,52 @@
-/// How a simulated system makes life hard; by default it does not.
+/// The faults a simulator injects; none by default.
 ///
-/// Rates are shares of 1. All of it follows from the simulator's seed. What others do follows from the
-/// seed and the time alone, so it is the same whatever is requested.
+/// Rates are probabilities from 0 to 1. All faults are determined by the simulator's seed. Actions
+/// of other users are determined by the seed and the time alone, whatever requests are made.
 public struct SimulatorAdversary: Codable, Hashable, Sendable {
-    /// Connections that end before anything is written.
+    /// The rate of connections closed before the request takes effect.
     public var cutBeforeRate = 0.0
-    /// Connections that end after the effect, without an answer.
+    /// The rate of connections closed after the request took effect, without an answer.
     public var cutAfterRate = 0.0
-    /// Answers 500 before anything is written.
+    /// The rate of 500 answers before the request takes effect.
     public var serverErrorRate = 0.0
-    /// Answers 500 after the effect.
+    /// The rate of 500 answers after the request took effect.
     public var serverErrorAfterRate = 0.0
-    /// Answers 503 with Retry-After.
+    /// The rate of 503 answers with Retry-After.
     public var unavailableRate = 0.0
-    /// What Retry-After says after a 503, in seconds.
+    /// The value of Retry-After in a 503 answer, in seconds.
     public var retryAfterSeconds = 2
-    /// Requests that a window of the quota allows before 429; nil for any number.
+    /// The number of requests allowed per quota window before 429; nil for no limit.
     public var quotaMax: Int?
-    /// How long a window of the quota is, in milliseconds.
+    /// The length of a quota window, in milliseconds.
     public var quotaMilliseconds: Int64 = 10_000
-    /// How long a token lives, in milliseconds; nil for as long as the system's usually do.
+    /// The lifetime of a token, in milliseconds; nil for the system's default.
     public var tokenLifeMilliseconds: Int64?
-    /// Whale: how much longer than usual an upload may take to become visible, in milliseconds.
+    /// The maximum extra delay before a Whale upload becomes visible, in milliseconds.
     public var uploadDelayMillisecondsMax: Int64 = 0
-    /// Whale: uploads that were acknowledged and never become visible.
+    /// The rate of Whale uploads that are acknowledged but never become visible.
     public var uploadLossRate = 0.0
-    /// How often other users do something, as the mean of the pauses, in milliseconds; nil for never.
+    /// The mean time between actions of other users, in milliseconds; nil for no actions.
     public var othersMilliseconds: Int64?
-    /// What others do that is the removal of something, without announcement.
+    /// The rate of other users' actions that remove something without notice.
     public var deletionRate = 0.0
-    /// Others' rows that appear late, with an older id and date than rows that are there already.
+    /// The rate of other users' rows that appear late, dated before existing rows.
     public var lateRate = 0.0
-    /// How late such a row may be, in milliseconds.
+    /// The maximum delay of a late row, in milliseconds.
     public var lateMillisecondsMax: Int64 = 3_600_000
-    /// Others' rows that have the date of the newest row.
+    /// The rate of other users' rows with the same date as the newest row.
     public var tieRate = 0.0
-    /// Whether rows with the same date come in another order with each call.
+    /// Whether the order of rows with the same date changes from request to request.
     public var shufflesTies = false
-    /// Pages that begin with the last row of the page before.
+    /// The rate of pages that begin with the last row of the previous page.
     public var duplicateRate = 0.0
 
-    /// Makes an adversary that does nothing.
+    /// Creates an adversary without faults.
     public init() {}
 
-    /// Nothing at all.
+    /// No faults.
     public static let none = SimulatorAdversary()
 
-    /// Some of everything, as `storectl simulate --adversary` has it.
+    /// A mix of all faults, as used by `storectl simulate --adversary`.
     public static let harsh: SimulatorAdversary = {
         var all = SimulatorAdversary()
         all.cutBeforeRate = 0.03

@@ -1,7 +1,8 @@
-/// What every simulator has: its dice, its ledger, and what it was asked that it does not know.
+/// The state common to all simulators: random sources, the ledger and the violations.
 ///
-/// `dice` is drawn from by requests, `fate` by what others do and `calendar` by when they do it. So
-/// neither the requests nor the steps in which time passes change what others do.
+/// Requests use `dice`; the actions of other users use `fate`, and the times of these actions use
+/// `calendar`. Neither the requests nor the intervals between `advance` calls therefore change the
+/// actions of other users.
 struct SimulatorCore: Sendable {
     var adversary: SimulatorAdversary
     var dice: SeededGenerator
@@ -12,7 +13,7 @@ struct SimulatorCore: Sendable {
     private var quota = (window: Int64.min, used: 0)
     private var nextDeed: Int64?
 
-    /// Deeds of others that one step of time may bring; a greater leap skips the rest.
+    /// The maximum number of actions by other users per step in time; a longer step skips the rest.
     private static let deedsMax = 10_000
 
     init(seed: UInt64, adversary: SimulatorAdversary) {
@@ -43,22 +44,23 @@ struct SimulatorCore: Sendable {
         return .json(400, ["simulator": .text("\(request.method) \(request.path): \(what)")])
     }
 
-    // MARK: - Weather
+    // MARK: - Faults
 
-    /// What befalls a request.
+    /// The fault that affects a request.
     enum Weather {
         case fair
         /// The request never arrives.
         case lost
-        /// Answered by something before the system.
+        /// An intermediate layer answers the request instead of the system.
         case turnedAway(SimulatedResponse)
-        /// The effect happens, and the answer is lost.
+        /// The request takes effect, but the answer is lost.
         case answerLost
-        /// The effect happens, and the answer is 500.
+        /// The request takes effect, but the answer is 500.
         case answerBroken
     }
 
-    /// Draws the same number of bits for every request, so that one fault does not move the others.
+    /// Draws the same amount of randomness for every request, so that one fault does not shift the
+    /// others.
     mutating func weather(at now: Int64) -> Weather {
         let lost = dice.chance(adversary.cutBeforeRate)
         let answerLost = dice.chance(adversary.cutAfterRate)
@@ -81,12 +83,12 @@ struct SimulatorCore: Sendable {
         return answerBroken ? .answerBroken : .fair
     }
 
-    /// What a server says that has stumbled; not JSON, as it comes from the layer below.
+    /// The answer of a failing server, in HTML because it comes from the web server.
     static let brokenAnswer = SimulatedResponse(
         status: 500, headers: [SimulatedField("Content-Type", "text/html")],
         body: Array("<html><body><h1>Internal Server Error</h1></body></html>".utf8))
 
-    /// The seconds until the quota's next window, where this one is used up.
+    /// Returns the seconds until the next quota window, or nil if the current quota is not used up.
     private mutating func waitForQuota(at now: Int64) -> Int64? {
         guard let most = adversary.quotaMax else { return nil }
         let window = now / max(1, adversary.quotaMilliseconds)
@@ -96,15 +98,15 @@ struct SimulatorCore: Sendable {
         return max(1, ((window + 1) * adversary.quotaMilliseconds - now + 999) / 1_000)
     }
 
-    // MARK: - Others
+    // MARK: - Other users
 
-    /// When others do something, from the last call until `now`.
+    /// Returns the times of other users' actions from the last call until `now`.
     mutating func deeds(until now: Int64) -> [Int64] {
         guard let mean = adversary.othersMilliseconds else { return [] }
         var times: [Int64] = []
         var next = nextDeed ?? now + pause(mean)
         while next <= now {
-            // A clock that leaps by years must not take as long.
+            // The limit keeps large clock jumps fast.
             guard times.count < SimulatorCore.deedsMax else {
                 next = now + pause(mean)
                 break
@@ -120,7 +122,7 @@ struct SimulatorCore: Sendable {
         1 + Int64(calendar.below(UInt64(max(1, 2 * mean))))
     }
 
-    /// The date of a row that others make at `now`, given the newest row's date.
+    /// Returns the date of another user's row added at `now`, given the newest row's date.
     mutating func date(at now: Int64, newest: Int64?) -> Int64 {
         let late = fate.chance(adversary.lateRate)
         let ties = fate.chance(adversary.tieRate)
@@ -132,7 +134,7 @@ struct SimulatorCore: Sendable {
 
     // MARK: - Order
 
-    /// Rows by date, the newest first; equal dates by `id`, or in no order at all.
+    /// Returns the rows by date, newest first; equal dates are ordered by `id`, or shuffled.
     mutating func newestFirst<Row, ID: Comparable>(
         _ rows: [Row], date: (Row) -> Int64, id: (Row) -> ID
     ) -> [Row] {
@@ -143,7 +145,8 @@ struct SimulatorCore: Sendable {
         return drawn.sorted { (date($0.row), $0.key) > (date($1.row), $1.key) }.map(\.row)
     }
 
-    /// Where a page begins: one row early now and then, as when a row was added in between.
+    /// Returns the offset of a page, sometimes one row early, as if a row had been added in
+    /// between.
     mutating func offset(_ offset: Int) -> Int {
         let repeats = dice.chance(adversary.duplicateRate)
         return repeats && offset > 0 ? offset - 1 : offset
@@ -151,11 +154,11 @@ struct SimulatorCore: Sendable {
 }
 
 extension SeededGenerator {
-    /// True in a share of the draws.
+    /// Returns true with the given probability.
     mutating func chance(_ rate: Double) -> Bool {
         below(1_000_000 as UInt64) < UInt64(max(0, min(1, rate)) * 1_000_000)
     }
 
-    /// One of them; there must be one.
+    /// Returns a random element of a non-empty array.
     mutating func pick<Value>(_ values: [Value]) -> Value { values[below(values.count)] }
 }

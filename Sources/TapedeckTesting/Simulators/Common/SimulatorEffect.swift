@@ -1,34 +1,35 @@
 /// A write that took effect in a simulated system.
 public struct SimulatorEffect: Codable, Hashable, Sendable, CustomStringConvertible {
-    /// What was written.
+    /// The kinds of writes.
     public enum Kind: String, Codable, Hashable, Sendable, CaseIterable {
-        /// Shelby 2012: a flag of a broadcast; `text` is `liked_by_owner=true`.
+        /// Shelby 2012: a flag of a broadcast was set; `text` is, for example,
+        /// `liked_by_owner=true`.
         case flag
         /// A broadcast or frame was shared; `text` is the comment, `detail` the destinations.
         case share
         /// A comment or message was added; `detail` is its id.
         case comment
-        /// A comment got another text; `detail` is its id.
+        /// The text of a comment was changed; `detail` is its id.
         case commentEdited
         /// A comment or message was removed; `detail` is its id.
         case commentDeleted
-        /// A like was counted; `detail` is the id of the row or of the copy that it made.
+        /// A like was counted; `detail` is the id of the row or copy that it created.
         case like
-        /// A like was taken back; `detail` is the id of the copy that was removed.
+        /// A like was removed; `detail` is the id of the removed copy.
         case unlike
-        /// Shelby v1: a watched call; `detail` says what of it was counted.
+        /// Shelby v1: a `watched` call was counted; `detail` has the counted part.
         case watched
-        /// Whale: somebody was asked; `text` is the question, `detail` its id.
+        /// Whale: a user was asked a question; `text` is the question, `detail` its id.
         case question
-        /// Whale: an upload has ended well; `detail` has the answer's id, the size and a checksum.
+        /// Whale: an upload succeeded; `detail` has the answer's id, the size and a checksum.
         case answerUploaded
-        /// Somebody signed up; `detail` is the user name.
+        /// A user signed up; `detail` is the user name.
         case signUp
-        /// A user's image changed; `text` is its address.
+        /// A user's image changed; `text` is its URL.
         case userImage
-        /// Shelby v1: a frame was put on a roll; `detail` is the new frame.
+        /// Shelby v1: a frame was added to a roll; `detail` is the new frame.
         case roll
-        /// Shelby v1: a frame was removed, not being somebody's like.
+        /// Shelby v1: a frame was removed that was not the copy created by a like.
         case frameDeleted
         /// Shelby v1: a user joined a roll.
         case joined
@@ -36,32 +37,32 @@ public struct SimulatorEffect: Codable, Hashable, Sendable, CustomStringConverti
         case left
         /// Shelby v1: a video was reported as unplayable.
         case unplayable
-        /// Shelby v1: a user came by.
+        /// Shelby v1: a user's visit was recorded.
         case visit
-        /// Shelby v1: a token for notifications came or went.
+        /// Shelby v1: a notification token was added or removed.
         case notificationToken
-        /// BirdTube: a video was handed in; `text` is its title, `detail` its address.
+        /// BirdTube: a video was submitted; `text` is its title, `detail` its URL.
         case submission
         /// BirdTube: a view was counted.
         case view
     }
 
-    /// Its number, from 1.
+    /// The effect's number, from 1.
     public var number: Int
-    /// What was written.
+    /// The kind of write.
     public var kind: Kind
-    /// The id of what it concerns: a broadcast, frame, answer, question, conversation.
+    /// The id of the affected broadcast, frame, answer, question or conversation.
     public var entity: String
-    /// The id of the user in whose name it was written; empty for nobody.
+    /// The id of the user who wrote it; empty if there is none.
     public var account: String
-    /// The user's own words, or the new value.
+    /// The user's text, or the new value.
     public var text: String
-    /// What else is worth comparing.
+    /// Further details for comparison.
     public var detail: String
-    /// When it took effect, in Unix milliseconds.
+    /// The time at which the write took effect, in milliseconds since 1970.
     public var atMilliseconds: Int64
 
-    /// The effect in a line.
+    /// The effect as one line.
     public var description: String {
         "\(number) \(kind.rawValue) \(entity) by \(account) at \(atMilliseconds): \(text) \(detail)"
     }

@@ -1,9 +1,9 @@
-/// What the simulators share: how a request goes through weather, routes and ledger.
+/// The request handling common to all simulators: faults, routes and the ledger.
 protocol SimulatorEngine {
     var core: SimulatorCore { get set }
-    /// Lets time pass until `now`.
+    /// Advances time to `now`.
     mutating func pass(until now: Int64)
-    /// Does what the request asks; throws where the system's tables do not know it.
+    /// Executes a request; throws if the system's API description does not cover it.
     mutating func route(
         _ request: SimulatedRequest, _ now: Int64
     ) throws(OutsideTables) -> SimulatedResponse

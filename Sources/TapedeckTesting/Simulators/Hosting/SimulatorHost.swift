@@ -1,11 +1,11 @@
 internal import Foundation
 internal import Synchronization
 
-/// A simulator that many connections share, and the time it lives in.
+/// A simulator shared by many connections, with its clock.
 final class SimulatorHost: Sendable {
     private struct State {
         var simulator: any RemoteSimulator
-        /// How far the simulator's time is ahead of the clock.
+        /// The time that the simulator is ahead of the clock, in milliseconds.
         var aheadMilliseconds: Int64 = 0
     }
 
@@ -13,7 +13,7 @@ final class SimulatorHost: Sendable {
     private let clock: @Sendable () -> Int64
     private let journal: SimulatorJournal?
 
-    /// Makes a host; a journal's requests are handled again before any other.
+    /// Creates a host; the requests of a journal are replayed first.
     init(
         _ simulator: any RemoteSimulator, journal: SimulatorJournal? = nil,
         now: @escaping @Sendable () -> Int64
@@ -37,7 +37,7 @@ final class SimulatorHost: Sendable {
         }
     }
 
-    /// Takes a request; all that comes of it follows from the state and the clock's reading.
+    /// Handles a request; the result depends only on the state and the time.
     private static func handle(
         _ request: SimulatedRequest, at time: Int64, _ state: inout State
     ) -> SimulatedAnswer {
@@ -47,7 +47,7 @@ final class SimulatorHost: Sendable {
         return state.simulator.respond(to: request, at: time + state.aheadMilliseconds)
     }
 
-    // MARK: - For checkers
+    // MARK: - Checker controls
 
     private static let controlFolder = "_simulator"
 
@@ -61,7 +61,7 @@ final class SimulatorHost: Sendable {
         case ("POST", "advance"):
             let text = request.query.first { $0.name == "ms" }?.value ?? ""
             guard let step = Int64(text), (0...stepMax).contains(step) else {
-                return .json(400, ["error": "ms must be a number from 0"])
+                return .json(400, ["error": "ms must be 0 or more"])
             }
             state.aheadMilliseconds += step
             let now = time + state.aheadMilliseconds
@@ -74,11 +74,11 @@ final class SimulatorHost: Sendable {
             state.simulator.adversary = .none
             return .empty(204)
         default:
-            return .json(404, ["error": "there is no such control"])
+            return .json(404, ["error": "unknown control"])
         }
     }
 
-    /// A hundred years; more would only overflow.
+    /// A hundred years; larger steps could overflow.
     private static let stepMax = 36_500 * SimulatedTime.dayMilliseconds
 
     private static func list(_ rows: some Encodable) -> SimulatedResponse {

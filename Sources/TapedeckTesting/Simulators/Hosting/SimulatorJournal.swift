@@ -2,30 +2,33 @@ internal import Foundation
 internal import Synchronization
 internal import TapedeckModel
 
-/// # What a simulator was asked, in a file
+/// # The journal of a simulator's requests
 ///
-/// A simulator follows from how it began, and from its requests with the clock's readings. So the file
-/// holds these and nothing else: a line of JSON for the beginning, and one for each request. One that is
-/// made again on the same file handles them again, and stands where the one before it was killed.
+/// A simulator's state is determined by its initial parameters and by its requests with their
+/// times. The journal therefore holds only these: one line of JSON for the parameters, and one for
+/// each request. A new simulator on the same journal replays the requests and reaches the state of
+/// the earlier one.
 ///
-/// 1. A request is in the file before it is handled; one that cannot be written is not handled.
-/// 2. A last line without an end was cut off with its process: it was not handled, and is dropped.
-/// 3. One process at a time has a file.
+/// 1. A request is written to the journal before it is handled; if the write fails, it is not
+///    handled.
+/// 2. An incomplete last line was cut off when its process died. Its request was not handled, so
+///    the line is removed.
+/// 3. Only one process at a time can open a journal.
 ///
-/// Nobody waits for the disk: what is written outlives the process, and not a loss of power.
+/// Writes are not synced to disk: they survive the end of the process, but not a power failure.
 package final class SimulatorJournal: Sendable {
-    /// What a simulator follows from, but for its requests.
+    /// The initial parameters of a simulator.
     package struct Beginning: Codable, Hashable, Sendable {
-        /// Which system, by the name that commands know.
+        /// The system, by its name in commands.
         package var system: String
-        /// From which its world and its dice follow.
+        /// The seed of its world and its random source.
         package var seed: UInt64
-        /// Whether it makes life hard.
+        /// Whether it injects faults.
         package var isAdverse: Bool
-        /// When it began, in Unix milliseconds.
+        /// The start time, in milliseconds since 1970.
         package var time: Int64
 
-        /// Makes a beginning.
+        /// Creates initial parameters.
         package init(system: String, seed: UInt64, isAdverse: Bool, time: Int64) {
             self.system = system
             self.seed = seed
@@ -34,14 +37,14 @@ package final class SimulatorJournal: Sendable {
         }
     }
 
-    /// A request, and what the clock showed when it came.
+    /// A request and its time.
     struct Entry: Codable, Hashable {
         var time: Int64
         var method: String
         var path: String
         var query: [[String]]
         var headers: [[String]]
-        /// In Base64.
+        /// The body, in Base64.
         var body: Data
 
         init(_ request: SimulatedRequest, at time: Int64) {
@@ -62,12 +65,12 @@ package final class SimulatorJournal: Sendable {
         }
     }
 
-    /// How the simulator began: what was given, or what the file says.
+    /// The initial parameters: those in the file, or the given ones for a new file.
     package let beginning: Beginning
     private let file: Int32
     private let past: Mutex<[Entry]>
 
-    /// Opens a journal, or begins one where there is none.
+    /// Opens a journal, or creates it if it does not exist.
     ///
     /// Throws `SimulatorServerError`: `.busy`, `.damaged`, `.accessDenied`, `.inputOutput`.
     package init(_ path: String, beginning given: Beginning) throws(SimulatorServerError) {
@@ -75,7 +78,7 @@ package final class SimulatorJournal: Sendable {
         guard file >= 0 else { throw SimulatorJournal.failure(.accessDenied, "open", path) }
         do throws(SimulatorServerError) {
             guard flock(file, LOCK_EX | LOCK_NB) == 0 else {
-                throw SimulatorServerError(.busy, "another simulator has the journal \(path)")
+                throw SimulatorServerError(.busy, "another simulator has the journal \(path) open")
             }
             let (beginning, entries) = try SimulatorJournal.read(file, path)
             if beginning == nil, !SimulatorJournal.append(given, to: file) {
@@ -101,7 +104,8 @@ package final class SimulatorJournal: Sendable {
 
     // MARK: - Reading
 
-    /// The entries of earlier lives, the oldest first; once only.
+    /// Returns the entries of earlier runs, oldest first, on the first call; later calls return
+    /// none.
     func takePast() -> [Entry] {
         past.withLock { past in
             defer { past = [] }
@@ -109,7 +113,7 @@ package final class SimulatorJournal: Sendable {
         }
     }
 
-    /// Reads a file, and cuts it behind its last whole line.
+    /// Reads a file and truncates it after the last complete line.
     private static func read(
         _ file: Int32, _ path: String
     ) throws(SimulatorServerError) -> (beginning: Beginning?, entries: [Entry]) {
@@ -125,14 +129,14 @@ package final class SimulatorJournal: Sendable {
         let (beginning, entries): (Beginning?, [Entry])
         do {
             let decoder = JSONDecoder()
-            // Of somebody else's file not a byte is cut off.
+            // A file that is not a journal fails to decode here, before anything is truncated.
             let first = data.isEmpty ? nil : lines.first ?? data
             beginning = try first.map { try decoder.decode(Beginning.self, from: $0) }
             entries = try lines.dropFirst().map { try decoder.decode(Entry.self, from: $0) }
         } catch {
             throw SimulatorServerError(
-                .damaged, "\(path) is not a simulator's journal",
-                hint: "name a file that is not there yet", cause: error)
+                .damaged, "\(path) is not a simulator journal",
+                hint: "name a file that does not exist yet", cause: error)
         }
         guard ftruncate(file, off_t(end)) == 0, lseek(file, off_t(end), SEEK_SET) >= 0 else {
             throw failure(.inputOutput, "write", path)
@@ -144,9 +148,9 @@ package final class SimulatorJournal: Sendable {
 
     // MARK: - Writing
 
-    /// Adds a request; false where it could not be written, and then nothing of it stays.
+    /// Appends a request; returns false, and leaves the file unchanged, if the write fails.
     ///
-    /// Whoever calls it sees to it that requests come one at a time.
+    /// The caller serializes the calls.
     func append(_ request: SimulatedRequest, at time: Int64) -> Bool {
         SimulatorJournal.append(Entry(request, at: time), to: file)
     }

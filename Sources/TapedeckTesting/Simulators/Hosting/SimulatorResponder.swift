@@ -1,9 +1,9 @@
 internal import Hummingbird
 internal import NIOCore
 
-/// Carries requests from HTTP to a simulator, and answers back.
+/// Passes HTTP requests to a simulator and sends its answers.
 struct SimulatorResponder: HTTPResponder {
-    /// What is known of the connection behind a request.
+    /// The connection of a request.
     struct Context: RequestContext {
         var coreContext: CoreRequestContextStorage
         let channel: any Channel
@@ -14,12 +14,12 @@ struct SimulatorResponder: HTTPResponder {
         }
     }
 
-    /// Ends a request without an answer.
+    /// Thrown to end a request without an answer.
     private struct Cut: Error {}
 
     let host: SimulatorHost
 
-    /// A video of two minutes fits; nothing that is larger is kept in memory.
+    /// The maximum size of a request body, which is kept in memory; a two-minute video fits.
     private static let bodyBytesMax = 256 << 20
 
     func respond(to request: Request, context: Context) async throws -> Response {
@@ -33,7 +33,8 @@ struct SimulatorResponder: HTTPResponder {
                 body: Array(body.readableBytesView)))
         switch answer {
         case .cut:
-            // Closed before the error is turned into an answer, so that none is sent.
+            // The connection is closed before the error is converted to an answer, so that none is
+            // sent.
             try await context.channel.close().get()
             throw Cut()
         case .answer(let answer):

@@ -6,42 +6,42 @@ public import ServiceLifecycle
 internal import Synchronization
 internal import TapedeckModel
 
-/// A simulator behind HTTP on this machine, for clients in other processes.
+/// An HTTP server on this machine for a simulator, for clients in other processes.
 ///
 /// ```swift
 /// let now = Int64(Date().timeIntervalSince1970 * 1_000)
 /// let server = SimulatorServer(
-///     WhaleSimulator(seed: 1, at: now), configuration: .init { print($0) })
+///     WhaleSimulator(seed: 1, at: now), configuration: .init(onListening: { print($0) }))
 /// try await server.run()
 /// ```
 ///
-/// A connection that the simulator cuts ends without an answer. Below `/_simulator`, which no simulated
-/// system has, checkers find:
+/// If the simulator cuts a connection, the client gets no answer. Checkers can use these requests
+/// below `/_simulator`, a path that no simulated system uses:
 ///
 /// | request | answer |
 /// |---|---|
 /// | `GET effects` | the ledger, as a list |
-/// | `GET violations` | what no table knows, as a list |
-/// | `POST advance?ms=N` | lets N milliseconds pass at once; `{"now"}` |
-/// | `POST expire-tokens` | 204 |
-/// | `POST calm` | 204; the adversary ends |
+/// | `GET violations` | the requests outside the API description, as a list |
+/// | `POST advance?ms=N` | advances time by N milliseconds at once; `{"now"}` |
+/// | `POST expire-tokens` | 204; invalidates all tokens |
+/// | `POST calm` | 204; ends fault injection |
 ///
-/// `run` returns after SIGTERM or SIGINT, where it was told so, and after `shutDown()`.
+/// `run` returns after `shutDown()`, and after SIGTERM or SIGINT if `endsOnSignals` is set.
 public final class SimulatorServer: Service {
-    /// How a server behaves.
+    /// The settings of a server.
     public struct Configuration: Sendable {
-        /// The port on 127.0.0.1; 0 for one that is free.
+        /// The port on 127.0.0.1; 0 for any free port.
         public var port: Int
         /// Whether SIGTERM and SIGINT end the server.
         public var endsOnSignals: Bool
-        /// The time, in Unix milliseconds.
+        /// The clock, in milliseconds since 1970.
         public var now: @Sendable () -> Int64
-        /// Where it says what goes wrong.
+        /// The logger for failures.
         public var logger: Logger
-        /// Called once it listens, with `http://127.0.0.1:PORT`.
+        /// Called with `http://127.0.0.1:PORT` when the server is listening.
         public var onListening: @Sendable (String) -> Void
 
-        /// Makes a configuration.
+        /// Creates a configuration.
         public init(
             port: Int = 0, endsOnSignals: Bool = true,
             now: @escaping @Sendable () -> Int64 = Configuration.systemTime,
@@ -55,7 +55,7 @@ public final class SimulatorServer: Service {
             self.onListening = onListening
         }
 
-        /// The system's clock, in Unix milliseconds.
+        /// The system's clock, in milliseconds since 1970.
         public static let systemTime: @Sendable () -> Int64 = {
             Int64(Date().timeIntervalSince1970 * 1_000)
         }
@@ -71,12 +71,13 @@ public final class SimulatorServer: Service {
         case ended
     }
 
-    /// Makes a server; it listens when it is run.
+    /// Creates a server, which listens when it is run.
     public convenience init(_ simulator: any RemoteSimulator, configuration: Configuration) {
         self.init(simulator, journal: nil, configuration: configuration)
     }
 
-    /// Makes a server of a simulator that stands at the beginning of a journal, and goes on from its end.
+    /// Creates a server for a new simulator, which first replays the journal and then appends to
+    /// it.
     package init(
         _ simulator: any RemoteSimulator, journal: SimulatorJournal?, configuration: Configuration
     ) {
@@ -84,12 +85,12 @@ public final class SimulatorServer: Service {
         host = SimulatorHost(simulator, journal: journal, now: configuration.now)
     }
 
-    /// The simulator as it is now; a copy.
+    /// A copy of the simulator's current state.
     public var simulator: any RemoteSimulator { host.simulator }
 
-    /// Serves until it is told to end; once only.
+    /// Serves requests until shutdown; can be called only once.
     ///
-    /// Throws `SimulatorServerError` where it cannot listen.
+    /// Throws `SimulatorServerError` if it cannot listen.
     public func run() async throws {
         var options = ServiceGroupConfiguration(
             services: [application],
@@ -102,7 +103,7 @@ public final class SimulatorServer: Service {
             stage = .running(services)
             return true
         }
-        guard begins else { throw SimulatorServerError(.closed, "the server has run already") }
+        guard begins else { throw SimulatorServerError(.closed, "the server has already run") }
         defer { group.withLock { $0 = .ended } }
         do {
             try await services.run()
@@ -111,7 +112,7 @@ public final class SimulatorServer: Service {
         }
     }
 
-    /// Ends `run`; may be called at any time, and more than once.
+    /// Ends `run`; can be called at any time, and more than once.
     public func shutDown() async {
         let services = group.withLock { stage -> ServiceGroup? in
             if case .running(let services) = stage { return services }
@@ -133,7 +134,7 @@ public final class SimulatorServer: Service {
             logger: quietLogger)
     }
 
-    /// What the libraries below have to say matters when something goes wrong.
+    /// The configured logger, limited to warnings and errors from the underlying libraries.
     private var quietLogger: Logger {
         var logger = configuration.logger
         logger.logLevel = max(logger.logLevel, .warning)

@@ -2,15 +2,15 @@ internal import Foundation
 internal import NIOCore
 public import TapedeckModel
 
-/// What the server of a simulator could not do.
+/// A failure of a simulator's server.
 public struct SimulatorServerError: CodedError {
-    /// What went wrong, for programs.
+    /// The code of the failure, for programs.
     public let code: ErrorCode
-    /// What went wrong and where.
+    /// A description of the failure.
     public let message: String
-    /// What to do about it.
+    /// A suggested remedy.
     public let hint: String?
-    /// The error below this one.
+    /// The underlying error.
     public let cause: (any Error)?
 
     init(_ code: ErrorCode, _ message: String, hint: String? = nil, cause: (any Error)? = nil) {
@@ -25,11 +25,11 @@ public struct SimulatorServerError: CodedError {
         switch error.errnoCode {
         case EADDRINUSE:
             self.init(
-                .busy, "another program listens on \(place)", hint: "choose another port",
+                .busy, "another program is listening on \(place)", hint: "choose another port",
                 cause: error)
         case EACCES, EPERM:
             self.init(
-                .accessDenied, "the system does not let this program listen on \(place)",
+                .accessDenied, "not permitted to listen on \(place)",
                 hint: "choose a port above 1023", cause: error)
         default:
             self.init(.unavailable, "cannot listen on \(place)", cause: error)

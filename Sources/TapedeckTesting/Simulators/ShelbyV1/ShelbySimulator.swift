@@ -1,26 +1,26 @@
-/// Both of Shelby's systems at one address: v2 and OAuth as in 2012, v1 as from 2012 to 2014.
+/// Both Shelby systems at one address: v2 with OAuth as in 2012, and v1 as from 2012 to 2014.
 ///
-/// Each has a world and an adversary's dice of its own.
+/// Each has its own world and its own fault injection.
 public struct ShelbySimulator: RemoteSimulator {
-    /// What answers `/v2` and `/oauth`.
+    /// The system that answers `/v2` and `/oauth`.
     public var v2: ShelbyV2Simulator
-    /// What answers `/v1`.
+    /// The system that answers `/v1`.
     public var v1: ShelbyV1Simulator
-    /// Which of the two took each write, in order.
+    /// Whether each write went to v1, in order.
     private var order: [Bool] = []
 
-    /// Makes both systems with made-up worlds as of `now`.
+    /// Creates both systems with worlds generated as of `now`.
     public init(seed: UInt64, at now: Int64, adversary: SimulatorAdversary = .none) {
         v2 = ShelbyV2Simulator(seed: seed, at: now, adversary: adversary)
         v1 = ShelbyV1Simulator(seed: seed, at: now, adversary: adversary)
     }
 
-    /// Requests that neither system knows.
+    /// The requests outside both systems' API descriptions.
     public var violations: [SimulatorViolation] {
         (v2.violations + v1.violations).sorted { $0.atMilliseconds < $1.atMilliseconds }
     }
 
-    /// Every write that took effect in either system, in order.
+    /// The writes that took effect in either system, in order.
     public var effects: [SimulatorEffect] {
         var (first, second) = (v2.effects[...], v1.effects[...])
         return order.enumerated().compactMap { index, isV1 in
@@ -30,7 +30,7 @@ public struct ShelbySimulator: RemoteSimulator {
         }
     }
 
-    /// How both systems make life hard.
+    /// The injected faults of both systems.
     public var adversary: SimulatorAdversary {
         get { v2.adversary }
         set {
@@ -39,7 +39,7 @@ public struct ShelbySimulator: RemoteSimulator {
         }
     }
 
-    /// Takes a request at a time, in Unix milliseconds.
+    /// Handles a request at a time in milliseconds since 1970.
     public mutating func respond(to request: SimulatedRequest, at now: Int64) -> SimulatedAnswer {
         advance(to: now)
         let isV1 = request.segments.first == "v1"
@@ -48,13 +48,13 @@ public struct ShelbySimulator: RemoteSimulator {
         return answer
     }
 
-    /// Lets others do what they do until `now`.
+    /// Performs the actions of other users until `now`.
     public mutating func advance(to now: Int64) {
         v2.advance(to: now)
         v1.advance(to: now)
     }
 
-    /// Forgets every token of both.
+    /// Invalidates every token of both systems.
     public mutating func expireTokens() {
         v2.expireTokens()
         v1.expireTokens()

@@ -1,7 +1,7 @@
-/// Tokens of v1: a user has one, and keeps it.
+/// The tokens of v1; each user keeps one token.
 struct ShelbyV1Access: Sendable {
     private var count = 0
-    /// When a token was first seen: those of a world made by hand have no other beginning.
+    /// The time at which each token was first used, which counts as its start.
     private var born: [String: Int64] = [:]
 
     mutating func isAlive(_ token: String, at now: Int64, _ lifeMilliseconds: Int64?) -> Bool {
@@ -38,13 +38,13 @@ extension ShelbyV1Simulator {
                     && $0.twitterID == fields["uid"]
             }
         default:
-            throw OutsideTables("one logs in by e-mail and password, or by a provider's account")
+            throw OutsideTables("a log-in needs e-mail and password, or a provider's account")
         }
         guard let user else { return Self.failure(401, "wrong e-mail address or password") }
         return session(of: user, now)
     }
 
-    /// The user, with the token: the one there is, or else a new one.
+    /// Returns the user with its existing token, or with a new one.
     private mutating func session(
         of user: ShelbyV1World.User, _ now: Int64
     ) -> SimulatedResponse {
@@ -60,7 +60,7 @@ extension ShelbyV1Simulator {
             ]))
     }
 
-    /// Ends a token, and with it all sessions of its user.
+    /// Removes a token, which ends all sessions of its user.
     mutating func logOut(_ call: Call) throws(OutsideTables) -> SimulatedResponse {
         guard let user = world.tokens.removeValue(forKey: call.id) else { return Self.notFound }
         return Self.result(world.user(user))

@@ -1,5 +1,5 @@
 extension ShelbyV1Simulator {
-    /// The conversations of all frames of a video.
+    /// Returns the conversations of all frames of a video.
     func conversations(_ call: Call) -> SimulatedResponse {
         guard world.videos[call.id] != nil else { return Self.notFound }
         let ids = Set(
@@ -12,7 +12,7 @@ extension ShelbyV1Simulator {
         return Self.result(world.conversation(call.id, call.now))
     }
 
-    /// Adds a message, each time, and answers the whole conversation.
+    /// Adds a message on every call, and returns the whole conversation.
     mutating func say(_ call: Call) -> SimulatedResponse {
         guard let user = call.user else { return Self.unauthorized }
         guard world.conversations[call.id] != nil else { return Self.notFound }
@@ -24,7 +24,7 @@ extension ShelbyV1Simulator {
         return Self.result(world.conversation(call.id, call.now))
     }
 
-    /// Removes one's own message, and answers the whole conversation.
+    /// Removes one of the caller's messages, and returns the whole conversation.
     mutating func unsay(_ call: Call, message id: String) -> SimulatedResponse {
         guard let user = call.user else { return Self.unauthorized }
         guard

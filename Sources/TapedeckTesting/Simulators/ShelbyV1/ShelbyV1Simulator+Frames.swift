@@ -1,7 +1,7 @@
 extension ShelbyV1Simulator {
-    /// Counts a like, makes the copy, and answers the frame that is liked.
+    /// Counts a like, creates the copy, and returns the liked frame.
     ///
-    /// Whoever is not logged in is counted, and leaves no trace otherwise.
+    /// A like without a log-in is counted, but creates no copy.
     mutating func like(_ call: Call) -> SimulatedResponse {
         guard world.frames[call.id] != nil else { return Self.notFound }
         let copy = world.like(call.id, by: call.user, at: call.now)
@@ -9,7 +9,8 @@ extension ShelbyV1Simulator {
         return Self.result(world.frame(call.id, call.now))
     }
 
-    /// Takes one's own frame off its roll; where it is the copy of a like, the like is gone.
+    /// Removes one of the caller's frames from its roll; removing the copy of a like removes the
+    /// like.
     mutating func removeFrame(_ call: Call) -> SimulatedResponse {
         guard let user = call.user else { return Self.unauthorized }
         guard let frame = world.frames[call.id], frame.creator == user.id, frame.roll != nil else {
@@ -24,17 +25,17 @@ extension ShelbyV1Simulator {
         return Self.result(world.frame(frame.id, call.now))
     }
 
-    /// A view counts once in 24 hours for a user and a frame, a completion every time.
+    /// Counts a view once in 24 hours per user and frame, and a completed view on every call.
     mutating func watched(_ call: Call) throws(OutsideTables) -> SimulatedResponse {
         let fields = call.parameters
         let interval = ["start_time", "end_time"].compactMap { fields[$0] }
         guard interval.isEmpty || interval.count == 2, interval.allSatisfy({ Double($0) != nil })
-        else { throw OutsideTables("start_time and end_time are two numbers") }
+        else { throw OutsideTables("start_time and end_time must both be numbers") }
         guard fields["complete"] == nil || fields["complete"] == "1" else {
-            throw OutsideTables("complete can only be 1")
+            throw OutsideTables("complete must be 1")
         }
         guard !interval.isEmpty || fields["complete"] != nil else {
-            throw OutsideTables("there is neither an interval nor complete")
+            throw OutsideTables("an interval or complete is required")
         }
         guard var frame = world.frames[call.id] else { return Self.notFound }
         var counted: [String] = []
@@ -58,11 +59,11 @@ extension ShelbyV1Simulator {
         return Self.result(world.frame(frame.id, call.now))
     }
 
-    /// Puts a frame, or the video of a URL, on a roll.
+    /// Adds a frame, or the video at a URL, to a roll.
     mutating func putOnRoll(_ call: Call) throws(OutsideTables) -> SimulatedResponse {
         let fields = call.parameters
         guard (fields["frame_id"] == nil) != (fields["url"] == nil) else {
-            throw OutsideTables("there must be one of frame_id and url")
+            throw OutsideTables("exactly one of frame_id and url is required")
         }
         guard let user = call.user else { return Self.unauthorized }
         guard let roll = world.rolls[call.id] else { return Self.notFound }
@@ -93,7 +94,7 @@ extension ShelbyV1Simulator {
         return Self.result(world.frame(frame.id, call.now))
     }
 
-    /// The forms of URLs that the simulated system knows.
+    /// Returns the provider and the id of a video URL in a format that the system knows.
     private static func video(ofURL url: String) -> (provider: String, id: String)? {
         for (mark, provider) in [
             ("youtube.com/watch?v=", "youtube"), ("youtu.be/", "youtube"), ("vimeo.com/", "vimeo"),

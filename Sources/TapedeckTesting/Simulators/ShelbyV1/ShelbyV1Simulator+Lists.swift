@@ -1,16 +1,16 @@
 extension ShelbyV1Simulator {
-    /// A number of a list's parameters; what is none is unknown to the tables.
+    /// Returns a numeric list parameter, or `usual` if it is missing.
     private func number(
         _ name: String, _ call: Call, _ usual: Int
     ) throws(OutsideTables) -> Int {
         guard let text = call.parameters[name] else { return usual }
         guard let number = Int(text), number >= 0 else {
-            throw OutsideTables("\(name) is no number: \(text)")
+            throw OutsideTables("\(name) is not a number: \(text)")
         }
         return number
     }
 
-    /// Rows by id, the newest first: from `since_id` on to older ones, itself included.
+    /// Returns a page of rows by id, newest first, from `since_id` (inclusive) to older ones.
     private mutating func page<Row>(
         _ rows: [Row], _ call: Call, id: (Row) -> String
     ) throws(OutsideTables) -> [Row] {
@@ -19,7 +19,7 @@ extension ShelbyV1Simulator {
         var rows = rows.sorted { id($0) > id($1) }
         if let since = call.parameters["since_id"] {
             guard since.count == 24, since.allSatisfy(\.isHexDigit) else {
-                throw OutsideTables("since_id is no id")
+                throw OutsideTables("since_id is not an id")
             }
             rows = rows.filter { id($0) <= since.lowercased() }
         }
@@ -36,7 +36,7 @@ extension ShelbyV1Simulator {
         return Self.fastResult(.array(rows.map { world.entry($0, call.now) }))
     }
 
-    /// A roll, with the page of its frames in it.
+    /// Returns a roll with a page of its frames.
     mutating func rollFrames(_ call: Call) throws(OutsideTables) -> SimulatedResponse {
         let rows = try page(world.frames.values.filter { $0.roll == call.id }, call, id: \.id)
         guard let roll = world.rolls[call.id], mayRead(roll, call) else { return Self.notFound }

@@ -3,7 +3,7 @@ extension ShelbyV1Simulator {
         for time in core.deeds(until: now) { happen(at: time) }
     }
 
-    /// Somebody who has no token here shares, likes, says something, or removes it.
+    /// Lets another user, who has no token here, share, like, comment or remove something.
     private mutating func happen(at now: Int64) {
         let removes = core.fate.chance(core.adversary.deletionRate)
         let deed: Int = core.fate.below(10)
@@ -28,7 +28,7 @@ extension ShelbyV1Simulator {
                 text: SimulatedTexts.comment(&core.fate))
             world.conversations[conversation]?.messages.append(message)
         default:
-            // Ids hold the time, so there are no ties; what is late has an older id.
+            // Ids contain the time, so there are no ties, and a late row has an older id.
             let date = core.date(at: now, newest: nil)
             let frame = world.share(by: user, at: date, &core.fate)
             for follower in world.rolls[user.publicRoll]?.followers.sorted() ?? []

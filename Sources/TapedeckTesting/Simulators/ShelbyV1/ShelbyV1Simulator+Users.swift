@@ -13,7 +13,8 @@ extension ShelbyV1Simulator {
         return Self.result(world.roll(roll.id))
     }
 
-    /// The first time is kept, the last one moves, and nothing ever clears them.
+    /// Records a report that a video is unplayable; the first time is kept, the last one is
+    /// updated.
     mutating func unplayable(_ call: Call) -> SimulatedResponse {
         guard var video = world.videos[call.id] else { return Self.notFound }
         video.firstUnplayableAt = video.firstUnplayableAt ?? call.now

@@ -1,57 +1,63 @@
-/// Shelby's system of 2012 to 2014: API v1, with `auth_token` as a parameter.
+/// The Shelby system of 2012 to 2014: API v1, with `auth_token` as a parameter.
 ///
-/// Traps, each as the system has it: lists come by id, the newest first; `since_id` means that id and
-/// older ones, so a page repeats its boundary row; `skip` counts from a top that moves; a dashboard
-/// without a known token is HTTP 404 with a body that says 401; `created_at` is a text to show; a
-/// repeated like counts again and makes another copy; the copy is what an unlike removes, and it
-/// only leaves its roll; a view counts once in 24 hours, a completion every time; copies share a
-/// conversation; whatever is joined may be null.
+/// It reproduces these quirks of the real system:
+///
+/// - Lists are ordered by id, newest first.
+/// - `since_id` means that id and older ones, so a page repeats the last row of the previous page.
+/// - `skip` counts from the newest row, which changes between requests.
+/// - A dashboard request without a known token gets HTTP 404 with a body that has status 401.
+/// - `created_at` is text for display.
+/// - A repeated like counts again and creates another copy.
+/// - An unlike removes the copy, but only from its roll.
+/// - A view counts once in 24 hours, a completed view every time.
+/// - Copies share a conversation.
+/// - Joined objects may be null.
 public struct ShelbyV1Simulator: RemoteSimulator, SimulatorEngine {
-    /// What the system holds; tests may change it at any time.
+    /// The system's data; tests may change it at any time.
     public var world: ShelbyV1World
     var core: SimulatorCore
     var access = ShelbyV1Access()
 
-    /// Rows of a list where nobody says how many.
+    /// The number of rows in a list if the request sets no limit.
     static let limitDefault = 20
-    /// Rows of a list at most.
+    /// The maximum number of rows in a list.
     static let limitMax = 500
 
-    /// Makes a system with a world made by hand.
+    /// Creates a system with a given world.
     public init(world: ShelbyV1World, seed: UInt64 = 0, adversary: SimulatorAdversary = .none) {
         self.world = world
         core = SimulatorCore(seed: seed, adversary: adversary)
     }
 
-    /// Makes a system with a made-up world as of `now`.
+    /// Creates a system with a world generated as of `now`.
     public init(seed: UInt64, at now: Int64, adversary: SimulatorAdversary = .none) {
         self.init(world: ShelbyV1World(seed: seed, at: now), seed: seed, adversary: adversary)
     }
 
-    /// Requests that the described system does not know.
+    /// The requests outside the system's API description.
     public var violations: [SimulatorViolation] { core.violations }
-    /// Every write that took effect, in order.
+    /// The writes that took effect, in order.
     public var effects: [SimulatorEffect] { core.effects }
-    /// How the system makes life hard.
+    /// The injected faults.
     public var adversary: SimulatorAdversary {
         get { core.adversary }
         set { core.adversary = newValue }
     }
 
-    /// Takes a request at a time, in Unix milliseconds.
+    /// Handles a request at a time in milliseconds since 1970.
     public mutating func respond(to request: SimulatedRequest, at now: Int64) -> SimulatedAnswer {
         take(request, at: now)
     }
 
-    /// Lets others do what they do until `now`.
+    /// Performs the actions of other users until `now`.
     public mutating func advance(to now: Int64) { pass(until: now) }
 
-    /// Forgets every token.
+    /// Invalidates every token.
     public mutating func expireTokens() { world.tokens = [:] }
 
     // MARK: - Routes
 
-    /// What a request says, once its path and its parameters are known.
+    /// A request with its decoded path and parameters.
     struct Call {
         var id = ""
         var parameters: SimulatedParameters
@@ -59,7 +65,7 @@ public struct ShelbyV1Simulator: RemoteSimulator, SimulatorEngine {
         var now: Int64
     }
 
-    /// Reads the parameters, and who calls.
+    /// Decodes the parameters and finds the caller.
     private mutating func call(
         _ request: SimulatedRequest, _ now: Int64, id: String = "", _ allowed: [String] = [],
         required: [String] = []
@@ -151,13 +157,13 @@ public struct ShelbyV1Simulator: RemoteSimulator, SimulatorEngine {
         }
     }
 
-    // MARK: - Answers in common
+    // MARK: - Shared answers
 
     static func result(_ value: SimulatedJSON) -> SimulatedResponse {
         .json(200, ["status": 200, "result": value])
     }
 
-    /// The fast path says how long it took.
+    /// Returns an answer of the fast path, which includes the time it took.
     static func fastResult(_ value: SimulatedJSON) -> SimulatedResponse {
         .json(200, ["status": 200, "cApiTimeMs": 3, "result": value])
     }

@@ -1,8 +1,8 @@
 internal import Foundation
 
-/// The shapes of what v1 answers; whatever is joined may be null.
+/// The format of v1 answers; joined objects may be null.
 extension ShelbyV1World {
-    /// `just now`, `5m ago`, `3h ago` up to 12 hours, then `Sep 5`, without a year.
+    /// Returns `just now`, `5m ago`, `3h ago` (up to 12 hours), or `Sep 5` without a year.
     static func ago(_ id: String, _ now: Int64) -> String {
         let seconds = Int64(id.prefix(8), radix: 16) ?? 0
         let age = max(0, now / 1_000 - seconds)
@@ -82,7 +82,7 @@ extension ShelbyV1World {
         ]
     }
 
-    /// A frame; with children what it refers to is joined.
+    /// Returns a frame, with the objects it refers to if `hasChildren` is set.
     func frame(_ id: String?, _ now: Int64, hasChildren: Bool = true) -> SimulatedJSON {
         guard let id, let frame = frames[id] else { return .null }
         let document: SimulatedJSON = [
@@ -102,7 +102,7 @@ extension ShelbyV1World {
         ])
     }
 
-    /// Seconds since 2012-02-22 over 45000, and what the likes add.
+    /// Returns the score: seconds since 2012-02-22 divided by 45000, plus a bonus for likes.
     private static func score(_ frame: Frame) -> Double {
         let seconds = Double((Int64(frame.id.prefix(8), radix: 16) ?? 0) - 1_329_868_800)
         let likes = frame.likeCount > 0 ? log10(Double(frame.likeCount)) : -1

@@ -1,11 +1,13 @@
 extension ShelbyV1World {
-    /// Entries on the dashboard of a made world's account.
+    /// The number of entries on the dashboard of a generated world's account.
     public static let madeEntries = 60
 
-    /// Makes up a world as of `now`: four users, of whom one is `SimulatorAccount.user`'s, with 60
-    /// entries on that dashboard and what others have shared on their rolls.
+    /// Generates a world as of `now`.
     ///
-    /// Some of what is joined is missing, as in the real system: notices without a frame, a frame
+    /// It has four users, one of which belongs to `SimulatorAccount.user`. That user's dashboard
+    /// has 60 entries, which the other users have shared on their rolls.
+    ///
+    /// As in the real system, some joined objects are missing: notices without a frame, and frames
     /// without creator, roll, video or conversation.
     public init(seed: UInt64, at now: Int64) {
         var random = SeededGenerator(seed: SeededGenerator.mixed(seed ^ 0x61))
@@ -36,7 +38,7 @@ extension ShelbyV1World {
         }
     }
 
-    /// Twelve kinds of entries, most of them whole.
+    /// Changes an entry to one of twelve kinds, most of them complete.
     private mutating func leaveOut(
         _ kind: Int, _ entry: inout Entry, _ frame: Frame, actor: String
     ) {
@@ -54,7 +56,7 @@ extension ShelbyV1World {
         }
     }
 
-    /// Somebody shares a video on the own roll.
+    /// Shares a video on the user's own roll.
     mutating func share(
         by user: User, at time: Int64, _ random: inout SeededGenerator
     ) -> Frame {

@@ -1,4 +1,4 @@
-/// How rows come into the world.
+/// Inserts and removes rows.
 extension ShelbyV1World {
     @discardableResult
     mutating func insertUser(
@@ -15,7 +15,7 @@ extension ShelbyV1World {
         return user
     }
 
-    /// The video's id; one that is there already is the same row.
+    /// Returns the id of a video, which is inserted if it does not exist.
     mutating func insertVideo(
         provider: String, _ providerID: String, title: String, at now: Int64
     ) -> String {
@@ -27,7 +27,7 @@ extension ShelbyV1World {
         return video.id
     }
 
-    /// A frame with a conversation of its own.
+    /// Inserts a frame with a new conversation.
     mutating func insertFrame(
         video: String, by creator: String, roll: String, text: String?, at now: Int64
     ) -> Frame {
@@ -43,7 +43,7 @@ extension ShelbyV1World {
         return frame
     }
 
-    /// A copy of a frame on another roll, in the same conversation.
+    /// Inserts a copy of a frame on another roll, in the same conversation.
     mutating func insertCopy(
         of frame: Frame, by creator: String, roll: String, type: Int, at now: Int64
     ) -> Frame {
@@ -56,9 +56,10 @@ extension ShelbyV1World {
         return copy
     }
 
-    /// Counts a like, every time; who likes is a set, and has a light copy on the public roll.
+    /// Counts a like on every call, adds the user to the upvoters once, and copies the frame to the
+    /// user's public roll.
     ///
-    /// Answers the copy; nil for a like of nobody known.
+    /// Returns the copy, or nil for an anonymous like.
     mutating func like(_ id: String, by user: User?, at now: Int64) -> Frame? {
         frames[id]?.likeCount += 1
         guard let user, let frame = frames[id] else { return nil }
@@ -66,7 +67,7 @@ extension ShelbyV1World {
         return insertCopy(of: frame, by: user.id, roll: user.publicRoll, type: 1, at: now)
     }
 
-    /// Takes a frame off its roll; where it was a like, the original has one less.
+    /// Removes a frame from its roll; if it is the copy of a like, the original loses that like.
     mutating func remove(_ id: String) {
         guard let frame = frames[id] else { return }
         frames[id]?.deletedFromRoll = frame.roll

@@ -1,27 +1,27 @@
-/// What Shelby's system of 2012 to 2014 holds; every row by its id.
+/// The data of the Shelby system of 2012 to 2014, with every row stored by its id.
 public struct ShelbyV1World: Hashable, Sendable {
     /// The users.
     public var users: [String: User] = [:]
     /// The rolls.
     public var rolls: [String: Roll] = [:]
-    /// The videos; one for each provider and id.
+    /// The videos, one per provider and id.
     public var videos: [String: Video] = [:]
     /// The conversations.
     public var conversations: [String: Conversation] = [:]
-    /// The frames, also those that were removed: they only left their roll.
+    /// The frames, including removed ones, which only left their roll.
     public var frames: [String: Frame] = [:]
     /// The entries of all dashboards.
     public var entries: [String: Entry] = [:]
-    /// Authentication tokens, and the ids of those whose they are.
+    /// The user ids of the authentication tokens.
     public var tokens: [String: String] = [:]
-    /// The rolls that are shown to whoever looks for some.
+    /// The rolls offered to users who look for new ones.
     public var featured: [String] = []
     var lastNumber = 0
 
-    /// Makes an empty world, to be filled by hand.
+    /// Creates an empty world.
     public init() {}
 
-    /// A new id, whose first digits are the time.
+    /// Returns a new id, which begins with the time.
     public mutating func makeID(at milliseconds: Int64) -> String {
         lastNumber += 1
         return MongoID.make(at: milliseconds, number: lastNumber)
@@ -31,20 +31,20 @@ public struct ShelbyV1World: Hashable, Sendable {
 extension ShelbyV1World {
     /// A user.
     public struct User: Hashable, Sendable {
-        /// 24 hex digits.
+        /// The id: 24 hex digits.
         public var id: String
-        /// The name that others see first.
+        /// The user's public name.
         public var nickname: String
-        /// The e-mail address, by which one logs in.
+        /// The e-mail address, which is used to log in.
         public var email: String
         /// The password.
         public var password: String
-        /// The roll that holds what the user shares and likes.
+        /// The roll of videos that the user shares and likes.
         public var publicRoll: String
-        /// The id at Twitter, by which one logs in, too.
+        /// The id at Twitter, which can also be used to log in.
         public var twitterID: String
 
-        /// Makes a user.
+        /// Creates a user.
         public init(
             id: String, nickname: String, email: String, password: String, publicRoll: String,
             twitterID: String = ""
@@ -60,22 +60,22 @@ extension ShelbyV1World {
 
     /// A list of frames.
     public struct Roll: Hashable, Sendable {
-        /// 24 hex digits.
+        /// The id: 24 hex digits.
         public var id: String
-        /// What it is called.
+        /// The title.
         public var title: String
-        /// The user whose it is.
+        /// The user who owns the roll.
         public var creator: String
-        /// 30 for a user's public roll, 31 for a global one, 50 for a private one.
+        /// The type: 30 for a user's public roll, 31 for a global one, 50 for a private one.
         public var type: Int
-        /// Whether all may see it.
+        /// Whether all users can see it.
         public var isPublic: Bool
-        /// Whether those who follow it may add to it.
+        /// Whether its followers can add frames.
         public var isCollaborative: Bool
         /// The users who follow it.
         public var followers: Set<String>
 
-        /// Makes a roll.
+        /// Creates a roll.
         public init(
             id: String, title: String, creator: String, type: Int = 30, isPublic: Bool = true,
             isCollaborative: Bool = false, followers: Set<String> = []
@@ -92,26 +92,28 @@ extension ShelbyV1World {
 
     /// A video.
     public struct Video: Hashable, Sendable {
-        /// 24 hex digits.
+        /// The id: 24 hex digits.
         public var id: String
-        /// Who has the video, such as `youtube`.
+        /// The provider, such as `youtube`.
         public var provider: String
         /// The provider's id.
         public var providerID: String
         /// The title.
         public var title: String
-        /// How long it is, in seconds.
+        /// The length of the video, in seconds.
         public var durationSeconds: Int
-        /// How often it was viewed.
+        /// The number of views.
         public var viewCount = 0
-        /// How often it was played to its end.
+        /// The number of complete views.
         public var completeCount = 0
-        /// When it was first said to be unplayable, in Unix milliseconds; never cleared.
+        /// The time of the first report that it is unplayable, in milliseconds since 1970; never
+        /// cleared.
         public var firstUnplayableAt: Int64?
-        /// When it was last said to be unplayable, in Unix milliseconds; never cleared.
+        /// The time of the last report that it is unplayable, in milliseconds since 1970; never
+        /// cleared.
         public var lastUnplayableAt: Int64?
 
-        /// Makes a video.
+        /// Creates a video.
         public init(
             id: String, provider: String = "youtube", providerID: String, title: String,
             durationSeconds: Int = 213
@@ -124,30 +126,30 @@ extension ShelbyV1World {
         }
     }
 
-    /// What is said of a frame and of its copies.
+    /// The messages about a frame and its copies.
     public struct Conversation: Hashable, Sendable {
-        /// 24 hex digits.
+        /// The id: 24 hex digits.
         public var id: String
-        /// What was said, the oldest first.
+        /// The messages, oldest first.
         public var messages: [Message] = []
 
-        /// Makes a conversation.
+        /// Creates a conversation.
         public init(id: String, messages: [Message] = []) {
             self.id = id
             self.messages = messages
         }
     }
 
-    /// Something that a user said.
+    /// A user's message in a conversation.
     public struct Message: Hashable, Sendable {
-        /// 24 hex digits.
+        /// The id: 24 hex digits.
         public var id: String
-        /// Who said it.
+        /// The user who wrote it.
         public var user: String
-        /// What was said.
+        /// The text of the message.
         public var text: String
 
-        /// Makes a message.
+        /// Creates a message.
         public init(id: String, user: String, text: String) {
             self.id = id
             self.user = user
@@ -157,32 +159,32 @@ extension ShelbyV1World {
 
     /// A video on a roll.
     public struct Frame: Hashable, Sendable {
-        /// 24 hex digits.
+        /// The id: 24 hex digits.
         public var id: String
-        /// Who put it there; nil where that is not known any more.
+        /// The user who added the frame; nil if it is no longer known.
         public var creator: String?
-        /// The roll that it stands on; nil when it was removed.
+        /// The roll of the frame; nil if it was removed.
         public var roll: String?
-        /// The roll that it was removed from.
+        /// The roll from which the frame was removed.
         public var deletedFromRoll: String?
         /// The video.
         public var video: String?
         /// The conversation, which copies share with the original.
         public var conversation: String?
-        /// 0 for what was shared, 1 for what was liked.
+        /// The type: 0 for a shared frame, 1 for the copy created by a like.
         public var type = 0
-        /// The frame that it is a copy of.
+        /// The original of a copy.
         public var original: String?
-        /// Who likes it; a set.
+        /// The users who like the frame, without duplicates.
         public var upvoters: [String] = []
-        /// How often it was liked; more often than there are upvoters.
+        /// The number of likes, which can exceed the number of upvoters.
         public var likeCount = 0
-        /// How often it was viewed.
+        /// The number of views.
         public var viewCount = 0
-        /// When each user last had a view counted, in Unix milliseconds.
+        /// The time of each user's last counted view, in milliseconds since 1970.
         public var viewedAt: [String: Int64] = [:]
 
-        /// Makes a frame.
+        /// Creates a frame.
         public init(
             id: String, creator: String?, roll: String?, video: String?, conversation: String?
         ) {
@@ -196,21 +198,21 @@ extension ShelbyV1World {
 
     /// A row of a user's dashboard.
     public struct Entry: Hashable, Sendable {
-        /// 24 hex digits.
+        /// The id: 24 hex digits.
         public var id: String
-        /// The user whose dashboard it stands in.
+        /// The user who owns the dashboard.
         public var user: String
-        /// Why it stands there: 0 social, 8 re-roll, 11 like notice, 14 follow notice, 31 to 34
-        /// recommendations, and others.
+        /// The reason for the entry: 0 social, 8 re-roll, 11 like notice, 14 follow notice, 31 to
+        /// 34 recommendations, and others.
         public var action: Int
         /// The frame; nil in some notices.
         public var frame: String?
-        /// Who acted, in notices.
+        /// The acting user in a notice.
         public var actor: String?
-        /// The frame that a recommendation comes from.
+        /// The frame on which a recommendation is based.
         public var sourceFrame: String?
 
-        /// Makes an entry.
+        /// Creates an entry.
         public init(
             id: String, user: String, action: Int = 0, frame: String?, actor: String? = nil,
             sourceFrame: String? = nil

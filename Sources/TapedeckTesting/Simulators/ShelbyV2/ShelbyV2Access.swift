@@ -1,11 +1,12 @@
 internal import Foundation
 
-/// OAuth 1.0a as far as it is known: three calls, of which each gives the next its token.
+/// OAuth 1.0a as far as it is documented: three calls, each of which returns the token for the
+/// next.
 struct ShelbyV2Access: Sendable {
-    /// Tokens that were asked for, and whether the user has agreed.
+    /// The request tokens, and whether the user has approved each.
     var requests: [String: Bool] = [:]
     var count = 0
-    /// When a token was first seen: those of a world made by hand have no other beginning.
+    /// The time at which each token was first used, which counts as its start.
     private var born: [String: Int64] = [:]
 
     mutating func isAlive(_ token: String, at now: Int64, _ lifeMilliseconds: Int64?) -> Bool {
@@ -15,7 +16,7 @@ struct ShelbyV2Access: Sendable {
         return now - birth < lifeMilliseconds
     }
 
-    /// The parameters in `Authorization: OAuth a="1", b="2"`.
+    /// Returns the parameters of a header such as `Authorization: OAuth a="1", b="2"`.
     static func parameters(of request: SimulatedRequest) -> [String: String] {
         guard let header = request.header("Authorization"), header.hasPrefix("OAuth ") else {
             return [:]
@@ -34,9 +35,9 @@ struct ShelbyV2Access: Sendable {
 }
 
 extension ShelbyV2Simulator {
-    /// `/oauth/request_token`, `/oauth/authorize`, `/oauth/access_token`.
+    /// Handles `/oauth/request_token`, `/oauth/authorize` and `/oauth/access_token`.
     ///
-    /// The user agrees at once, and it is the first one of the world.
+    /// The first user of the world approves immediately.
     mutating func routeAccess(
         _ request: SimulatedRequest, _ now: Int64
     ) throws(OutsideTables) -> SimulatedResponse {
@@ -56,7 +57,7 @@ extension ShelbyV2Simulator {
                 request, in: .query, required: ["oauth_token", "provider"])
             let provider = parameters["provider"] ?? ""
             guard ["twitter", "facebook", "tumblr"].contains(provider) else {
-                throw OutsideTables("there is no provider \(provider)")
+                throw OutsideTables("unknown provider \(provider)")
             }
             let token = parameters["oauth_token"] ?? ""
             guard access.requests[token] != nil else { return unauthorized }

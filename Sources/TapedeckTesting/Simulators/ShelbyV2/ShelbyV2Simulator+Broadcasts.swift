@@ -1,5 +1,5 @@
 extension ShelbyV2Simulator {
-    /// The whole list; `video_player` keeps those of the named players.
+    /// Returns the whole list; `video_player` selects the broadcasts of the given players.
     mutating func broadcasts(
         of channel: String, _ request: SimulatedRequest, _ now: Int64
     ) throws(OutsideTables) -> SimulatedResponse {
@@ -26,7 +26,7 @@ extension ShelbyV2Simulator {
         let flags = ["watched_by_owner", "liked_by_owner", "owner_watch_later"]
         let parameters = try SimulatedParameters(request, in: .form, allowed: flags)
         guard let field = parameters.fields.first, parameters.fields.count == 1 else {
-            throw OutsideTables("there must be one flag")
+            throw OutsideTables("exactly one flag is required")
         }
         let values = field.name == "watched_by_owner" ? ["true"] : ["true", "false"]
         guard values.contains(field.value) else {
@@ -59,9 +59,9 @@ extension ShelbyV2Simulator {
         let destinations = (parameters["destination"] ?? "").split(separator: ",").map(String.init)
         for destination in destinations
         where !["twitter", "facebook", "tumblr", "email"].contains(destination) {
-            throw OutsideTables("there is no destination \(destination)")
+            throw OutsideTables("unknown destination \(destination)")
         }
-        guard !destinations.isEmpty else { throw OutsideTables("there is no destination") }
+        guard !destinations.isEmpty else { throw OutsideTables("destination is empty") }
         guard let user = user(of: request, now) else { return unauthorized }
         let id = parameters["broadcast_id"] ?? ""
         guard world.broadcasts.contains(where: { $0.id == id }) else {

@@ -1,18 +1,19 @@
 extension ShelbyV2Simulator {
-    /// Rows of others have numbers of their own, so that ids never meet.
+    /// The first number for ids of other users' rows, which keeps them distinct from generated
+    /// ones.
     private static let othersNumber = 0x10000
 
     mutating func pass(until now: Int64) {
         for time in core.deeds(until: now) { happen(at: time) }
     }
 
-    /// Somebody shares a video into a user's own channel, plays one, or takes one away.
+    /// Shares a video into a user's own channel, plays one, or removes one.
     private mutating func happen(at now: Int64) {
         let removes = core.fate.chance(core.adversary.deletionRate)
         let deed = core.fate.below(10)
         let channels = world.channels.filter { !$0.isPublic }
         guard !channels.isEmpty else { return }
-        // Most of it goes on where somebody looks.
+        // The first channel, which clients read, gets most of the changes.
         let channel = core.fate.oneIn(3) ? core.fate.pick(channels) : channels[0]
         let rows = world.broadcasts.indices.filter { world.broadcasts[$0].channel == channel.id }
         if removes, !rows.isEmpty {

@@ -1,54 +1,59 @@
-/// Shelby's system of 2012: API v2, OAuth 1.0a.
+/// The Shelby system of 2012: API v2 with OAuth 1.0a.
 ///
-/// Traps, each as the system has it: a read answers an array and a failure is an object with `err`,
-/// whatever the HTTP status; there is no paging and no `since`, so every poll gets the whole list, and
-/// what was deleted is only seen by its absence; a write tells a failure by `err`, too; dates end in
-/// `.000Z` and are cut to the second; older rows lack `owner_watch_later`.
+/// It reproduces these quirks of the real system:
+///
+/// - A successful read returns an array; a failed read or write returns an object with `err`,
+///   whatever the HTTP status.
+/// - There is neither paging nor `since`: every poll gets the whole list, and a deleted row is
+///   simply missing.
+/// - Dates are truncated to the second and end in `.000Z`.
+/// - Older rows have no `owner_watch_later`.
 ///
 /// OAuth signatures are not verified; a known `oauth_token` in the header is enough.
 public struct ShelbyV2Simulator: RemoteSimulator, SimulatorEngine {
-    /// What the system holds; tests may change it at any time.
+    /// The system's data; tests may change it at any time.
     public var world: ShelbyV2World
-    /// The HTTP status of an answer with `err`; 200, so that nobody comes to trust it.
+    /// The HTTP status of an answer with `err`; 200 by default, so that clients cannot rely on the
+    /// status.
     public var errorStatus = 200
-    /// The HTTP status of an answer with `err` to whom the system does not know.
+    /// The HTTP status of an answer with `err` to an unauthorized request.
     public var unauthorizedStatus = 401
     var core: SimulatorCore
     var access: ShelbyV2Access
     var made = 0
 
-    /// Makes a system with a world made by hand.
+    /// Creates a system with a given world.
     public init(world: ShelbyV2World, seed: UInt64 = 0, adversary: SimulatorAdversary = .none) {
         self.world = world
         core = SimulatorCore(seed: seed, adversary: adversary)
         access = ShelbyV2Access()
     }
 
-    /// Makes a system with a made-up world as of `now`.
+    /// Creates a system with a world generated as of `now`.
     public init(seed: UInt64, at now: Int64, adversary: SimulatorAdversary = .none) {
         self.init(world: ShelbyV2World(seed: seed, at: now), seed: seed, adversary: adversary)
     }
 
-    /// Requests that the described system does not know.
+    /// The requests outside the system's API description.
     public var violations: [SimulatorViolation] { core.violations }
-    /// Every write that took effect, in order.
+    /// The writes that took effect, in order.
     public var effects: [SimulatorEffect] { core.effects }
 
-    /// How the system makes life hard.
+    /// The injected faults.
     public var adversary: SimulatorAdversary {
         get { core.adversary }
         set { core.adversary = newValue }
     }
 
-    /// Takes a request at a time, in Unix milliseconds.
+    /// Handles a request at a time in milliseconds since 1970.
     public mutating func respond(to request: SimulatedRequest, at now: Int64) -> SimulatedAnswer {
         take(request, at: now)
     }
 
-    /// Lets others do what they do until `now`.
+    /// Performs the actions of other users until `now`.
     public mutating func advance(to now: Int64) { pass(until: now) }
 
-    /// Forgets every access token.
+    /// Invalidates every access token.
     public mutating func expireTokens() { world.tokens = [:] }
 
     // MARK: - Routes
@@ -85,7 +90,7 @@ public struct ShelbyV2Simulator: RemoteSimulator, SimulatorEngine {
 
     func failure(_ text: String) -> SimulatedResponse { .json(errorStatus, ["err": .text(text)]) }
 
-    /// The user in whose name a request comes; nil where the system does not know.
+    /// Returns the user of a request, or nil if its token is unknown or expired.
     mutating func user(of request: SimulatedRequest, _ now: Int64) -> ShelbyV2World.User? {
         guard let token = ShelbyV2Access.parameters(of: request)["oauth_token"],
             access.isAlive(token, at: now, core.adversary.tokenLifeMilliseconds)

@@ -3,7 +3,7 @@ internal import Foundation
 extension ShelbyV2World.User {
     var imageURL: String { "http://img.example.org/\(nickname).jpg" }
 
-    /// The shape is by the client's fields: id, names, image.
+    /// The user with the fields that clients read: id, names and image.
     var document: SimulatedJSON {
         [
             "_id": .text(id), "name": .text(nickname.capitalized), "nickname": .text(nickname),

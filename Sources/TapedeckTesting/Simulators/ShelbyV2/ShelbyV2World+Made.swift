@@ -1,12 +1,14 @@
 extension ShelbyV2World {
-    /// Broadcasts in the channel of a made world.
+    /// The number of broadcasts in the account's channel of a generated world.
     public static let madeBroadcasts = 40
 
-    /// Makes up a world as of `now`: three users, of whom the first is `SimulatorAccount.user`'s, with a
-    /// public channel and a channel of their own that has broadcasts of the last days.
+    /// Generates a world as of `now`.
     ///
-    /// Every third broadcast shares a video that was shared before; one in eight is of a provider that
-    /// apps do not ask for; older rows lack `owner_watch_later`.
+    /// It has three users, the first of which belongs to `SimulatorAccount.user`. Each has a public
+    /// and a private channel. The first user's private channel has broadcasts of the last days.
+    ///
+    /// Every third broadcast shares a video that was shared before. One in eight is from a provider
+    /// that apps do not request. Older rows have no `owner_watch_later`.
     public init(seed: UInt64, at now: Int64) {
         var random = SeededGenerator(seed: SeededGenerator.mixed(seed ^ 0x5E1B))
         let joined = now - 90 * SimulatedTime.dayMilliseconds
@@ -36,7 +38,7 @@ extension ShelbyV2World {
         }
     }
 
-    /// Makes up a broadcast, of a video that is there already one time in three.
+    /// Returns a random broadcast, one time in three of an existing video.
     func makeBroadcast(
         channel: String, at time: Int64, number: Int, _ random: inout SeededGenerator
     ) -> Broadcast {

@@ -1,15 +1,15 @@
-/// What Shelby's system of 2012 holds.
+/// The data of the Shelby system of 2012.
 public struct ShelbyV2World: Hashable, Sendable {
     /// A user.
     public struct User: Hashable, Sendable {
-        /// 24 hex digits.
+        /// The id: 24 hex digits.
         public var id: String
-        /// The name that others see first.
+        /// The user's public name.
         public var nickname: String
         /// The linked services: `twitter`, `facebook`, `tumblr`.
         public var services: [String]
 
-        /// Makes a user.
+        /// Creates a user.
         public init(id: String, nickname: String, services: [String] = ["twitter"]) {
             self.id = id
             self.nickname = nickname
@@ -19,18 +19,18 @@ public struct ShelbyV2World: Hashable, Sendable {
 
     /// A channel of a user.
     public struct Channel: Hashable, Sendable {
-        /// 24 hex digits.
+        /// The id: 24 hex digits.
         public var id: String
-        /// What it is called.
+        /// The channel's name.
         public var name: String
-        /// The user whose it is.
+        /// The user who owns the channel.
         public var owner: String
-        /// Whether all may see it; apps use the first that is not.
+        /// Whether all users can see it; apps use the first channel that is not public.
         public var isPublic: Bool
-        /// When it was made, in Unix milliseconds.
+        /// The time of creation, in milliseconds since 1970.
         public var createdAt: Int64
 
-        /// Makes a channel.
+        /// Creates a channel.
         public init(
             id: String, name: String, owner: String, isPublic: Bool = false, createdAt: Int64 = 0
         ) {
@@ -42,38 +42,39 @@ public struct ShelbyV2World: Hashable, Sendable {
         }
     }
 
-    /// A video that somebody shared into a channel.
+    /// A video that a user shared into a channel.
     public struct Broadcast: Hashable, Sendable {
-        /// 24 hex digits.
+        /// The id: 24 hex digits.
         public var id: String
-        /// The channel that it stands in.
+        /// The channel of the broadcast.
         public var channel: String
-        /// When it was shared, in Unix milliseconds; shown in whole seconds.
+        /// The time at which it was shared, in milliseconds since 1970; the API shows whole
+        /// seconds.
         public var createdAt: Int64
-        /// When anything of it changed, in Unix milliseconds.
+        /// The time of the last change, in milliseconds since 1970.
         public var updatedAt: Int64
-        /// Who has the video, such as `youtube` or `vimeo`.
+        /// The provider, such as `youtube` or `vimeo`.
         public var provider: String
         /// The provider's id of the video.
         public var providerID: String
         /// The video's title.
         public var title: String?
-        /// What the sharer said.
+        /// The sharer's comment.
         public var comment: String?
         /// The sharer's nickname.
         public var sharer: String?
-        /// Where it was shared, such as `twitter`.
+        /// The network on which it was shared, such as `twitter`.
         public var origin: String?
         /// Whether the owner of the channel likes it.
         public var isLiked: Bool
-        /// Whether the owner of the channel has seen it.
+        /// Whether the owner of the channel has watched it.
         public var isWatched: Bool
-        /// Whether it is to be watched later; nil for rows older than that field, which lack it.
+        /// Whether it is marked to watch later; nil for rows older than that field, which lack it.
         public var isWatchLater: Bool?
-        /// How often it was played.
+        /// The number of plays.
         public var totalPlays: Int64
 
-        /// Makes a broadcast.
+        /// Creates a broadcast.
         public init(
             id: String, channel: String, createdAt: Int64, provider: String = "youtube",
             providerID: String, title: String? = nil, comment: String? = nil,
@@ -99,14 +100,14 @@ public struct ShelbyV2World: Hashable, Sendable {
 
     /// The users.
     public var users: [User]
-    /// The channels, in the order in which they are listed.
+    /// The channels, in list order.
     public var channels: [Channel]
     /// The broadcasts, in any order.
     public var broadcasts: [Broadcast]
-    /// OAuth access tokens, and the ids of those whose they are.
+    /// The user ids of the OAuth access tokens.
     public var tokens: [String: String]
 
-    /// Makes a world by hand.
+    /// Creates a world from its rows.
     public init(
         users: [User], channels: [Channel], broadcasts: [Broadcast], tokens: [String: String]
     ) {

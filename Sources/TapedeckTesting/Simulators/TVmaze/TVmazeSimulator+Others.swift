@@ -5,9 +5,9 @@ extension TVmazeSimulator {
         for time in core.deeds(until: now) { happen(at: time) }
     }
 
-    /// An episode that is to come is moved, named, told of or taken away; one is added; or somebody joins a cast.
+    /// Moves, renames, describes, removes or adds an upcoming episode, or adds a member to a cast.
     ///
-    /// A change marks its show.
+    /// Every change updates the version of its show.
     private mutating func happen(at now: Int64) {
         let removes = core.fate.chance(core.adversary.deletionRate)
         let deed: Int = core.fate.below(8)

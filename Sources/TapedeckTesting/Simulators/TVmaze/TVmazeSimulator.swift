@@ -1,39 +1,45 @@
 internal import Tapedeck
 
-/// TVmaze's system: when shows are on, and who plays in them.
+/// The TVmaze system: broadcast schedules of shows, and their casts.
 ///
-/// Nobody logs in, and nothing is written. Traps, each as the system has it: the day of a network's list is that
-/// of the beginning in the channel's zone, while nights count to the day before; a web channel's list goes by what an episode counts to, and has the
-/// show embedded elsewhere; an episode without a time of day begins at noon; nothing tells that an episode is
-/// cancelled, it is only missing; a show's weight churns without a new version; every answer, also a 404, may
-/// be kept for an hour by its `Cache-Control`; more than 20 requests in 10 s are turned away.
+/// It has neither log-ins nor writes. It reproduces these quirks of the real system:
+///
+/// - A network's list is for the day in the channel's zone on which an episode begins, although an
+///   episode at night counts to the previous day.
+/// - A web channel's list is for the day to which an episode counts, and the show is embedded in
+///   another place.
+/// - An episode without a time of day begins at noon.
+/// - A cancelled episode is not reported; it is only missing.
+/// - A show's weight changes without a new version.
+/// - Every answer, including a 404, can be cached for an hour according to its `Cache-Control`.
+/// - More than 20 requests in 10 s are rejected.
 public struct TVmazeSimulator: RemoteSimulator, SimulatorEngine {
-    /// What the system holds; tests may change it at any time.
+    /// The system's data; tests may change it at any time.
     public var world: TVmazeWorld
-    /// What `Cache-Control` grants, in seconds; nil for no such header.
+    /// The maximum age in `Cache-Control`, in seconds; nil for no such header.
     public var maxAgeSeconds: Int? = 3_600
-    /// The most requests in `SimulatorAdversary.quotaMilliseconds`.
+    /// The maximum number of requests in `SimulatorAdversary.quotaMilliseconds`.
     public static let requestsMax = 20
     var core: SimulatorCore
 
-    /// Makes a system with a world made by hand.
+    /// Creates a system with a given world.
     public init(world: TVmazeWorld, seed: UInt64 = 0, adversary: SimulatorAdversary = .none) {
         self.world = world
         core = SimulatorCore(seed: seed, adversary: adversary)
         self.adversary = adversary
     }
 
-    /// Makes a system with a made-up world as of `now`.
+    /// Creates a system with a world generated as of `now`.
     public init(seed: UInt64, at now: Int64, adversary: SimulatorAdversary = .none) {
         self.init(world: TVmazeWorld(seed: seed, at: now), seed: seed, adversary: adversary)
     }
 
-    /// Requests that the described system does not know.
+    /// The requests outside the system's API description.
     public var violations: [SimulatorViolation] { core.violations }
-    /// None: nothing can be written there.
+    /// Always empty, because the system has no writes.
     public var effects: [SimulatorEffect] { core.effects }
 
-    /// How the system makes life hard, beyond the quota that it always has.
+    /// The injected faults, in addition to the permanent quota.
     public var adversary: SimulatorAdversary {
         get { core.adversary }
         set {
@@ -42,15 +48,15 @@ public struct TVmazeSimulator: RemoteSimulator, SimulatorEngine {
         }
     }
 
-    /// Takes a request at a time, in Unix milliseconds.
+    /// Handles a request at a time in milliseconds since 1970.
     public mutating func respond(to request: SimulatedRequest, at now: Int64) -> SimulatedAnswer {
         take(request, at: now)
     }
 
-    /// Lets the schedules change, until `now`.
+    /// Performs the schedule changes until `now`.
     public mutating func advance(to now: Int64) { pass(until: now) }
 
-    /// Nothing: there are no tokens.
+    /// Does nothing: TVmaze has no tokens.
     public mutating func expireTokens() {}
 
     // MARK: - Routes
@@ -85,11 +91,11 @@ public struct TVmazeSimulator: RemoteSimulator, SimulatorEngine {
     ) throws(OutsideTables) -> SimulatedResponse {
         let parameters = try SimulatedParameters(
             request, in: .query, allowed: ["country", "date"])
-        // Of web channels all countries are shown where none is named.
+        // The list of web channels covers all countries unless one is given.
         let country = parameters["country"] ?? (isWeb ? nil : "US")
         let today = CalendarDay(milliseconds: now, offsetSeconds: 0)
         guard let day = parameters["date"].map({ CalendarDay($0) }) ?? today else {
-            throw OutsideTables("the date is no day")
+            throw OutsideTables("date is not a day")
         }
         let rows = world.schedule(of: day.description, country: country, isWeb: isWeb).map {
             world.listed($0, weight: weight())

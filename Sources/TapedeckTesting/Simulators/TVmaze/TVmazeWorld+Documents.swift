@@ -1,9 +1,11 @@
-/// The shapes of TVmaze's answers: much that is null, links, texts in HTML, and a weight that churns.
+/// The format of TVmaze's answers, with many nulls, links, HTML texts, and a changing weight.
 extension TVmazeWorld {
     private static let site = "https://www.tvmaze.example"
     private static let api = "https://api.tvmaze.example"
 
-    /// - Parameter weight: how much the show is looked at, which is another with each answer.
+    /// Returns a show.
+    ///
+    /// - Parameter weight: The show's popularity, which differs from answer to answer.
     func document(_ show: Show, weight: Int) -> SimulatedJSON {
         let channel = document(show.channel)
         return [
@@ -42,7 +44,7 @@ extension TVmazeWorld {
         ]
     }
 
-    /// An episode with its show: a web channel's has it embedded.
+    /// Returns an episode with its show, which is embedded if it is on a web channel.
     func listed(_ episode: Episode, weight: Int) -> SimulatedJSON {
         let document = document(episode)
         guard let show = shows[episode.show] else { return document }
@@ -90,7 +92,7 @@ extension TVmazeWorld {
         ["self": ["href": .text("\(TVmazeWorld.api)/\(table)/\(id)")]]
     }
 
-    /// `2019-07-11T05:30:00+00:00`.
+    /// Returns a time such as `2019-07-11T05:30:00+00:00`.
     private static func stamp(_ milliseconds: Int64) -> String {
         SimulatedTime.isoSeconds(milliseconds).replacing(".000Z", with: "+00:00")
     }

@@ -1,13 +1,15 @@
 internal import Tapedeck
 
 extension TVmazeWorld {
-    /// So many weeks before and behind that of `now` are scheduled.
+    /// The number of weeks before and after the week of `now` that are scheduled.
     static let weeksBefore = 1
     static let weeksBehind = 5
 
-    /// Makes up a world as of `now`: 24 shows on networks of the United States, of Great Britain and of Germany and
-    /// on web channels, some of the whole world; daily ones, nights, specials without a number and episodes
-    /// without a time of day; and casts, of which some are empty.
+    /// Generates a world as of `now`.
+    ///
+    /// It has 24 shows on networks of the United States, the United Kingdom and Germany, and on web
+    /// channels, some of them worldwide. There are daily shows, shows at night, specials without a
+    /// number, episodes without a time of day, and casts, some of them empty.
     public init(seed: UInt64, at now: Int64) {
         self.init()
         var random = SeededGenerator(seed: SeededGenerator.mixed(seed ^ 0x7E1E))
@@ -83,7 +85,7 @@ extension TVmazeWorld {
         }
     }
 
-    /// Schedules an episode on a day at its show's time; gives its number.
+    /// Schedules an episode on a day at its show's time, and returns its number.
     @discardableResult
     mutating func insert(
         of show: Show, _ name: String, season: Int, number: Int?, on airdate: CalendarDay,
@@ -91,7 +93,7 @@ extension TVmazeWorld {
     ) -> Int {
         let id = (episodes.keys.max() ?? 0) + 1
         let minutes = TVmazeWorld.minutes(show.airtime)
-        // Nights count to the day before the one on which they begin.
+        // Episodes before 05:00 count to the previous day.
         let isNight = minutes.map { $0 < 5 * 60 } ?? false
         episodes[id] = Episode(
             id: id, show: show.id, name: name, season: season, number: number,

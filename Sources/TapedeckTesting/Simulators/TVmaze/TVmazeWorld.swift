@@ -1,17 +1,17 @@
 internal import Tapedeck
 
-/// What TVmaze's system holds; ids are numbers from 1 in each table.
+/// The data of the TVmaze system; each table numbers its rows from 1.
 public struct TVmazeWorld: Hashable, Sendable {
-    /// A country, with the one zone that the system has for it.
+    /// A country, with the single zone that the system assigns to it.
     public struct Country: Hashable, Sendable {
-        /// What it is called.
+        /// The country's name.
         public var name: String
-        /// Its code by ISO 3166.
+        /// The ISO 3166 code.
         public var code: String
-        /// The zone of its channels.
+        /// The time zone of the country's channels.
         public var timezone: String
 
-        /// Makes a country.
+        /// Creates a country.
         public init(name: String, code: String, timezone: String) {
             self.name = name
             self.code = code
@@ -23,14 +23,14 @@ public struct TVmazeWorld: Hashable, Sendable {
     public struct Channel: Hashable, Sendable {
         /// The row's number.
         public var id: Int
-        /// What it is called.
+        /// The channel's name.
         public var name: String
-        /// Where it is; nil for a web channel of the whole world.
+        /// The country; nil for a worldwide web channel.
         public var country: Country?
         /// Whether it is a web channel.
         public var isWeb: Bool
 
-        /// Makes a channel.
+        /// Creates a channel.
         public init(id: Int, name: String, country: Country?, isWeb: Bool = false) {
             self.id = id
             self.name = name
@@ -43,24 +43,24 @@ public struct TVmazeWorld: Hashable, Sendable {
     public struct Show: Hashable, Sendable {
         /// The row's number.
         public var id: Int
-        /// What it is called.
+        /// The show's name.
         public var name: String
-        /// Where it is on.
+        /// The network or web channel.
         public var channel: Channel
-        /// What kind of show it is.
+        /// The genres.
         public var genres: [String]
-        /// What it is about, in HTML.
+        /// The summary, in HTML.
         public var summary: String
-        /// How long its episodes are.
+        /// The length of an episode, in minutes.
         public var runtimeMinutes: Int
-        /// When it is on, `HH:MM`; empty where nobody knows.
+        /// The time of day, `HH:MM`; empty if it is unknown.
         public var airtime: String
-        /// The days on which it is on, from 0 for Monday.
+        /// The weekdays, from 0 for Monday.
         public var weekdays: [Int]
-        /// When it was changed last, in Unix seconds.
+        /// The time of the last change, in seconds since 1970.
         public var updated: Int64
 
-        /// Makes a show.
+        /// Creates a show.
         public init(
             id: Int, name: String, channel: Channel, genres: [String] = [], summary: String = "",
             runtimeMinutes: Int = 60, airtime: String = "20:00", weekdays: [Int] = [0],
@@ -82,26 +82,27 @@ public struct TVmazeWorld: Hashable, Sendable {
     public struct Episode: Hashable, Sendable {
         /// The row's number.
         public var id: Int
-        /// The show that it is of.
+        /// The number of its show.
         public var show: Int
-        /// What it is called.
+        /// The episode's name.
         public var name: String
         /// Its season.
         public var season: Int
         /// Its number in the season; nil for specials.
         public var number: Int?
-        /// The day that it counts to, `YYYY-MM-DD`: nights count to the day before.
+        /// The day to which it counts, `YYYY-MM-DD`; an episode before 05:00 counts to the previous
+        /// day.
         public var airdate: String
-        /// The time of day in its channel's zone, `HH:MM`; empty where nobody knows.
+        /// The time of day in the channel's zone, `HH:MM`; empty if it is unknown.
         public var airtime: String
-        /// When it begins, in Unix milliseconds; noon where the time of day is not known.
+        /// The start time, in milliseconds since 1970; noon if the time of day is unknown.
         public var startsAt: Int64
-        /// How long it is.
+        /// The length of the episode, in minutes.
         public var runtimeMinutes: Int
-        /// What it is about, in HTML; nil where nobody has said.
+        /// The summary, in HTML; nil if there is none.
         public var summary: String?
 
-        /// Makes an episode.
+        /// Creates an episode.
         public init(
             id: Int, show: Int, name: String, season: Int = 1, number: Int? = 1, airdate: String,
             airtime: String = "20:00", startsAt: Int64, runtimeMinutes: Int = 60,
@@ -120,18 +121,18 @@ public struct TVmazeWorld: Hashable, Sendable {
         }
     }
 
-    /// Somebody who plays somebody.
+    /// A person's role in a show.
     public struct Role: Hashable, Sendable {
         /// The person's number.
         public var person: Int
-        /// What the person is called.
+        /// The person's name.
         public var personName: String
         /// The character's number.
         public var character: Int
-        /// What the character is called.
+        /// The character's name.
         public var characterName: String
 
-        /// Makes a role.
+        /// Creates a role.
         public init(person: Int, personName: String, character: Int, characterName: String) {
             self.person = person
             self.personName = personName
@@ -144,19 +145,20 @@ public struct TVmazeWorld: Hashable, Sendable {
     public var shows: [Int: Show] = [:]
     /// The episodes, by their numbers.
     public var episodes: [Int: Episode] = [:]
-    /// Who plays in a show, in order.
+    /// The casts by the show's number, in order.
     public var casts: [Int: [Role]] = [:]
 
-    /// Makes an empty world, to be filled by hand.
+    /// Creates an empty world.
     public init() {}
 
     // MARK: - Schedules
 
-    /// The episodes of a day, by beginning, then by number.
+    /// Returns the episodes of a day, ordered by start time, then by number.
     ///
-    /// Networks list what begins on the day in their zone, web channels what counts to it.
+    /// For networks, these are the episodes that begin on that day in the network's zone; for web
+    /// channels, the episodes that count to it.
     ///
-    /// - Parameter country: the country's code; nil for all.
+    /// - Parameter country: The country's code; nil for all countries.
     func schedule(of day: String, country: String?, isWeb: Bool) -> [Episode] {
         var zones = ZoneCache()
         return episodes.values.filter { episode in
@@ -169,13 +171,13 @@ public struct TVmazeWorld: Hashable, Sendable {
         }.sorted { ($0.startsAt, $0.id) < ($1.startsAt, $1.id) }
     }
 
-    /// The day of a time in a channel's zone.
+    /// Returns the day of a time in a channel's zone.
     static func day(of time: Int64, _ channel: Channel, _ zones: inout ZoneCache) -> CalendarDay {
         let offset = zones.offsetSeconds(channel.country?.timezone, milliseconds: time)
         return CalendarDay(milliseconds: time, offsetSeconds: offset)
     }
 
-    /// When a time of day is on a day in a channel's zone, in Unix milliseconds.
+    /// Returns a time of day on a day in a channel's zone, in milliseconds since 1970.
     static func time(
         on day: CalendarDay, minutes: Int, _ channel: Channel, _ zones: inout ZoneCache
     ) -> Int64 {
@@ -184,7 +186,7 @@ public struct TVmazeWorld: Hashable, Sendable {
         func utc(_ guess: Int64) -> Int64 {
             local - Int64(zones.offsetSeconds(zone, milliseconds: guess)) * 1_000
         }
-        // The offset is that of the moment, and not that of its name read as UTC.
+        // The second pass uses the offset at the actual time, not at the local time read as UTC.
         return utc(utc(local))
     }
 }

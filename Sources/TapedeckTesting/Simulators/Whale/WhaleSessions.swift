@@ -1,8 +1,8 @@
 internal import Foundation
 
-/// The tokens that were given out.
+/// The sessions of a simulated Whale system.
 struct WhaleSessions: Hashable, Sendable {
-    /// How long a token lives when nobody says otherwise.
+    /// The default lifetime of a token, in milliseconds.
     static let lifeMilliseconds = 30 * SimulatedTime.dayMilliseconds
 
     private struct Session: Hashable, Sendable {
@@ -10,12 +10,13 @@ struct WhaleSessions: Hashable, Sendable {
         var expiresAt: Int64
     }
 
-    /// Users who have ever had a token: what they do is theirs to do.
+    /// Users who have ever had a token; the simulator takes no action in their names.
     private(set) var users: Set<Int> = []
     private var sessions: [String: Session] = [:]
     private var count = 0
 
-    /// Gives out a token: in form a JWT, with the user and the end in it, and no real signature.
+    /// Issues a token in the format of a JWT, with the user and the expiry, but without a real
+    /// signature.
     mutating func open(user: Int, at now: Int64, life: Int64?) -> (token: String, expires: Int64) {
         count += 1
         users.insert(user)
@@ -32,7 +33,7 @@ struct WhaleSessions: Hashable, Sendable {
         return (token, seconds)
     }
 
-    /// The user of `Bearer <token>`, or of the token alone.
+    /// Returns the user of `Bearer <token>`, or of the token alone.
     func user(of header: String?, at now: Int64) -> Int? {
         guard let header else { return nil }
         let token = header.hasPrefix("Bearer ") ? String(header.dropFirst(7)) : header

@@ -63,7 +63,7 @@ extension WhaleSimulator {
         return .empty(204)
     }
 
-    /// Others' comments are looked for among the caller's own, and are not there.
+    /// Returns the index of the caller's comment; comments of other users are not found.
     private func ownComment(_ id: Int, of caller: Int) -> Int? {
         world.comments.firstIndex { $0.id == id && $0.commenter == caller }
     }
@@ -81,14 +81,14 @@ extension WhaleSimulator {
         return page(of: rows, parameters, date: \.insertedAt, id: \.id) { world.document($0) }
     }
 
-    /// Inserts a like, each time, and then stumbles over a user that was not loaded.
+    /// Inserts a like on every call, and then fails with 500, as the real system does.
     mutating func like(
         _ answer: Int, _ request: SimulatedRequest, _ now: Int64
     ) throws(OutsideTables) -> SimulatedResponse {
         let fields = try SimulatedParameters(
             request, in: .form, required: ["like[answer_id]", "like[user_id]"])
         guard Int(fields["like[answer_id]"] ?? "") == answer else {
-            throw OutsideTables("the path and like[answer_id] name two answers")
+            throw OutsideTables("the path and like[answer_id] name different answers")
         }
         guard let caller = caller(request, now) else { return Self.unauthorized }
         guard Int(fields["like[user_id]"] ?? "") == caller else {

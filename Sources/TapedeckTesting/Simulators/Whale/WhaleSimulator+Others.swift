@@ -7,7 +7,7 @@ extension WhaleSimulator {
         settleUploads(until: now)
     }
 
-    /// Somebody who is not logged in here asks, answers, comments, likes, or removes something.
+    /// Lets another user, who never logged in here, ask, answer, comment, like or remove something.
     private mutating func happen(at now: Int64) {
         let removes = core.fate.chance(core.adversary.deletionRate)
         let deed: Int = core.fate.below(10)

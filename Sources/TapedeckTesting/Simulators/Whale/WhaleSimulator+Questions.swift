@@ -1,5 +1,5 @@
 extension WhaleSimulator {
-    /// Everybody's questions that have no answer yet, not the caller's alone.
+    /// Returns the unanswered questions of all users, not only the caller's.
     mutating func questions(
         _ request: SimulatedRequest, _ now: Int64
     ) throws(OutsideTables) -> SimulatedResponse {

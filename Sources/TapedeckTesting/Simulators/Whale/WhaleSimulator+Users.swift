@@ -50,7 +50,7 @@ extension WhaleSimulator {
         return world.user(id) == nil ? Self.notFound : .json(200, world.full(id))
     }
 
-    /// Changes the caller's image, whoever the path names.
+    /// Changes the caller's image, even if the path names another user.
     mutating func changeImage(
         _ request: SimulatedRequest, _ now: Int64
     ) throws(OutsideTables) -> SimulatedResponse {
@@ -66,7 +66,7 @@ extension WhaleSimulator {
         return .json(200, world.bare(caller))
     }
 
-    /// An image is an address, or a file that gets one.
+    /// Returns the image's URL, which is given directly or assigned to an uploaded file.
     private func image(_ fields: SimulatedParameters) -> String? {
         if let file = fields.file("image_url") {
             return "http://media.example.org/users/\(file.checksum).\(file.fileExtension)"

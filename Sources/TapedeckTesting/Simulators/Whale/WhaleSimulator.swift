@@ -1,53 +1,60 @@
-/// Whale's system: questions, and answers by video.
+/// The Whale system: questions, and answers by video.
 ///
-/// Traps, each as the system has it: the token comes in the headers of an answer; a 401 has an empty
-/// body; pages count from 0; lists are ordered by a date that is not shown, without a tie-break, so pages
-/// may repeat or miss rows; counts are null and not 0; an upload is answered 201 before there is an
-/// answer, and one that fails is never heard of again; a like is inserted and answered 500, and again
-/// inserted when it is repeated; `GET /questions` gives everybody's; nobody can be followed.
+/// It reproduces these quirks of the real system:
+///
+/// - The token is in the headers of an answer.
+/// - A 401 has an empty body.
+/// - Pages count from 0.
+/// - Lists are ordered by a hidden date without a tie-break, so pages may repeat or miss rows.
+/// - Counts are null instead of 0.
+/// - An upload is answered with 201 before the answer exists, and a failed upload is never
+///   reported.
+/// - A like is inserted but answered with 500; repeating it inserts another one.
+/// - `GET /questions` returns the questions of all users.
+/// - Users cannot follow each other.
 public struct WhaleSimulator: RemoteSimulator, SimulatorEngine {
-    /// What the system holds; tests may change it at any time.
+    /// The system's data; tests may change it at any time.
     public var world: WhaleWorld
-    /// How long an upload takes at least to become an answer, in milliseconds.
+    /// The minimum time before an upload becomes an answer, in milliseconds.
     public var uploadMilliseconds: Int64 = 1_500
     var core: SimulatorCore
     var sessions = WhaleSessions()
     var uploads: [WhaleUpload] = []
 
-    /// Makes a system with a world made by hand.
+    /// Creates a system with a given world.
     public init(world: WhaleWorld, seed: UInt64 = 0, adversary: SimulatorAdversary = .none) {
         self.world = world
         core = SimulatorCore(seed: seed, adversary: adversary)
     }
 
-    /// Makes a system with a made-up world as of `now`.
+    /// Creates a system with a world generated as of `now`.
     public init(seed: UInt64, at now: Int64, adversary: SimulatorAdversary = .none) {
         self.init(world: WhaleWorld(seed: seed, at: now), seed: seed, adversary: adversary)
     }
 
-    /// Requests that the described system does not know.
+    /// The requests outside the system's API description.
     public var violations: [SimulatorViolation] { core.violations }
-    /// Every write that took effect, in order.
+    /// The writes that took effect, in order.
     public var effects: [SimulatorEffect] { core.effects }
 
-    /// How the system makes life hard.
+    /// The injected faults.
     public var adversary: SimulatorAdversary {
         get { core.adversary }
         set { core.adversary = newValue }
     }
 
-    /// Takes a request at a time, in Unix milliseconds.
+    /// Handles a request at a time in milliseconds since 1970.
     public mutating func respond(to request: SimulatedRequest, at now: Int64) -> SimulatedAnswer {
         take(request, at: now)
     }
 
-    /// Ends the uploads that end, and lets others do what they do, until `now`.
+    /// Completes due uploads and performs the actions of other users, until `now`.
     public mutating func advance(to now: Int64) { pass(until: now) }
 
     /// Ends every session.
     public mutating func expireTokens() { sessions.closeAll() }
 
-    /// Gives out a token without asking for a password, for tests that begin behind the log-in.
+    /// Issues a token without a password, for tests that need no log-in.
     public mutating func token(forUser id: Int, at now: Int64) -> String {
         sessions.open(user: id, at: now, life: core.adversary.tokenLifeMilliseconds).token
     }
@@ -82,7 +89,8 @@ public struct WhaleSimulator: RemoteSimulator, SimulatorEngine {
         case ("GET", ["questions", "#"]): return try question(id ?? 0, request, now)
         case ("POST", ["questions", "#", "answers"]): return try upload(id ?? 0, request, now)
         default:
-            // Clients have these commented out: the table exists, the routes were never made.
+            // The API description lists these routes, but they were never implemented, and clients
+            // have them commented out.
             guard let last = route.last, WhaleSimulator.missingRoutes.contains(last) else {
                 throw .route
             }
@@ -94,7 +102,7 @@ public struct WhaleSimulator: RemoteSimulator, SimulatorEngine {
         "follow", "unfollow", "follows", "followers", "following", "relationships",
     ]
 
-    // MARK: - Answers in common
+    // MARK: - Shared answers
 
     func caller(_ request: SimulatedRequest, _ now: Int64) -> Int? {
         sessions.user(of: request.header("Authorization"), at: now)
@@ -109,7 +117,7 @@ public struct WhaleSimulator: RemoteSimulator, SimulatorEngine {
 
     static let pageParameters = ["page", "per_page"]
 
-    /// A page of rows, the newest first; 500 for what is no number.
+    /// Returns a page of rows, newest first; 500 if a page parameter is invalid.
     mutating func page<Row>(
         of rows: [Row], _ parameters: SimulatedParameters, date: (Row) -> Int64, id: (Row) -> Int,
         document: (Row) -> SimulatedJSON

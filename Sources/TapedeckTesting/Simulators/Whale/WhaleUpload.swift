@@ -1,12 +1,12 @@
-/// An upload that was acknowledged and is not an answer yet.
+/// An acknowledged upload that is not yet an answer.
 struct WhaleUpload: Hashable, Sendable {
     var question: Int
     var user: Int
     var endsAt: Int64
-    /// One that fails ends without a trace.
+    /// Whether the upload fails, which leaves no trace.
     var fails: Bool
     var fileExtension: String
-    /// What the ledger says of the file.
+    /// The description of the file in the ledger.
     var summary: String
 }
 
@@ -14,20 +14,20 @@ extension WhaleSimulator {
     private static let videoExtensions: Set = ["mpeg4", "mov", "m4v"]
     private static let imageExtensions: Set = ["jpg", "jpeg", "gif", "png"]
 
-    /// Says that all is well, and lets the file be seen to in the background.
+    /// Reports success and processes the files later.
     ///
-    /// A file of the wrong kind, and a second answer to the same question, fail there: nobody is told.
+    /// A file of the wrong type, and a second answer to a question, fail then without a report.
     mutating func upload(
         _ id: Int, _ request: SimulatedRequest, _ now: Int64
     ) throws(OutsideTables) -> SimulatedResponse {
         let fields = try SimulatedParameters(
             request, in: .form, required: ["video", "thumbnail"], files: ["video", "thumbnail"])
-        // Drawn for every upload, so that one fate does not move the others.
+        // Drawn for every upload, so that the outcome of one does not shift the others.
         let isLost = core.dice.chance(core.adversary.uploadLossRate)
         let most = UInt64(max(0, core.adversary.uploadDelayMillisecondsMax))
         let delay = Int64(core.dice.below(most + 1))
         guard let video = fields.file("video"), let thumbnail = fields.file("thumbnail") else {
-            throw OutsideTables("video and thumbnail are files")
+            throw OutsideTables("video and thumbnail must be files")
         }
         guard let caller = caller(request, now) else { return Self.unauthorized }
         guard let question = world.question(id) else { return Self.notFound }
@@ -43,7 +43,7 @@ extension WhaleSimulator {
         return .json(201, ["success": true])
     }
 
-    /// Ends what ends until `now`, in the order in which it ends.
+    /// Completes the uploads due by `now`, in order of their completion.
     mutating func settleUploads(until now: Int64) {
         let due = uploads.filter { $0.endsAt <= now }.sorted { $0.endsAt < $1.endsAt }
         uploads.removeAll { $0.endsAt <= now }

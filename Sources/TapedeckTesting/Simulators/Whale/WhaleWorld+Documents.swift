@@ -1,9 +1,10 @@
-/// The shapes of Whale's answers: uneven names, no dates, counts that are null where there are none.
+/// The format of Whale's answers, with inconsistent names, no dates, and null instead of a count of
+/// 0.
 extension WhaleWorld {
-    /// A count as a left join gives it.
+    /// Returns a count as a left join does: null instead of 0.
     private func joined(_ count: Int) -> SimulatedJSON { count == 0 ? .null : .count(count) }
 
-    /// A user without counts, inside questions and in lists of users.
+    /// Returns a user without counts, as in questions and lists of users.
     func detail(_ id: Int) -> SimulatedJSON {
         guard let user = user(id) else { return .null }
         return [
@@ -13,12 +14,12 @@ extension WhaleWorld {
         ]
     }
 
-    /// A user whose counts nobody has loaded.
+    /// Returns a user whose counts are not loaded.
     func bare(_ id: Int) -> SimulatedJSON {
         detail(id).adding(["follower_count": nil, "following_count": nil])
     }
 
-    /// A user with counts.
+    /// Returns a user with counts.
     func full(_ id: Int) -> SimulatedJSON {
         detail(id).adding([
             "follower_count": joined(relationships.count { $0.followed == id }),

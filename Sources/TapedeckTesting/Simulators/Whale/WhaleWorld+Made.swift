@@ -1,7 +1,9 @@
 extension WhaleWorld {
-    /// Makes up a world as of `now`: six users, of whom the first is `SimulatorAccount.user`'s, 45
-    /// answered questions, 30 open ones of which every fifth asks the account, comments and likes on
-    /// some answers, and none on others.
+    /// Generates a world as of `now`.
+    ///
+    /// It has six users, the first of which belongs to `SimulatorAccount.user`, 45 answered
+    /// questions and 30 open ones. Every fifth question is for that user. Only some answers have
+    /// comments and likes.
     public init(seed: UInt64, at now: Int64) {
         var random = SeededGenerator(seed: SeededGenerator.mixed(seed ^ 0x3A1E))
         self.init()
@@ -39,7 +41,7 @@ extension WhaleWorld {
 
     // MARK: - Rows
 
-    /// The next number of a table; one that was used and removed is never used again.
+    /// Returns the next number of a table; numbers of removed rows are not reused.
     private mutating func next(_ table: String, _ ids: [Int]) -> Int {
         let number = max(lastNumbers[table] ?? 0, ids.max() ?? 0) + 1
         lastNumbers[table] = number
@@ -66,7 +68,7 @@ extension WhaleWorld {
         return row
     }
 
-    /// The answer's id.
+    /// Publishes an answer and returns its id.
     @discardableResult
     mutating func publish(question: Int, at time: Int64, extension: String = "mov") -> Int {
         let id = next("answers", answers.map(\.id))

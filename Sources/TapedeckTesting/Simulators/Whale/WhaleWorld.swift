@@ -1,4 +1,4 @@
-/// What Whale's system holds; ids are numbers from 1 in each table.
+/// The data of the Whale system; each table numbers its rows from 1.
 public struct WhaleWorld: Hashable, Sendable {
     /// A user.
     public struct User: Hashable, Sendable {
@@ -10,16 +10,16 @@ public struct WhaleWorld: Hashable, Sendable {
         public var lastName: String
         /// The user name.
         public var username: String
-        /// The e-mail address, by which one logs in.
+        /// The e-mail address, which is used to log in.
         public var email: String
         /// The password.
         public var password: String
-        /// Where the image is.
+        /// The URL of the image.
         public var imageURL: String?
-        /// When it was inserted, in Unix milliseconds; shown nowhere.
+        /// The time of insertion, in milliseconds since 1970; not shown by the API.
         public var insertedAt: Int64
 
-        /// Makes a user.
+        /// Creates a user.
         public init(
             id: Int, firstName: String, lastName: String, username: String, email: String,
             password: String, imageURL: String? = nil, insertedAt: Int64
@@ -39,16 +39,16 @@ public struct WhaleWorld: Hashable, Sendable {
     public struct Question: Hashable, Sendable {
         /// The row's number.
         public var id: Int
-        /// What is asked.
+        /// The text of the question.
         public var content: String
-        /// Who asks.
+        /// The user who asks.
         public var sender: Int
-        /// Who is asked.
+        /// The user who is asked.
         public var receiver: Int
-        /// When it was inserted, in Unix milliseconds; shown nowhere.
+        /// The time of insertion, in milliseconds since 1970; not shown by the API.
         public var insertedAt: Int64
 
-        /// Makes a question.
+        /// Creates a question.
         public init(id: Int, content: String, sender: Int, receiver: Int, insertedAt: Int64) {
             self.id = id
             self.content = content
@@ -58,20 +58,20 @@ public struct WhaleWorld: Hashable, Sendable {
         }
     }
 
-    /// The answer to a question; there is at most one.
+    /// The answer to a question, which has at most one.
     public struct Answer: Hashable, Sendable {
         /// The row's number.
         public var id: Int
-        /// The question that it answers.
+        /// The answered question.
         public var question: Int
-        /// Where the video is.
+        /// The URL of the video.
         public var videoURL: String
-        /// Where the still is.
+        /// The URL of the thumbnail.
         public var thumbnailURL: String
-        /// When it was inserted, in Unix milliseconds; shown nowhere.
+        /// The time of insertion, in milliseconds since 1970; not shown by the API.
         public var insertedAt: Int64
 
-        /// Makes an answer.
+        /// Creates an answer.
         public init(
             id: Int, question: Int, videoURL: String, thumbnailURL: String, insertedAt: Int64
         ) {
@@ -87,16 +87,16 @@ public struct WhaleWorld: Hashable, Sendable {
     public struct Comment: Hashable, Sendable {
         /// The row's number.
         public var id: Int
-        /// What is said.
+        /// The text of the comment.
         public var content: String
-        /// The answer that it is said of.
+        /// The answer.
         public var answer: Int
-        /// Who says it.
+        /// The user who wrote it.
         public var commenter: Int
-        /// When it was inserted, in Unix milliseconds; shown nowhere.
+        /// The time of insertion, in milliseconds since 1970; not shown by the API.
         public var insertedAt: Int64
 
-        /// Makes a comment.
+        /// Creates a comment.
         public init(id: Int, content: String, answer: Int, commenter: Int, insertedAt: Int64) {
             self.id = id
             self.content = content
@@ -106,18 +106,18 @@ public struct WhaleWorld: Hashable, Sendable {
         }
     }
 
-    /// A like of an answer; a user may have many of the same answer.
+    /// A like of an answer; a user can like the same answer more than once.
     public struct Like: Hashable, Sendable {
         /// The row's number.
         public var id: Int
-        /// Who likes.
+        /// The user who likes the answer.
         public var user: Int
-        /// What is liked.
+        /// The answer.
         public var answer: Int
-        /// When it was inserted, in Unix milliseconds; shown nowhere.
+        /// The time of insertion, in milliseconds since 1970; not shown by the API.
         public var insertedAt: Int64
 
-        /// Makes a like.
+        /// Creates a like.
         public init(id: Int, user: Int, answer: Int, insertedAt: Int64) {
             self.id = id
             self.user = user
@@ -126,14 +126,14 @@ public struct WhaleWorld: Hashable, Sendable {
         }
     }
 
-    /// One user following another: the table is there, and no route writes it.
+    /// A user who follows another; no route writes this table.
     public struct Relationship: Hashable, Sendable {
-        /// Who follows.
+        /// The user who follows.
         public var follower: Int
-        /// Who is followed.
+        /// The user who is followed.
         public var followed: Int
 
-        /// Makes a relationship.
+        /// Creates a relationship.
         public init(follower: Int, followed: Int) {
             self.follower = follower
             self.followed = followed
@@ -144,17 +144,17 @@ public struct WhaleWorld: Hashable, Sendable {
     public var users: [User] = []
     /// The questions.
     public var questions: [Question] = []
-    /// The answers whose upload has ended well.
+    /// The answers whose upload succeeded.
     public var answers: [Answer] = []
     /// The comments.
     public var comments: [Comment] = []
     /// The likes.
     public var likes: [Like] = []
-    /// Who follows whom.
+    /// The users who follow each other.
     public var relationships: [Relationship] = []
     var lastNumbers: [String: Int] = [:]
 
-    /// Makes an empty world, to be filled by hand.
+    /// Creates an empty world.
     public init() {}
 
     func user(_ id: Int) -> User? { users.first { $0.id == id } }
