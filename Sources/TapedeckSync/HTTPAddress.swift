@@ -6,6 +6,9 @@ struct HTTPAddress: Hashable, Sendable {
     /// The longest address in bytes: a store remembers servers by theirs.
     static let bytesMax = 300
 
+    /// The longest part of an address that an error repeats, in characters.
+    private static let shownMax = 100
+
     /// The address, its scheme and host in lower case, without a slash at the end.
     let base: String
 
@@ -13,16 +16,17 @@ struct HTTPAddress: Hashable, Sendable {
     ///
     /// Throws `SyncError` with `.usage`.
     init(_ address: String) throws(SyncError) {
-        // What is wrong is told with the address, and a secret in it must not be.
+        // Errors repeat the address, but never a part of it that may hold a secret.
         if address.contains("@") {
             throw SyncError(
                 .usage, "the address holds a user name or a password",
                 hint: "leave them out: a server takes a token, a remote takes storectl login")
         }
+        let shown = address.prefix { !"?#".contains($0) }.prefix(HTTPAddress.shownMax)
         guard address.utf8.count <= HTTPAddress.bytesMax else {
             throw SyncError(
                 .usage,
-                "\"\(address.prefix(100))…\" has \(address.utf8.count) bytes, and an address"
+                "\"\(shown)…\" has \(address.utf8.count) bytes, and an address"
                     + " \(HTTPAddress.bytesMax) at the most",
                 hint: "write it like http://127.0.0.1:8080")
         }
@@ -31,7 +35,10 @@ struct HTTPAddress: Hashable, Sendable {
             scheme == "http" || scheme == "https", url.query == nil, url.fragment == nil
         else {
             throw SyncError(
-                .usage, "\"\(address.prefix(100))\" is not the address of a server",
+                .usage,
+                address.contains { "?#".contains($0) }
+                    ? "the address \"\(shown)…\" has a query or a fragment"
+                    : "\"\(shown)\" is not the address of a server",
                 hint: "write it like http://127.0.0.1:8080")
         }
         if let port = HTTPAddress.port(of: address), UInt16(port) ?? 0 == 0 {

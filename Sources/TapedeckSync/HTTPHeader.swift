@@ -20,12 +20,13 @@ enum HTTPHeader {
 
     /// Makes sure that a header can hold a value.
     ///
-    /// Throws `SyncFailure` with `.usage`, which does not say the value.
+    /// Throws `SyncFailure` with `.unauthorized`, which does not contain the value: only a login's secrets come from
+    /// outside, and a delivery waits for a better login.
     static func check(_ field: RemoteRequest.Field) throws(SyncFailure) {
         guard !field.value.utf8.contains(where: { $0 < 0x20 && $0 != 0x09 || $0 == 0x7F }) else {
             var failure = SyncFailure(
-                .usage,
-                "what belongs into the header \(field.name) has a line break or another control character",
+                .unauthorized,
+                "the value of the header \(field.name) contains a line break or another control character",
                 hint: "storectl login NAME, with secrets that are on one line each")
             failure.isUnsent = true
             throw failure

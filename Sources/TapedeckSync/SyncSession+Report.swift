@@ -49,6 +49,20 @@ extension SyncSession {
         return report
     }
 
+    /// The number of events in `other` that `some` lacks, by each origin's last sequence.
+    ///
+    /// The server's figures are not trusted: the sum saturates.
+    private static func missing(
+        from some: [OriginID: UInt64], _ other: [OriginID: UInt64]
+    ) -> UInt64 {
+        other.reduce(0) { sum, row in
+            let has = some[row.key] ?? 0
+            guard row.value > has else { return sum }
+            let (sum, isOver) = sum.addingReportingOverflow(row.value - has)
+            return isOver ? .max : sum
+        }
+    }
+
     /// What a sync would do, by a handshake's answer.
     func preview(_ response: SyncResponse) throws -> SyncReport {
         guard case .handshake(let answer) = response, LineageID(answer.lineage) != nil else {
@@ -61,12 +75,8 @@ extension SyncSession {
         var report = SyncReport()
         var local: [OriginID: UInt64] = [:]
         for row in try log.origins() { local[row.origin] = row.lastSequence }
-        for (origin, last) in local where last > known[origin] ?? 0 {
-            report.pushed += last - (known[origin] ?? 0)
-        }
-        for (origin, last) in known where last > local[origin] ?? 0 {
-            report.pulled += last - (local[origin] ?? 0)
-        }
+        report.pushed = SyncSession.missing(from: known, local)
+        report.pulled = SyncSession.missing(from: local, known)
         return report
     }
 }

@@ -17,18 +17,17 @@ struct LiveAnswer {
             status: .ok,
             headers: [.contentType: "text/event-stream"],
             body: ResponseBody { writer in
-                var told: SpaceHead?
+                var last: SpaceHead?
                 for await head in heads {
-                    // The same head again is the sign to say that the connection is alive; then a
-                    // token that was revoked ends it.
-                    let isReminder = head == told
-                    if isReminder {
+                    // The same head again is a reminder: it keeps the connection alive, repeats what may have been
+                    // lost on the way, and ends if the token was revoked.
+                    if head == last {
                         guard (try? await storage.space(forToken: token)) == space else { break }
                     }
-                    let text = isReminder ? ": alive\n\n" : LiveAnswer.text(head)
+                    let text = LiveAnswer.text(head)
                     metrics.countSent(text.utf8.count)
                     try await writer.write(ByteBuffer(string: text))
-                    told = head
+                    last = head
                 }
                 try await writer.finish(nil)
             })
