@@ -28,7 +28,9 @@ extension StoreRemotes {
     }
 
     private func endSessions(at remote: Remote, _ connector: any Connector) async throws {
-        guard let account = try logins.read(remote)?.account, !account.isAnonymous else {
+        guard let login = try logins.read(remote), let account = login.account,
+            !account.isAnonymous
+        else {
             throw SyncError(
                 .usage, "this device is not logged in at \(remote.name)",
                 hint: "log out on a device that is, or log in first: storectl login \(remote.name)"
@@ -47,12 +49,13 @@ extension StoreRemotes {
         do {
             answer = .success(try await transport.send(request))
         } catch {
-            answer = .failure(Self.named(error, remote))
+            answer = .failure(Self.named(error, remote, login))
         }
         await transport.close()
         if let failure = connector.logOutFailure(try answer.get()) {
             throw SyncError(
-                .remoteError, "\(remote.name) did not end the sessions: \(failure.message)",
+                .remoteError,
+                "\(remote.name) did not end the sessions: \(login.redacting(failure).message)",
                 hint: "try again, or log out this device only, without --everywhere")
         }
     }

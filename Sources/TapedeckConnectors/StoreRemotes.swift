@@ -204,15 +204,17 @@ public struct StoreRemotes: Sendable {
                 remote, connector, credentials.secrets, isNew: isNew, transport)
         } catch {
             await transport.close()
-            throw Self.named(error, remote)
+            throw Self.named(error, remote, RemoteLogin(secrets: credentials.secrets))
         }
         await transport.close()
         return account.user
     }
 
-    /// Converts a remote's failure to a `SyncError`, with the remote's name in the hint.
-    static func named(_ error: any Error, _ remote: Remote) -> any Error {
-        guard let failure = error as? SyncFailure else { return error }
+    /// Converts a remote's failure to a `SyncError`, with the remote's name in the hint and without the
+    /// secrets of `login`.
+    static func named(_ error: any Error, _ remote: Remote, _ login: RemoteLogin) -> any Error {
+        guard let error = error as? SyncFailure else { return error }
+        let failure = login.redacting(error)
         return SyncError(failure.code, failure.message, hint: failure.hint(for: remote))
     }
 

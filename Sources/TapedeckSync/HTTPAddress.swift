@@ -6,6 +6,9 @@ struct HTTPAddress: Hashable, Sendable {
     /// The maximum length in bytes, because a store remembers servers by their addresses.
     static let bytesMax = 300
 
+    /// The maximum length of an address quoted in an error, in characters.
+    private static let shownMax = 100
+
     /// The address with scheme and host in lowercase, without a trailing slash.
     let base: String
 
@@ -14,16 +17,17 @@ struct HTTPAddress: Hashable, Sendable {
     ///
     /// Throws `SyncError` with `.usage`.
     init(_ address: String) throws(SyncError) {
-        // Other errors quote the address, so check for secrets in it first.
+        // Errors quote the address, but never a part that may contain a secret.
         if address.contains("@") {
             throw SyncError(
                 .usage, "the address contains a user name or password",
                 hint: "remove them; use a token for a server, storectl login for a remote")
         }
+        let shown = address.prefix { !"?#".contains($0) }.prefix(HTTPAddress.shownMax)
         guard address.utf8.count <= HTTPAddress.bytesMax else {
             throw SyncError(
                 .usage,
-                "\"\(address.prefix(100))…\" has \(address.utf8.count) bytes;"
+                "\"\(shown)…\" has \(address.utf8.count) bytes;"
                     + " an address can have at most \(HTTPAddress.bytesMax)",
                 hint: "use the form http://127.0.0.1:8080")
         }
@@ -32,7 +36,10 @@ struct HTTPAddress: Hashable, Sendable {
             scheme == "http" || scheme == "https", url.query == nil, url.fragment == nil
         else {
             throw SyncError(
-                .usage, "\"\(address.prefix(100))\" is not the address of a server",
+                .usage,
+                address.contains { "?#".contains($0) }
+                    ? "the address \"\(shown)…\" has a query or a fragment"
+                    : "\"\(shown)\" is not the address of a server",
                 hint: "use the form http://127.0.0.1:8080")
         }
         if let port = HTTPAddress.port(of: address), UInt16(port) ?? 0 == 0 {

@@ -21,11 +21,12 @@ enum HTTPHeader {
 
     /// Checks that a value is valid in a header.
     ///
-    /// Throws `SyncFailure` with `.usage`, which does not contain the value.
+    /// Throws `SyncFailure` with `.unauthorized`, which does not contain the value. Only a login's secrets can
+    /// be invalid, so deliveries wait for another login.
     static func check(_ field: RemoteRequest.Field) throws(SyncFailure) {
         guard !field.value.utf8.contains(where: { $0 < 0x20 && $0 != 0x09 || $0 == 0x7F }) else {
             var failure = SyncFailure(
-                .usage,
+                .unauthorized,
                 "the value for header \(field.name) contains a line break or another control character",
                 hint: "run storectl login NAME again, with each secret on one line")
             failure.isUnsent = true

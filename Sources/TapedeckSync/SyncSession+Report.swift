@@ -50,6 +50,20 @@ extension SyncSession {
         return report
     }
 
+    /// Returns the number of events in `other` that `some` lacks, by the last sequence of each origin.
+    ///
+    /// The server's figures are not trusted, so the sum saturates.
+    private static func missing(
+        from some: [OriginID: UInt64], _ other: [OriginID: UInt64]
+    ) -> UInt64 {
+        other.reduce(0) { sum, row in
+            let has = some[row.key] ?? 0
+            guard row.value > has else { return sum }
+            let (sum, isOver) = sum.addingReportingOverflow(row.value - has)
+            return isOver ? .max : sum
+        }
+    }
+
     /// Returns what a sync would transfer, based on the response to a handshake.
     func preview(_ response: SyncResponse) throws -> SyncReport {
         guard case .handshake(let answer) = response, LineageID(answer.lineage) != nil else {
@@ -62,12 +76,8 @@ extension SyncSession {
         var report = SyncReport()
         var local: [OriginID: UInt64] = [:]
         for row in try log.origins() { local[row.origin] = row.lastSequence }
-        for (origin, last) in local where last > known[origin] ?? 0 {
-            report.pushed += last - (known[origin] ?? 0)
-        }
-        for (origin, last) in known where last > local[origin] ?? 0 {
-            report.pulled += last - (local[origin] ?? 0)
-        }
+        report.pushed = SyncSession.missing(from: known, local)
+        report.pulled = SyncSession.missing(from: local, known)
         return report
     }
 }

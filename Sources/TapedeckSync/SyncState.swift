@@ -150,6 +150,8 @@ package struct SyncState: Sendable {
     /// The number of lineage renewals in this session; a server that needs more than the maximum is
     /// broken.
     private var renewals = 0
+    /// Heals in this session: each records events again, so a server that claims more is not followed.
+    private var heals = 0
     private var pullsNext = false
     /// Whether the server has answered a pull from our cursor since the handshake.
     ///
@@ -158,6 +160,7 @@ package struct SyncState: Sendable {
 
     private static let idlePushesMax = 3
     private static let renewalsMax = 3
+    private static let healsMax = 16
 
     package init(_ options: Options = Options()) {
         self.options = options
@@ -180,7 +183,9 @@ package struct SyncState: Sendable {
         case .localChanged:
             return phase == .settled ? next(local, now, &random) : .none
         case .serverChanged(let head):
-            self.head = max(self.head, head)
+            // A reminder of a known head changes nothing.
+            guard head > self.head else { return .none }
+            self.head = head
             return phase == .settled ? next(local, now, &random) : .none
         case .shaken(let lineage, let head, let lastSequences):
             return shaken(lineage, head, lastSequences, local, now, &random)
@@ -322,7 +327,7 @@ extension SyncState {
         if let origin = local.forkedOrigins.first {
             return searchFork(
                 origin, differs: min(known(origin), last(origin, local)),
-                isConfirmed: doubted.contains(origin))
+                isConfirmed: doubted.contains(origin), local, now, &random)
         }
         return next(local, now, &random)
     }
@@ -355,7 +360,7 @@ extension SyncState {
     private mutating func next(
         _ local: Local, _ now: UInt64, _ random: inout some RandomNumberGenerator
     ) -> Action {
-        if let search { return probe(search) }
+        if let search { return probe(search, local, now, &random) }
         if let offline = offline(local, now) { return offline }
         let pulls =
             local.cursor.map {
@@ -400,8 +405,9 @@ extension SyncState {
         _ reached: [OriginID: UInt64], _ problem: SyncProblem?, _ local: Local, _ now: UInt64,
         _ random: inout some RandomNumberGenerator
     ) -> Action {
-        succeeded()
+        // A probe is no progress: a server that always claims another history would be asked for ever.
         if phase == .probing { return probed(reached, problem, local, now, &random) }
+        succeeded()
         let before = acknowledged
         for (origin, sequence) in reached {
             acknowledged[origin] = max(known(origin), sequence)
@@ -419,7 +425,9 @@ extension SyncState {
                 ? problem.sequence : min(known(problem.origin), last(problem.origin, local))
             if differs > 0 {
                 return searchFork(
-                    problem.origin, differs: differs, isConfirmed: problem.sequence > 0)
+                    problem.origin, differs: differs,
+                    isConfirmed: problem.sequence > 0 || doubted.contains(problem.origin), local,
+                    now, &random)
             }
             parked[problem.origin] = problem
         default:
@@ -429,17 +437,28 @@ extension SyncState {
     }
 
     private mutating func searchFork(
-        _ origin: OriginID, differs: UInt64, isConfirmed: Bool
+        _ origin: OriginID, differs: UInt64, isConfirmed: Bool, _ local: Local, _ now: UInt64,
+        _ random: inout some RandomNumberGenerator
     ) -> Action {
         let search = ForkSearch(origin: origin, differs: differs, isConfirmed: isConfirmed)
         self.search = search
-        return probe(search)
+        return probe(search, local, now, &random)
     }
 
-    private mutating func probe(_ search: ForkSearch) -> Action {
+    private mutating func probe(
+        _ search: ForkSearch, _ local: Local, _ now: UInt64,
+        _ random: inout some RandomNumberGenerator
+    ) -> Action {
         phase = .probing
         guard search.isOver else {
             return .probe(EventID(origin: search.origin, sequence: search.asked))
+        }
+        heals += 1
+        guard heals <= SyncState.healsMax else {
+            return failed(
+                SyncFailure(
+                    .fork, "the server keeps claiming that histories differ",
+                    hint: "check the server's log and disk"), local, now, &random)
         }
         return .heal(EventID(origin: search.origin, sequence: search.differs))
     }
@@ -473,7 +492,7 @@ extension SyncState {
             search.isConfirmed = true
         }
         self.search = search
-        return probe(search)
+        return probe(search, local, now, &random)
     }
 
     // MARK: - Failures
@@ -500,7 +519,9 @@ extension SyncState {
         failedPhase = [.pushing, .pulling, .seeding].contains(phase) ? phase : nil
         let wait = backoff.fail(retryAfter: failure.retryAfter, &random)
         let isOver = options.failuresMax > 0 && backoff.failures >= options.failuresMax
-        guard !isOver, failure.isTransient || options.isLive else { return end(failure) }
+        // Only a push can be too large for the server; the size of another body was changed on the way.
+        let mayPass = failure.isTransient || failure.code == .tooLarge && phase != .pushing
+        guard !isOver, mayPass || options.isLive else { return end(failure) }
         let waiting = SyncWait(
             reason: failure.code, message: failure.message, until: now + wait)
         phase = .waiting(waiting)

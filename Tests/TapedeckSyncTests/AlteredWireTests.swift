@@ -124,6 +124,22 @@ import Testing
         #expect(log.head == LogPosition(rawValue: 5))
     }
 
+    /// The sums of a preview saturate.
+    @Test func aPreviewSurvivesAnyFigures() throws {
+        let log = try rig.store("store")
+        try log.note("one")
+        var answer = WireHandshakeResponse()
+        answer.lineage = LineageID(high: 1, low: 1).data
+        answer.origins = (UInt64(1)...3).map { number in
+            .with {
+                $0.origin = OriginID(high: number, low: number).data
+                $0.lastSequence = .max
+            }
+        }
+        let report = try SyncSession(log, upstream: "server").preview(.handshake(answer))
+        #expect(report.pushed == 1 && report.pulled == .max)
+    }
+
     @Test func formerVersionsAreToldToUpgrade() throws {
         var request = WireHandshakeRequest()
         request.protocol = 1

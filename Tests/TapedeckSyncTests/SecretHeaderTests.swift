@@ -51,9 +51,34 @@ struct SecretHeaderTests {
                 RemoteRequest("GET", "/", headers: [.init("Cookie", Self.mark + value)]))
         }
         await transport.close()
-        #expect(error?.code == .usage && error?.isUnsent == true)
+        #expect(error?.code == .unauthorized && error?.isUnsent == true)
         #expect(error?.message.contains("Cookie") == true)
         #expect("\(String(describing: error))".contains(Self.mark) == false)
+    }
+
+    @Test(arguments: ["?token=", "/path?a=", "#", "/v1#t="]) func addressErrorsOmitTheQuery(
+        _ rest: String
+    ) throws {
+        for fill in [0, HTTPAddress.bytesMax] {
+            let error = #expect(throws: SyncError.self) {
+                try HTTPAddress(
+                    "https://a.example" + rest + Self.mark + String(repeating: "x", count: fill))
+            }
+            #expect(error?.code == .usage && error?.message.contains("https://a.example") == true)
+            #expect("\(String(describing: error))".contains(Self.mark) == false)
+        }
+    }
+
+    @Test func secretsThatARemoteRepeatsAreRedacted() {
+        let secrets = RemoteSecrets(
+            user: "ada", password: "p\u{F6} 1", tokenSecret: "longer-secret")
+        let account = RemoteAccount(user: "7", token: "longer", tokenSecret: "")
+        let failure = RemoteLogin(secrets: secrets, account: account).redacting(
+            SyncFailure(
+                .unauthorized, "ada: longer-secret, longer, p\u{F6} 1 and p%C3%B6%201",
+                hint: "not longer"))
+        #expect(failure.message == "ada: [secret], [secret], [secret] and [secret]")
+        #expect(failure.hint == "not [secret]")
     }
 
     /// The words of another library, with whatever values are in them, are passed on by nobody.

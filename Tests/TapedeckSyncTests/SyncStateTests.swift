@@ -138,6 +138,55 @@ struct SyncStateTests {
         #expect(second == first / 2)
     }
 
+    /// Only pushes have a size that can be halved; elsewhere the server saw a changed body.
+    @Test mutating func aSmallBodyThatIsCalledTooLargeIsSentAgain() {
+        state = SyncState(.init(failuresMax: 3, backoffMax: 8_000))
+        local.hasReceiptsToSeed = true
+        #expect(begin(head: 0, [SyncStateTests.own: 5]) == .seed)
+        guard case .wait = give(.failed(SyncFailure(.tooLarge, ""))) else {
+            return #expect(Bool(false), "\(state.phase)")
+        }
+        #expect(give(.woken) == .shake)
+        #expect(give(shaken(head: 0, [SyncStateTests.own: 5])) == .seed)
+        local.hasReceiptsToSeed = false
+        #expect(give(.seeded) == .end(nil))
+    }
+
+    @Test mutating func aServerThatOnlyClaimsAForkEndsASingleSync() {
+        state = SyncState(.init(failuresMax: 3, backoffMax: 8_000))
+        let claim = SyncProblem(
+            kind: .fork, origin: SyncStateTests.own, sequence: 0, message: "")
+        var heals = 0
+        var action = give(.begin)
+        for turn in 0..<200 {
+            switch action {
+            case .shake: action = give(shaken(head: 3, [SyncStateTests.own: 3]))
+            case .pull: action = give(.pulled(head: 3, [:]))
+            case .push: action = give(.pushed([:], claim))
+            // The server has the same event after all.
+            case .probe(let event): action = give(.pushed([event.origin: event.sequence], nil))
+            case .wait: action = give(.woken)
+            case .heal:
+                heals += 1
+                action = give(.mended)
+            case .end(let failure):
+                return #expect(failure?.code == .fork && heals <= 16, "turn \(turn)")
+            default: return #expect(Bool(false), "\(action)")
+            }
+        }
+        #expect(Bool(false), "it never ends")
+    }
+
+    @Test mutating func remindersOfAKnownHeadChangeNothing() {
+        guard case .listen = begin(head: 0, [SyncStateTests.own: 5]) else {
+            return #expect(Bool(false), "\(state.phase)")
+        }
+        #expect(give(.serverChanged(head: 0)) == .none)
+        guard case .pull = give(.serverChanged(head: 1)) else {
+            return #expect(Bool(false), "\(state.phase)")
+        }
+    }
+
     @Test mutating func aForgottenHistoryTakesAFreshOrigin() {
         #expect(begin(head: 9, [SyncStateTests.own: 9]) == .renewOrigin)
     }
@@ -223,7 +272,7 @@ struct SyncStateTests {
             Self.lineage, position: 7, digest: SyncCursor(Self.lineage).digest)
         guard case .pull = begin(head: 7, [Self.own: 5]) else { return #expect(Bool(false)) }
         #expect(give(.pulled(head: 7, [:])) == .listen)
-        #expect(give(.serverChanged(head: 7)) == .listen)
+        #expect(give(.serverChanged(head: 7)) == .none)
         // What it says to another history.
         _ = give(.failed(SyncFailure(.offline, "")))
         #expect(give(.woken) == .shake)

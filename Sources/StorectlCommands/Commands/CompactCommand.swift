@@ -8,11 +8,11 @@ struct CompactCommand: ParsableCommand {
         abstract: "Remove superseded events and shrink the log file.",
         discussion: """
             Removes playback reports that change no list, and all but the latest now-playing and extraction \
-            events of each device and video. Lists stay the same, except that with --rule 2012 a mark set \
-            again after 75 % may leave watch-later at a later report. Queries with --as-of a past time use \
-            the events that remain. Events that have not reached every server and subscription stay, and so \
-            do the last thousand events of each device. The store may be in use; its file shrinks only while \
-            no other process has it open.
+            events of each device and video. Lists stay the same, except that with --rule 2012 a video \
+            marked again after 75 % may leave watch-later only at a later report. Queries with --as-of a \
+            past time use the events that remain. Events that have not reached every server and \
+            subscription stay, and so do the last thousand events of each device. The store may be in \
+            use; its file shrinks only while no other process has it open.
 
             EXAMPLE:
               storectl compact --store ~/tapedeck

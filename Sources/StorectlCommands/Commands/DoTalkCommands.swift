@@ -8,7 +8,7 @@ struct DoShareCommand: AsyncParsableCommand {
         commandName: "share",
         abstract: "Share a video on Twitter, Facebook or Tumblr, or by email.",
         discussion: """
-            Each destination is delivered separately. Without --text the 2012 app's default text is used. \
+            Each destination is delivered separately. Without --text, the 2012 app's default text is used. \
             A text for twitter has at most \(ShareVideo.twitterCharactersMax) characters.
 
             EXAMPLE:

@@ -17,18 +17,17 @@ struct LiveAnswer {
             status: .ok,
             headers: [.contentType: "text/event-stream"],
             body: ResponseBody { writer in
-                var told: SpaceHead?
+                var last: SpaceHead?
                 for await head in heads {
-                    // A repeated head is the signal for a keep-alive message. If the token has been
-                    // revoked meanwhile, the connection ends.
-                    let isReminder = head == told
-                    if isReminder {
+                    // A repeated head keeps the connection alive, and replaces a message that was lost on
+                    // the way. If the token has been revoked meanwhile, the connection ends.
+                    if head == last {
                         guard (try? await storage.space(forToken: token)) == space else { break }
                     }
-                    let text = isReminder ? ": alive\n\n" : LiveAnswer.text(head)
+                    let text = LiveAnswer.text(head)
                     metrics.countSent(text.utf8.count)
                     try await writer.write(ByteBuffer(string: text))
-                    told = head
+                    last = head
                 }
                 try await writer.finish(nil)
             })

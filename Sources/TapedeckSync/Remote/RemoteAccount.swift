@@ -102,6 +102,29 @@ package struct RemoteLogin: Codable, Hashable, Sendable {
         self.account = account
     }
 
+    /// Returns `failure` without the login's secrets.
+    ///
+    /// A remote may repeat a secret in its response, and failures are stored and shown.
+    package func redacting(_ failure: SyncFailure) -> SyncFailure {
+        var failure = failure
+        failure.message = redacting(failure.message)
+        failure.hint = failure.hint.map(redacting)
+        return failure
+    }
+
+    private func redacting(_ text: String) -> String {
+        let values = [
+            secrets.password, secrets.token, secrets.tokenSecret, secrets.consumerKey,
+            secrets.consumerSecret, account?.token, account?.tokenSecret,
+        ]
+        // Longest first, because one value may be part of another.
+        return values.compactMap { $0 }.flatMap { value in
+            [value, RemoteRequest.segment(value)].filter { !$0.isEmpty }
+        }.sorted { $0.utf8.count > $1.utf8.count }.reduce(text) {
+            $0.replacing($1, with: "[secret]")
+        }
+    }
+
     /// Returns whether another login has the same secrets and account, ignoring the address.
     func isSame(as other: RemoteLogin) -> Bool {
         secrets == other.secrets && account == other.account

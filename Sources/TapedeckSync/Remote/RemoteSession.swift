@@ -403,6 +403,7 @@ package struct RemoteSession {
     }
 
     private mutating func fail(_ failure: SyncFailure, _ pending: Pending) throws -> Step {
+        let failure = login.redacting(failure)
         if case .delivery(let delivery, let intent) = pending {
             try failed(failure, delivery, of: intent)
         }
