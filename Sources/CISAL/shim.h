@@ -4,14 +4,14 @@
 #include <stdint.h>
 #include <string.h>
 
-// CRC-32C of three buffers side by side. ISA-L begins anew for each buffer, which for some hundred
-// bytes is most of its time; the processor's instruction takes three cycles and starts one each
-// cycle, so three at once cost as much as one.
+// Computes the CRC-32C of three buffers in parallel. ISA-L has a setup cost per buffer, which
+// dominates for a few hundred bytes. The processor's instruction has a latency of three cycles and
+// a throughput of one per cycle, so three checksums cost as much as one.
 struct tapedeck_three_checksums {
     uint32_t first, second, third;
 };
 
-// Asks the processor to fetch memory that will be read soon. Never faults.
+// Asks the processor to prefetch memory that will be read soon. Never faults.
 static inline void tapedeck_fetch(const void *start, size_t count) {
     for (size_t offset = 0; offset < count; offset += 64) {
         __builtin_prefetch((const char *)start + offset);
@@ -46,8 +46,8 @@ __attribute__((target("sse4.2"))) static inline uint32_t tapedeck_crc32c_rest(
     return low;
 }
 
-// What lies `ahead` bytes behind the first byte of each 64 is fetched along the way. A prefetch never
-// faults, whatever lies there.
+// Along the way, prefetches the memory `ahead` bytes after each 64-byte block. A prefetch never
+// faults, even if the address is invalid.
 __attribute__((target("sse4.2"))) static inline struct tapedeck_three_checksums
 tapedeck_crc32c_of_three(
     const uint8_t *a, size_t a_count, const uint8_t *b, size_t b_count, const uint8_t *c,

@@ -1,9 +1,10 @@
 #pragma once
 #include <libxml/xmlversion.h>
-// With it the headers name ICU's, which are not those of Foundation's ICU. It adds members to the end of
-// xmlCharEncodingHandler alone, which is never made or looked into here.
+// With this macro, libxml2's headers include ICU's headers, which conflict with Foundation's ICU.
+// Without it, only the last members of xmlCharEncodingHandler are missing, and this program never
+// creates or reads one.
 #undef LIBXML_ICU_ENABLED
 #include <libxml/HTMLparser.h>
 
-// A variable in the library, which Swift cannot tell from one that is written to.
+// Wraps xmlFree, a global variable in libxml2, because Swift considers it shared mutable state.
 static inline void tapedeck_xml_free(void *bytes) { xmlFree(bytes); }

@@ -4,9 +4,10 @@
 #include <malloc.h>
 #endif
 
-// Blocks of so many bytes and more go back to the system when they are freed. By itself glibc raises
-// the limit to 32 MiB as it meets large ones, and then keeps what a rebuild has long done with between
-// small blocks that live on. Other systems' allocators need not be told.
+// Makes malloc return freed blocks of at least this many bytes to the system. By default, glibc
+// raises this threshold up to 32 MiB when large blocks are freed. Memory that a rebuild has freed
+// then stays allocated between small blocks that are still in use. Other allocators do not need
+// this setting.
 static inline void tapedeck_return_blocks_from(int bytes) {
 #if defined(M_MMAP_THRESHOLD)
     mallopt(M_MMAP_THRESHOLD, bytes);

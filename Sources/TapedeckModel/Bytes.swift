@@ -1,7 +1,8 @@
 internal import Foundation
 
-// Other modules cannot inline these functions, and unspecialized generic code looks up type metadata on
-// every call. So the generic functions are specialized for the integer widths that the formats use.
+// Other modules cannot inline these functions, and unspecialized generic code looks up type
+// metadata on every call. So the generic functions are specialized for the integer widths that the
+// formats use.
 
 extension [UInt8] {
     @_specialize(where Value == UInt16)

@@ -1,7 +1,7 @@
 /// The canonical bytes of an event (`CanonicalEvent`), read in place from an export or a message.
 ///
-/// External bytes are accepted only in the exact form that `CanonicalEvent` writes. Otherwise an event
-/// could be recorded whose hash cannot be reproduced.
+/// External bytes are accepted only in the exact form that `CanonicalEvent` writes. Otherwise an
+/// event could be recorded whose hash cannot be reproduced.
 package struct CanonicalView {
     package let bytes: UnsafeRawBufferPointer
     package let id: EventID
@@ -65,7 +65,8 @@ package struct CanonicalView {
 
         tagCount = try reader.count()
         guard tagCount <= RecordLayout.tagsMax else {
-            throw CanonicalProblem(what: "it has \(tagCount) tags; the limit is \(RecordLayout.tagsMax)")
+            throw CanonicalProblem(
+                what: "it has \(tagCount) tags; the limit is \(RecordLayout.tagsMax)")
         }
         let tagsStart = reader.offset
         var tagByteCount = 0

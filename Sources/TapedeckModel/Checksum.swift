@@ -18,11 +18,12 @@ package func crc32c(_ bytes: UnsafeRawBufferPointer, seed: UInt32 = 0) -> UInt32
     return ~checksum
 }
 
-/// Returns a 64-bit hash that is the same on every machine and in every version; used in table keys.
+/// Returns a 64-bit hash that is the same on every machine and in every version; used in table
+/// keys.
 ///
-/// It is FNV-1a over little-endian 64-bit words (the last one padded with zeros), with the length mixed
-/// in, then MurmurHash3's finalizer. It does not resist adversaries, so a lookup by hash must compare
-/// the bytes too.
+/// It is FNV-1a over little-endian 64-bit words (the last one padded with zeros), with the length
+/// mixed in, then MurmurHash3's finalizer. It does not resist adversaries, so a lookup by hash must
+/// compare the bytes too.
 package func stableHash(_ bytes: UnsafeRawBufferPointer, seed: UInt64 = 0) -> UInt64 {
     let prime: UInt64 = 0x0000_0100_0000_01B3
     var hash: UInt64 = 0xCBF2_9CE4_8422_2325 ^ seed

@@ -81,7 +81,8 @@ public struct ProposedEvent: Sendable {
         self.payload = payload
     }
 
-    /// Creates an event from a typed event; rethrows the errors of its `tags`, `fact` and `payload()`.
+    /// Creates an event from a typed event; rethrows the errors of its `tags`, `fact` and
+    /// `payload()`.
     public init(_ event: some Event, atMilliseconds: UInt64? = nil) throws {
         func proposal<E: Event>(_ event: E) throws -> ProposedEvent {
             ProposedEvent(

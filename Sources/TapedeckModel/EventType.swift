@@ -13,8 +13,8 @@ public struct EventType: Hashable, Comparable, Sendable, ExpressibleByStringLite
 
     /// Validates and wraps a name from an external source.
     ///
-    /// Throws `ModelError` with code `.invalidType` unless the name consists of 1 to `lengthMax` letters,
-    /// digits, dots and underscores.
+    /// Throws `ModelError` with code `.invalidType` unless the name consists of 1 to `lengthMax`
+    /// letters, digits, dots and underscores.
     public init(_ name: String) throws(ModelError) {
         self.name = name
         guard isWellFormed else {

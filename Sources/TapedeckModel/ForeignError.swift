@@ -2,8 +2,8 @@ internal import Foundation
 
 /// Descriptions of errors that may come from other libraries.
 ///
-/// They never include the contents of such an error. Errors of other libraries repeat invalid values, which
-/// may be tokens, and a description may be stored and shown to others.
+/// They never include the contents of an error. Errors of other libraries repeat invalid values,
+/// which may be tokens, and a description may be stored and shown to others.
 package enum ForeignError {
     /// Returns the full description of a `CodedError`, or the type and number of another error.
     package static func description(_ error: any Error) -> String {

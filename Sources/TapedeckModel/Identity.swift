@@ -1,6 +1,7 @@
 /// The random 128-bit id under which a store writes events; generated once and never reused.
 ///
-/// An event is identified by the origin that wrote it and by its sequence, which is dense in that origin.
+/// An event is identified by the origin that wrote it and by its sequence, which is dense in that
+/// origin.
 public struct OriginID: Hashable, Comparable, Sendable, CustomStringConvertible {
     /// The first eight bytes, big-endian.
     public let high: UInt64

@@ -2,8 +2,8 @@ internal import Crypto
 
 /// The remote fact that an event observes: the entity, its version, its content, and the time.
 ///
-/// Observations fold in the order (version, observedAt, content) and never by their stamp. So the result
-/// depends only on the facts, not on the time or order in which they were ingested.
+/// Observations fold in the order (version, observedAt, content) and never by their stamp. So the
+/// result depends only on the facts, not on the time or order in which they were ingested.
 public struct ObservedFact: Hashable, Sendable {
     /// The digest that identifies the remote entity.
     public let entity: Digest16
@@ -36,9 +36,9 @@ public struct ObservedFact: Hashable, Sendable {
 
     /// The place of this observation in the fold order of its key: by version, time, then content.
     ///
-    /// A key may have observations of several entities. The entity is mixed into the last word, so that
-    /// two entities with the same content have different places. If two origins record the same
-    /// observation, the two events have the same place.
+    /// A key may have observations of several entities. The entity is mixed into the last word, so
+    /// that two entities with the same content have different places. If two origins record the
+    /// same observation, the two events have the same place.
     @inlinable
     public var order: FoldOrder {
         FoldOrder(
@@ -76,8 +76,8 @@ public struct Digest16: Hashable, Comparable, Sendable {
 
 /// The place of an event in the canonical order of its key.
 ///
-/// Observations come first, ordered by (version, observedAt, content, entity). Activity follows, ordered by
-/// (effective stamp, origin, sequence). The order is total and the same on every device.
+/// Observations come first, ordered by (version, observedAt, content, entity). Activity follows,
+/// ordered by (effective stamp, origin, sequence). The order is total and the same on every device.
 public struct FoldOrder: Hashable, Comparable, Sendable {
     /// 0 for observations, 1 for activity.
     public let rank: UInt8
@@ -145,7 +145,8 @@ public struct FoldOrder: Hashable, Comparable, Sendable {
         return fourth < other.fourth
     }
 
-    /// The number of encoded bytes: the rank, then four big-endian words, so that byte order is fold order.
+    /// The number of encoded bytes: the rank, then four big-endian words, so that byte order is
+    /// fold order.
     package static let encodedCount = 33
 
     package func append(to bytes: inout [UInt8]) {

@@ -1,31 +1,31 @@
-/// What is left of neighbouring events of one origin that compaction has taken away: their names, and the
-/// hash chain on either side of them.
+/// The replacement for adjacent events of one origin that compaction removed.
 ///
-/// Its canonical bytes stand where those of an event do, in exports and on the wire: `schema/storage/v1.md`
-/// has the map. Its name is that of its last event.
+/// It keeps their ids, and the origin's hash chain before and after them. Exports and messages
+/// contain its canonical bytes instead of those of the events; `schema/storage/v1.md` specifies
+/// them. Its id is that of the last event.
 package struct RangeStub: Hashable, Sendable {
     package let origin: OriginID
-    /// The events that it stands for.
+    /// The sequences of the replaced events.
     package let sequences: ClosedRange<UInt64>
-    /// The stamp of the last of them.
+    /// The stamp of the last replaced event.
     package let stamp: Stamp
-    /// The origin's hash chain before the first of them.
+    /// The origin's hash chain before the first replaced event.
     package let before: HashChain
-    /// The chain as of the last of them.
+    /// The origin's hash chain after the last replaced event.
     package let after: HashChain
 
-    /// The most events that one stands for.
+    /// The maximum number of events that one stub replaces.
     package static let countMax: UInt64 = 1_024
     package static let version: UInt8 = 2
     private static let byteCount = 105
 
-    /// Throws where it would stand for no events, or for too many.
+    /// Creates a stub; throws if `sequences` is invalid or too long.
     package init(
         origin: OriginID, sequences: ClosedRange<UInt64>, stamp: Stamp, before: HashChain,
         after: HashChain
     ) throws(CanonicalProblem) {
         guard RangeStub.isSound(first: sequences.lowerBound, last: sequences.upperBound) else {
-            throw CanonicalProblem(what: "a range stub of it stands for too many events")
+            throw CanonicalProblem(what: "its range stub covers too many events")
         }
         self.origin = origin
         self.sequences = sequences
@@ -38,13 +38,14 @@ package struct RangeStub: Hashable, Sendable {
         first >= 1 && first <= last && last - first < countMax
     }
 
-    /// The name of the last event.
+    /// The id of the last replaced event.
     package var id: EventID { EventID(origin: origin, sequence: sequences.upperBound) }
 
     package var count: UInt64 { sequences.upperBound - sequences.lowerBound + 1 }
 
-    /// What is left of it behind an event that is recorded, where `chain` is the chain as of that event;
-    /// nil where that is its last.
+    /// Returns the stub of the replaced events after `sequence`, or nil if there are none.
+    ///
+    /// - Parameter chain: the origin's hash chain up to and including `sequence`.
     package func rest(behind sequence: UInt64, _ chain: HashChain) -> RangeStub? {
         guard sequence < sequences.upperBound else { return nil }
         return try? RangeStub(
@@ -55,13 +56,13 @@ package struct RangeStub: Hashable, Sendable {
 
     // MARK: - Canonical bytes
 
-    /// Whether canonical bytes are those of a range stub.
+    /// Returns whether canonical bytes are those of a range stub.
     @inline(__always)
     package static func isStub(_ canonical: UnsafeRawBufferPointer) -> Bool {
         canonical.first == version
     }
 
-    /// Reads canonical bytes; throws what is wrong with them.
+    /// Decodes canonical bytes; throws if they are invalid.
     package init(_ canonical: UnsafeRawBufferPointer) throws(CanonicalProblem) {
         var reader = ByteReader(canonical)
         guard canonical.count == RangeStub.byteCount, RangeStub.isStub(canonical),
@@ -70,7 +71,7 @@ package struct RangeStub: Hashable, Sendable {
             let first = reader.littleEndian(UInt64.self),
             RangeStub.isSound(first: first, last: id.sequence), let before = reader.hashChain(),
             let after = reader.hashChain()
-        else { throw CanonicalProblem(what: "it is not a range stub") }
+        else { throw CanonicalProblem(what: "it is not a valid range stub") }
         try self.init(
             origin: id.origin, sequences: first...id.sequence, stamp: Stamp(rawValue: stamp),
             before: before, after: after)
@@ -88,7 +89,7 @@ package struct RangeStub: Hashable, Sendable {
 
     // MARK: - Record
 
-    /// The payload of its record.
+    /// The payload of the stub's record.
     package var payload: [UInt8] {
         var bytes: [UInt8] = []
         bytes.appendLittleEndian(sequences.lowerBound)
@@ -96,7 +97,7 @@ package struct RangeStub: Hashable, Sendable {
         return bytes
     }
 
-    /// Reads a payload; nil where it is not one.
+    /// Decodes the payload of a stub's record, or returns nil if it is invalid.
     package static func read(
         _ payload: UnsafeRawBufferPointer
     ) -> (first: UInt64, before: HashChain)? {
@@ -115,32 +116,33 @@ extension ByteReader {
 }
 
 extension EventType {
-    /// What the record of a range stub says that it is; no event is of this type.
+    /// The type in the record of a range stub; no event has it.
     package static let rangeCompacted: EventType = "RangeCompacted"
 }
 
 extension RecordView {
-    /// Whether it stands for events that compaction has taken away.
+    /// Whether the record is a range stub.
     @_spi(Core) public var isStub: Bool { flags.contains(.stub) }
 
-    /// The first of the sequences that it stands for: its own, but for a range stub.
+    /// The sequence of the event, or of the first event that a range stub replaces.
     package var firstSequence: UInt64 {
         guard isStub else { return sequence }
         var reader = ByteReader(payload)
         return reader.littleEndian(UInt64.self) ?? sequence
     }
 
-    /// Whether it is the event of a sequence of its origin, or stands for it.
+    /// Returns whether the record is the event with this sequence, or a stub that replaces that
+    /// event.
     @inline(__always)
     package func holds(_ sequence: UInt64) -> Bool {
         self.sequence == sequence
             || isStub && firstSequence <= sequence && sequence < self.sequence
     }
 
-    /// The first of the positions that it stands for.
+    /// The position of the event, or of the first event that a range stub replaces.
     package var firstPosition: UInt64 { position &- (sequence &- firstSequence) }
 
-    /// Whether a range stub is one; whatever is no stub is.
+    /// Whether the record is an event or a valid range stub.
     package var isSoundStub: Bool {
         guard isStub else { return true }
         guard let (first, _) = RangeStub.read(payload), flags.contains(.chain),
@@ -149,7 +151,7 @@ extension RecordView {
         return position > sequence - first
     }
 
-    /// The range stub that the record is of; nil for an event.
+    /// Returns the range stub in the record, or nil if the record is an event or invalid.
     package func stub(of origin: OriginID) -> RangeStub? {
         guard isStub, let (first, before) = RangeStub.read(payload),
             let after = blocks.flatMap({ HashChain($0.chain) }),

@@ -6,7 +6,7 @@ extension ByteReader {
         return EventID(origin: OriginID(high: high, low: low), sequence: sequence)
     }
 
-    /// Reads what `append` wrote of a receipt; nil for anything else.
+    /// Decodes a receipt written by `append(_:)`, or returns nil if the bytes are invalid.
     package mutating func receipt() -> Receipt? {
         guard let event = eventID(), let high = bigEndian(UInt64.self),
             let low = bigEndian(UInt64.self), let serverPosition = littleEndian(UInt64.self),
@@ -30,7 +30,7 @@ extension [UInt8] {
         appendLittleEndian(event.sequence)
     }
 
-    /// Appends a receipt as an export holds it.
+    /// Appends a receipt in the form used by exports.
     package mutating func append(_ receipt: Receipt) {
         append(receipt.event)
         appendBigEndian(receipt.lineage.high)

@@ -1,23 +1,25 @@
-/// One life of a sync server: made with the server's storage, and anew when that is wiped or
-/// restored, so that devices notice and seed it again.
+/// The id of one continuous history of a sync server's log.
+///
+/// It is created with the server's storage, and replaced if the storage is erased or restored, so
+/// that devices notice the loss and upload the lost events.
 public struct LineageID: Hashable, Comparable, Sendable, CustomStringConvertible {
     /// The first eight bytes, big-endian.
     public let high: UInt64
     /// The last eight bytes, big-endian.
     public let low: UInt64
 
-    /// Makes a lineage of two halves.
+    /// Creates a lineage from two halves.
     public init(high: UInt64, low: UInt64) {
         self.high = high
         self.low = low
     }
 
-    /// Makes a fresh lineage from the system's random source.
+    /// Generates a new lineage from the system's random source.
     public static func random() -> LineageID {
         LineageID(high: .random(in: .min ... .max), low: .random(in: .min ... .max))
     }
 
-    /// Reads 32 hexadecimal digits; anything else gives nil.
+    /// Parses 32 hexadecimal digits; returns nil for any other text.
     public init?(_ text: some StringProtocol) {
         guard let read = OriginID(text) else { return nil }
         self.init(high: read.high, low: read.low)
@@ -26,46 +28,46 @@ public struct LineageID: Hashable, Comparable, Sendable, CustomStringConvertible
     /// The 32 lower-case hexadecimal digits.
     public var description: String { OriginID(high: high, low: low).description }
 
-    /// Byte order, which breaks ties between receipts.
+    /// Compares the bytes; this order breaks ties between receipts.
     public static func < (left: LineageID, right: LineageID) -> Bool {
         (left.high, left.low) < (right.high, right.low)
     }
 }
 
-/// What a sync server said of an event: log state, as durable as the event itself.
+/// A sync server's confirmation that it received an event; stored in the log, as durably as events.
 ///
-/// Receipts are what devices with different clocks agree on. The **effective stamp** of an event is
-/// its own stamp, or the time at which a server received it if that is less; an event is refused
-/// where the receipt that counts refuses it. Of several receipts **the least counts**: by
-/// `receivedAt`, then by lineage. So the outcome depends on which receipts there are and not on the
-/// order in which they came.
+/// Receipts let devices with different clocks agree on times. The **effective stamp** of an event
+/// is the earlier of its own stamp and the time at which a server received it. If an event has
+/// several receipts, **the first one counts**, ordered by `receivedAt`, then by lineage; it also
+/// determines whether the event is refused. So the result depends only on the set of receipts, not
+/// on their order of arrival.
 public struct Receipt: Hashable, Sendable {
-    /// What a server did with an event.
+    /// The server's decision about an event.
     public enum Outcome: Hashable, Sendable {
-        /// It was given its place.
+        /// The event has a position and takes effect.
         case accepted
-        /// It was given its place and counts nowhere; the code says why.
+        /// The event has a position but no effect; the code gives the reason.
         case refused(ErrorCode)
 
-        /// Whether the event counts nowhere.
+        /// Whether the event was refused.
         public var isRefused: Bool { self != .accepted }
     }
 
-    /// The event concerned.
+    /// The received event.
     public var event: EventID
-    /// Which server, and in which of its lives.
+    /// The lineage of the server.
     public var lineage: LineageID
-    /// The place that the server gave the event; dense from 1 in a lineage.
+    /// The event's position on the server; dense from 1 in a lineage.
     public var serverPosition: UInt64
-    /// When the server received it; rises with `serverPosition`.
+    /// The time at which the server received the event; increases with `serverPosition`.
     public var receivedAt: Stamp
-    /// What the server did with it.
+    /// The server's decision about the event.
     public var outcome: Outcome
 
-    /// The longest code of a refusal in UTF-8 bytes.
+    /// The maximum length of a refusal's code, in UTF-8 bytes.
     public static let codeLengthMax = 64
 
-    /// Makes a receipt of its parts.
+    /// Creates a receipt from its parts.
     public init(
         event: EventID, lineage: LineageID, serverPosition: UInt64, receivedAt: Stamp,
         outcome: Outcome = .accepted
@@ -77,10 +79,10 @@ public struct Receipt: Hashable, Sendable {
         self.outcome = outcome
     }
 
-    /// Which of two receipts of one event counts.
+    /// Returns whether this receipt takes precedence over another one for the same event.
     ///
-    /// Those of one lineage should never differ; where a server contradicts itself, the rest of the
-    /// parts decides, so that every device keeps the same.
+    /// Receipts of one lineage should never differ. If a server contradicts itself, the remaining
+    /// fields decide, so that every device keeps the same receipt.
     package func counts(before other: Receipt) -> Bool {
         if receivedAt != other.receivedAt { return receivedAt < other.receivedAt }
         if lineage != other.lineage { return lineage < other.lineage }
@@ -94,12 +96,12 @@ public struct Receipt: Hashable, Sendable {
     }
 }
 
-/// What all devices that have the same receipts agree on of one event.
+/// The effective stamp and status of an event, the same on all devices with the same receipts.
 package struct Standing: Hashable, Sendable {
     package var effectiveStamp: Stamp
     package var isRefused: Bool
 
-    /// Of an event without receipts, or with those given.
+    /// Determines the effective stamp and status of an event from its own stamp and its receipts.
     package init(of stamp: Stamp, _ receipts: [Receipt] = []) {
         effectiveStamp = stamp
         isRefused = false

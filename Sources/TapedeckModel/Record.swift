@@ -1,51 +1,51 @@
 internal import CISAL
 
-/// The bytes of an event in the log: `schema/storage/v1.md` has the map.
+/// The layout of an event in the log, specified in `schema/storage/v1.md`.
 ///
-/// A fixed little-endian header of 44 bytes, then tags, optional blocks in the order of their flags,
-/// then the payload to the end. Origin and type are the store's own small numbers; everything else
-/// is spelled out, so that a record can be checked without any other table.
+/// A record has a fixed little-endian header of 44 bytes, then the tags, the optional blocks in the
+/// order of their flags, and the payload. Origin and type are numbers assigned by the store.
+/// Everything else is written in full, so a record can be checked without any other table.
 @_spi(Core) public enum RecordLayout {
     /// The version of the layout.
     @inlinable public static var format: UInt8 { 1 }
-    /// Bytes of the fixed header.
+    /// The size of the fixed header, in bytes.
     @inlinable public static var headerCount: Int { 44 }
 
-    /// Which optional parts a record has.
+    /// The optional parts of a record.
     public struct Flags: OptionSet, Sendable {
         /// The byte in the header.
         public let rawValue: UInt8
-        /// Reads the byte in the header.
+        /// Wraps the byte in the header.
         @inlinable
         public init(rawValue: UInt8) { self.rawValue = rawValue }
-        /// A sighting of a remote fact.
+        /// The record observes a remote fact.
         @inlinable public static var fact: Flags { Flags(rawValue: 1) }
-        /// The fact says when it was seen.
+        /// The fact has a time of observation.
         @inlinable public static var observedAt: Flags { Flags(rawValue: 2) }
-        /// The event that caused this one.
+        /// The record names the event that caused this one.
         @inlinable public static var causation: Flags { Flags(rawValue: 4) }
-        /// The event that this one belongs to.
+        /// The record names the first event of its conversation.
         @inlinable public static var correlation: Flags { Flags(rawValue: 8) }
-        /// Recorded before under another identity.
+        /// The event was reissued; the record contains its original id.
         @inlinable public static var reissued: Flags { Flags(rawValue: 16) }
-        /// The last record of its origin in a commit.
+        /// The record is its origin's last in a commit and contains the hash chain.
         @inlinable public static var chain: Flags { Flags(rawValue: 32) }
-        /// The stamp was given by the caller and says nothing of the store's clock.
+        /// The stamp was given by the caller and is unrelated to the store's clock.
         @inlinable public static var stampGiven: Flags { Flags(rawValue: 64) }
-        /// A range stub: what compaction leaves of events.
+        /// The record is a range stub, which replaces compacted events.
         @inlinable public static var stub: Flags { Flags(rawValue: 128) }
     }
 
-    /// The most tags that an event may have.
+    /// The maximum number of tags of an event.
     package static let tagsMax = 64
-    /// The longest payload in bytes.
+    /// The maximum size of a payload, in bytes.
     package static let payloadCountMax = 1 << 20
-    /// The longest key id in bytes.
+    /// The maximum size of a key id, in bytes.
     package static let keyIDCountMax = 64
     package static let chainCount = 32
 }
 
-/// What goes into a record besides the proposal: all that the committing transaction assigns.
+/// The parts of a record that the committing transaction assigns.
 package struct RecordIdentity {
     package var position: UInt64
     package var stamp: Stamp
@@ -65,8 +65,10 @@ package struct RecordIdentity {
 }
 
 extension [UInt8] {
-    /// Appends a whole record; `chain` has 32 bytes where the record ends its origin's part of a
-    /// commit, and is empty elsewhere.
+    /// Appends a complete record.
+    ///
+    /// - Parameter chain: the 32 bytes of the hash chain if this is its origin's last record in the
+    ///   commit; otherwise empty.
     package mutating func appendRecord(
         _ event: ProposedEvent, keyID: [UInt8] = [], reissuedFrom: EventID? = nil,
         as identity: RecordIdentity, chain: [UInt8], isStub: Bool = false
@@ -132,7 +134,7 @@ extension [UInt8] {
         sealRecord(from: start)
     }
 
-    /// Writes the checksum of the record that begins at `start` and goes to the end.
+    /// Writes the checksum of the record that begins at `start` and extends to the end.
     private mutating func sealRecord(from start: Int) {
         let checksum = withUnsafeBytes {
             crc32c(UnsafeRawBufferPointer(rebasing: $0[(start + 4)...]))
@@ -145,12 +147,12 @@ extension [UInt8] {
 
 /// A record read in place.
 ///
-/// The bytes belong to someone else: a page of LMDB, or an import's buffer.
+/// The view does not own the bytes: they are in an LMDB page or in an import's buffer.
 @_spi(Core) public struct RecordView {
-    /// The whole record.
+    /// The complete record.
     public let bytes: UnsafeRawBufferPointer
 
-    /// Looks at a record without reading its checksum; nil where the bytes cannot be a record.
+    /// Wraps a record without verifying its checksum; returns nil if the bytes cannot be a record.
     @inlinable
     @inline(__always)
     public init?(_ bytes: UnsafeRawBufferPointer) {
@@ -163,7 +165,7 @@ extension [UInt8] {
         }
     }
 
-    /// A little-endian number of the header.
+    /// Returns a little-endian number from the header.
     @inlinable
     @inline(__always)
     public func load<Value: FixedWidthInteger>(_ offset: Int, _: Value.Type) -> Value {
@@ -174,41 +176,41 @@ extension [UInt8] {
         load(0, UInt32.self) == crc32c(UnsafeRawBufferPointer(rebasing: bytes[4...]))
     }
 
-    /// Which optional parts follow.
+    /// The optional parts that the record has.
     @inlinable
     public var flags: RecordLayout.Flags { RecordLayout.Flags(rawValue: bytes[5]) }
-    /// The version of the payload's schema.
+    /// The schema version of the payload.
     @inlinable
     public var schemaVersion: UInt16 { load(6, UInt16.self) }
-    /// Its place in the log.
+    /// The position in the log.
     @inlinable
     public var position: UInt64 { load(8, UInt64.self) }
-    /// When its origin says that it happened.
+    /// The time of the event, according to its origin.
     @inlinable
     public var stamp: Stamp { Stamp(rawValue: load(16, UInt64.self)) }
-    /// Its number among the events of its origin.
+    /// The number of the event in its origin.
     @inlinable
     public var sequence: UInt64 { load(24, UInt64.self) }
-    /// The store's small number of its origin.
+    /// The store's number for the event's origin.
     @inlinable
     public var origin: UInt32 { load(32, UInt32.self) }
-    /// The store's small number of its type.
+    /// The store's number for the event's type.
     @inlinable
     public var type: UInt16 { load(36, UInt16.self) }
-    /// How long it is kept.
+    /// The rule by which compaction may remove the event.
     @inlinable
     public var retention: Retention { Retention(rawValue: bytes[38]) }
-    /// How the payload is stored.
+    /// The encoding of the payload.
     @inlinable
     public var encoding: PayloadEncoding { PayloadEncoding(rawValue: bytes[39]) }
-    /// Where the payload begins.
+    /// The offset of the payload.
     @inlinable
     @inline(__always)
     public var payloadStart: Int { Int(load(40, UInt16.self)) }
-    /// How many tags it has.
+    /// The number of tags.
     @inlinable
     public var tagCount: Int { Int(bytes[42]) }
-    /// Bytes of the id of the key that seals it.
+    /// The size of the key id, in bytes.
     @inlinable
     public var keyIDCount: Int { Int(bytes[43]) }
 
@@ -219,7 +221,7 @@ extension [UInt8] {
         UnsafeRawBufferPointer(rebasing: bytes[payloadStart...])
     }
 
-    /// Calls `body` with the UTF-8 of each tag; false where the record contradicts itself.
+    /// Calls `body` with the UTF-8 bytes of each tag; returns false if the record is inconsistent.
     @inlinable
     @inline(__always)
     @discardableResult
@@ -236,7 +238,7 @@ extension [UInt8] {
         return true
     }
 
-    /// The blocks behind the tags; nil where the record contradicts itself.
+    /// The blocks after the tags; nil if the record is inconsistent.
     package var blocks: RecordBlocks? {
         var offset = RecordLayout.headerCount
         for _ in 0..<tagCount {
@@ -248,7 +250,8 @@ extension [UInt8] {
         return RecordBlocks(&reader, flags: flags, keyIDCount: keyIDCount)
     }
 
-    /// What remote fact the event is a sighting of; read without the other blocks.
+    /// The remote fact that the event observes, decoded without the other blocks; nil if there is
+    /// none.
     package var fact: ObservedFact? {
         guard flags.contains(.fact) else { return nil }
         var offset = RecordLayout.headerCount
@@ -271,20 +274,23 @@ extension [UInt8] {
 }
 
 extension RecordView {
-    /// Above so many bytes a record is checked alone: there ISA-L is faster.
+    /// The maximum size of records that are checked three at a time; above it ISA-L is faster.
     private static let checkedInThreesCountMax = 1_024
-    /// Bytes behind a record that are fetched while it is checked: whoever checks three records at a
-    /// time reads a log from front to back.
+    /// The distance in bytes at which memory is prefetched while records are checked.
+    ///
+    /// Callers that check three records at a time read a log from start to end.
     private static let fetchedAheadCount = 8_192
     private static let canCheckThree = tapedeck_crc32c_has_three() != 0
 
-    /// Asks the processor to fetch the record, or the beginning of a long one.
+    /// Asks the processor to prefetch the record, or the beginning of a long one.
     package func fetch() {
         tapedeck_fetch(bytes.baseAddress, min(bytes.count, RecordView.fetchedCountMax))
     }
     private static let fetchedCountMax = 512
 
-    /// Whether three values are records whose checksums fit; nil where they are better checked alone.
+    /// Returns whether three values are records with correct checksums.
+    ///
+    /// Returns nil if the values should be checked one by one.
     package static func areIntact(
         _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer,
         _ third: UnsafeRawBufferPointer

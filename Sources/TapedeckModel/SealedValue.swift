@@ -1,7 +1,8 @@
-/// A value in a table that ends in a CRC-32C of its key and itself.
+/// A table value that ends with a CRC-32C of its key and itself.
 ///
-/// A record carries its own checksum. Small rows decide which events are found and whose they are, so
-/// a flipped bit in one of them must be an error, too, and not a wrong answer.
+/// Records contain their own checksum. Small rows determine which events are found and to which
+/// origin they belong, so a flipped bit in one of them must also cause an error rather than a wrong
+/// result.
 package enum SealedValue {
     private static let checksumCount = 4
 
@@ -18,7 +19,7 @@ package enum SealedValue {
         withUnsafeBytes(of: integerKey.littleEndian) { seal(&value, key: $0) }
     }
 
-    /// The value without its checksum; nil where that does not fit.
+    /// Returns the value without its checksum, or nil if the checksum does not match.
     package static func open(
         _ sealed: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer
     ) -> UnsafeRawBufferPointer? {

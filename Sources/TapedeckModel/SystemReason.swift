@@ -1,12 +1,13 @@
 internal import Foundation
 
-/// What the system says of files that it does not let us at, for error texts.
+/// The operating system's reason for a failed file operation, for error messages.
 package enum SystemReason {
-    /// What to do where permission is denied.
-    package static let accessHint = "check who owns it and its directory, and what they permit"
+    /// The hint for errors caused by missing permissions.
+    package static let accessHint = "check the owner and permissions of the file and its directory"
 
-    /// The reason that an error of Foundation has, such as `: Permission denied`, to follow what was
-    /// not possible; empty where none is known.
+    /// Returns the reason for a Foundation error, to be appended to a message.
+    ///
+    /// For example, `: Permission denied`. Returns an empty string if the reason is unknown.
     package static func of(_ error: any Error) -> String {
         guard let number = number(of: error as NSError) else { return "" }
         return ": " + String(cString: strerror(number))
@@ -18,7 +19,7 @@ package enum SystemReason {
             return number(of: below)
         }
         guard error.domain == NSCocoaErrorDomain else { return nil }
-        // Not every Foundation says what stood below.
+        // Some versions of Foundation do not include the underlying error.
         return switch CocoaError.Code(rawValue: error.code) {
         case .fileReadNoPermission, .fileWriteNoPermission: EACCES
         case .fileWriteVolumeReadOnly: EROFS

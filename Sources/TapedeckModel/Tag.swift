@@ -1,28 +1,30 @@
-/// An entity that an event concerns, as `kind/name`: `video/youtube:dQw4w9WgXcQ`, `show/118`.
+/// An entity that an event is about, as `kind/name`: `video/youtube:dQw4w9WgXcQ`, `show/118`.
 ///
-/// Tags are what the log indexes, what projections route by and what append conditions ask about.
+/// The log indexes events by tag, projections route events by tag, and append conditions refer to
+/// tags.
 public struct Tag: Hashable, Comparable, Sendable, CustomStringConvertible {
-    /// The whole tag, `kind/name`.
+    /// The complete tag, `kind/name`.
     public let text: String
 
-    /// The longest tag in UTF-8 bytes.
+    /// The maximum length of a tag, in UTF-8 bytes.
     public static let lengthMax = 400
 
-    /// Makes a tag of a kind (lower-case letters, digits, `-`) and a name (anything not empty).
+    /// Creates a tag from a kind (lower-case letters, digits, `-`) and a name (any text that is not
+    /// empty).
     ///
-    /// Throws `ModelError` with code `.invalidTag` when the whole is longer than `lengthMax` bytes,
-    /// or a part is empty or malformed.
+    /// Throws `ModelError` with code `.invalidTag` if the tag is longer than `lengthMax` bytes, or
+    /// if the kind or the name is empty or malformed.
     public init(_ kind: String, _ name: some StringProtocol) throws(ModelError) {
         try self.init("\(kind)/\(name)")
     }
 
-    /// Reads `kind/name`; see `init(_:_:)` for what is refused.
+    /// Parses `kind/name`; throws like `init(_:_:)`.
     public init(_ text: String) throws(ModelError) {
         let bytes = text.utf8
         guard bytes.count <= Tag.lengthMax else {
             throw ModelError(
-                .invalidTag, "a tag of \(bytes.count) bytes is longer than \(Tag.lengthMax)",
-                hint: "shorten the name, or tag its hash")
+                .invalidTag, "a tag has \(bytes.count) bytes; the limit is \(Tag.lengthMax)",
+                hint: "shorten the name, or use its hash")
         }
         guard let slash = bytes.firstIndex(of: UInt8(ascii: "/")), slash > bytes.startIndex,
             bytes.index(after: slash) < bytes.endIndex,
@@ -34,27 +36,30 @@ public struct Tag: Hashable, Comparable, Sendable, CustomStringConvertible {
         self.text = text
     }
 
-    /// A tag that was checked when it was recorded.
+    /// Creates a tag that was validated when it was recorded.
     package init(unchecked text: String) { self.text = text }
 
-    /// What stands before the first slash.
+    /// The part before the first slash.
     public var kind: Substring { text[..<slash] }
 
-    /// What stands behind the first slash.
+    /// The part after the first slash.
     public var name: Substring { text[text.utf8.index(after: slash)...] }
 
-    /// A byte and no character: a name may begin with a mark, which makes one character with the slash.
+    /// The index of the first slash.
+    ///
+    /// The search compares bytes, not characters: a name may begin with a combining mark, which
+    /// forms one character with the slash.
     private var slash: String.Index { text.utf8.firstIndex(of: UInt8(ascii: "/")) ?? text.endIndex }
 
-    /// The whole tag.
+    /// The complete tag.
     public var description: String { text }
 
-    /// By Unicode scalars, so that the order is the same everywhere.
+    /// Compares the UTF-8 bytes, so that the order is the same on every platform.
     public static func < (left: Tag, right: Tag) -> Bool {
         left.text.utf8.lexicographicallyPrecedes(right.text.utf8)
     }
 
-    /// Whether bytes from outside are the UTF-8 of a tag.
+    /// Returns whether external bytes are the UTF-8 bytes of a valid tag.
     package static func isWellFormed(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard bytes.count <= lengthMax, let slash = bytes.firstIndex(of: UInt8(ascii: "/")),
             slash > 0,

@@ -1,18 +1,18 @@
-/// What makes a payload of one schema version that of the next.
+/// A function that converts a payload from one schema version to the next.
 ///
-/// A pure function: equal payloads give equal ones, on every device and for ever. What it throws says why a
-/// payload cannot be read.
+/// It must be pure: equal payloads give equal results, on every device and in every version of the
+/// program. It throws if the payload cannot be converted.
 public typealias Upcaster = @Sendable (_ payload: [UInt8]) throws -> [UInt8]
 
 extension Event {
-    /// The version of the payload's schema that this type writes, from 1: one more than it has upcasters.
+    /// The schema version that this type writes: the number of its upcasters plus 1.
     public static var schemaVersion: UInt16 { UInt16(clamping: upcasters.count + 1) }
 
-    /// Reads a payload of any version up to `schemaVersion`.
+    /// Decodes a payload of any version up to `schemaVersion`.
     ///
-    /// Throws `ModelError`: `.newerFormat` where the version is one that this program does not know,
-    /// `.invalidPayload` where there is no such version or an upcaster throws; and what the type's own reader
-    /// throws. Costs nothing besides reading where the version is the newest.
+    /// Throws `ModelError`: `.newerFormat` if the version is newer than `schemaVersion`,
+    /// `.invalidPayload` if the version is 0 or an upcaster throws; and the errors of
+    /// `init(payload:)`. A payload of the newest version costs no more than `init(payload:)`.
     public init(payload: [UInt8], version: UInt16) throws {
         let upcasters = Self.upcasters
         try self.init(
@@ -22,19 +22,19 @@ extension Event {
 }
 
 extension [Upcaster] {
-    /// Brings a payload from a version to the newest; throws as `Event.init(payload:version:)` does.
+    /// Converts a payload to the newest version; throws like `Event.init(payload:version:)`.
     package func upcast(
         _ payload: [UInt8], from version: UInt16, _ type: EventType
     ) throws(ModelError) -> [UInt8] {
         guard version <= count + 1 else {
             throw ModelError(
                 .newerFormat,
-                "the payload is a \(type) of version \(version), and this program knows \(count + 1)",
+                "the payload has version \(version) of \(type); this program supports up to \(count + 1)",
                 hint: "upgrade the program; the event is kept until then")
         }
         guard version >= 1 else {
             throw ModelError(
-                .invalidPayload, "the payload is a \(type) of version 0; versions count from 1")
+                .invalidPayload, "the payload has version 0 of \(type); versions begin at 1")
         }
         var payload = payload
         for version in Int(version)..<count + 1 {
@@ -43,7 +43,7 @@ extension [Upcaster] {
             } catch {
                 throw ModelError(
                     .invalidPayload,
-                    "the upcaster of \(type) from version \(version) refuses the payload: \(ForeignError.text(error))"
+                    "the upcaster of \(type) from version \(version) failed: \(ForeignError.text(error))"
                 )
             }
         }

@@ -1,4 +1,5 @@
-/// Walks the fields of a protobuf message in place, so that a fold reads only what it needs.
+/// Iterates over the fields of a protobuf message in place, so that a fold decodes only what it
+/// needs.
 ///
 /// ```swift
 /// func position(_ payload: RawSpan) -> Double {
@@ -11,23 +12,23 @@
 /// }
 /// ```
 ///
-/// It never traps: a message that ends in the middle, or nests wrongly, ends the walk with
-/// `isMalformed` true. Source of the rules: protobuf.dev/programming-guides/encoding.
+/// It never traps: if a message is truncated or nested incorrectly, the iteration ends and
+/// `isMalformed` is true. The rules are those of protobuf.dev/programming-guides/encoding.
 public struct WireFields: ~Escapable, ~Copyable {
     @usableFromInline let bytes: RawSpan
     @usableFromInline var offset = 0
     @usableFromInline var end: Int
-    /// Whether the walk ended before the message did.
+    /// Whether the iteration ended early because the message is malformed.
     public private(set) var isMalformed = false
 
-    /// Walks the message in `bytes`.
+    /// Iterates over the message in `bytes`.
     @_lifetime(copy bytes)
     public init(_ bytes: RawSpan) {
         self.bytes = bytes
         end = bytes.byteCount
     }
 
-    /// Walks the message inside `field` of the same payload.
+    /// Iterates over the nested message in `field` of the same payload.
     @_lifetime(copy bytes)
     public init(_ bytes: RawSpan, inside field: WireField) {
         self.bytes = bytes
@@ -35,14 +36,14 @@ public struct WireFields: ~Escapable, ~Copyable {
         end = field.start + field.count
     }
 
-    /// The next field, or nil at the end or where the bytes make no sense.
+    /// Returns the next field, or nil at the end or if the bytes are malformed.
     @inlinable
     @_lifetime(self: copy self)
     public mutating func next() -> WireField? {
         guard offset < end else { return nil }
         guard let key = varint(), key >> 3 > 0, key >> 3 <= UInt64(Int32.max) else { return fail() }
         let number = Int(key >> 3)
-        // The two that nearly all fields are first: a jump by a table costs more than reading most of them.
+        // The two most common types come first: a jump table costs more than decoding most fields.
         let type = key & 7
         if type == 2 {
             guard let count = varint(), count <= UInt64(end - offset) else { return fail() }
@@ -83,20 +84,20 @@ public struct WireFields: ~Escapable, ~Copyable {
         }
     }
 
-    /// The text of a length-delimited field; ill-formed UTF-8 is repaired.
+    /// Returns the text of a length-delimited field; invalid UTF-8 is repaired.
     public func string(_ field: WireField) -> String {
         bytes.withUnsafeBytes {
             String(decoding: $0[field.start..<field.start + field.count], as: UTF8.self)
         }
     }
 
-    /// A copy of a length-delimited field's bytes.
+    /// Returns a copy of a length-delimited field's bytes.
     @inlinable
     public func copy(_ field: WireField) -> [UInt8] {
         bytes.withUnsafeBytes { Array($0[field.start..<field.start + field.count]) }
     }
 
-    /// The milliseconds of a `google.protobuf.Timestamp` in `field`.
+    /// Returns the `google.protobuf.Timestamp` in `field` as Unix milliseconds.
     public func milliseconds(_ field: WireField) -> Int64 {
         var seconds: Int64 = 0
         var nanos: Int64 = 0
@@ -133,9 +134,9 @@ public struct WireFields: ~Escapable, ~Copyable {
     }
 }
 
-/// Where a field stands in its payload and what number it holds.
+/// A field of a protobuf message: its number, type, location and scalar value.
 public struct WireField: Sendable {
-    /// How the field is laid out.
+    /// The wire type of a field.
     public enum Kind: Sendable {
         /// A varint: integers, booleans, enums.
         case varint
@@ -149,12 +150,12 @@ public struct WireField: Sendable {
 
     /// The field's number in its message.
     public let number: Int
-    /// How it is laid out.
+    /// The wire type.
     public let kind: Kind
     @usableFromInline let scalar: UInt64
-    /// Where its bytes begin in the payload.
+    /// The offset of the field's bytes in the payload.
     public let start: Int
-    /// How many bytes it has.
+    /// The number of bytes; 0 for a scalar.
     public let count: Int
 
     @inlinable

@@ -1,9 +1,9 @@
 internal import CZstd
 package import TapedeckModel
 
-/// Bodies on the wire are compressed by Zstandard (RFC 8878), named `zstd` as a content coding.
+/// Zstandard compression (RFC 8878) of HTTP bodies; the content coding is `zstd`.
 ///
-/// Level 1: on events it makes about a third, at some hundreds of megabytes a second.
+/// Level 1 compresses events to about a third, at several hundred megabytes per second.
 package enum SyncCompression {
     package static let coding = "zstd"
     private static let level: Int32 = 1
@@ -14,26 +14,28 @@ package enum SyncCompression {
             let written = bytes.withUnsafeBytes {
                 ZSTD_compress(buffer.baseAddress, bound, $0.baseAddress, $0.count, level)
             }
-            // It fails on a buffer that is too small only, and `bound` is never that.
-            precondition(ZSTD_isError(written) == 0, "the bound of a compressed body was too small")
+            // It fails only if the buffer is too small, and `bound` is always large enough.
+            precondition(ZSTD_isError(written) == 0, "ZSTD_compressBound was too small")
             count = written
         }
     }
 
-    /// Undoes `compress`; never makes more than `countMax` bytes, whatever the input claims.
+    /// Decompresses a body; never produces more than `countMax` bytes, whatever size the input
+    /// declares.
     ///
-    /// Throws `ModelError`: `.altered` for what is no whole frame that tells its size, `.tooLarge`.
+    /// Throws `ModelError`: `.altered` if the bytes are not a complete frame that declares its
+    /// size, `.tooLarge` if that size exceeds `countMax`.
     package static func decompress(
         _ bytes: UnsafeRawBufferPointer, countMax: Int
     ) throws(ModelError) -> [UInt8] {
         let claimed = ZSTD_getFrameContentSize(bytes.baseAddress, bytes.count)
         guard claimed != unknownSize, claimed != invalidSize else {
-            throw ModelError(.altered, "a body is not a Zstandard frame that tells its size")
+            throw ModelError(.altered, "a body is not a Zstandard frame with a declared size")
         }
         guard claimed <= UInt64(countMax) else {
             throw ModelError(
-                .tooLarge, "a body of \(claimed) bytes is larger than \(countMax)",
-                hint: "send less at a time")
+                .tooLarge, "a decompressed body has \(claimed) bytes; the limit is \(countMax)",
+                hint: "send less at once")
         }
         var written = 0
         let result = [UInt8](unsafeUninitializedCapacity: Int(claimed)) { buffer, count in
@@ -42,12 +44,12 @@ package enum SyncCompression {
             count = ZSTD_isError(written) == 0 ? written : 0
         }
         guard ZSTD_isError(written) == 0 else {
-            throw ModelError(.altered, "a compressed body was changed or cut off on the way")
+            throw ModelError(.altered, "a compressed body was changed or truncated in transit")
         }
         return result
     }
 
-    // The header's macros are casts, which do not come through.
+    // The header defines these values as macros with casts, which Swift does not import.
     private static let unknownSize = UInt64.max
     private static let invalidSize = UInt64.max - 1
 }

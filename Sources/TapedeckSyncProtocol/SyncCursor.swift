@@ -2,19 +2,19 @@ internal import Crypto
 internal import Foundation
 package import TapedeckModel
 
-/// How far a device has read a server's log.
+/// A device's progress in reading a server's log.
 ///
-/// The digest is computed by the device from what it has stored, never taken over from the server:
-/// a server that lost a part of its log, or holds another one, cannot pass for the one that was read.
+/// The device computes the digest from the entries that it has stored and never copies it from the
+/// server. This detects a server that has lost part of its log, or that has another log.
 package struct SyncCursor: Hashable, Sendable {
-    /// Which life of the server.
+    /// The server's lineage.
     package var lineage: LineageID
-    /// The last position that was read; 0 before the first.
+    /// The last position that the device has read; 0 before the first.
     package var position: UInt64
-    /// Over all entries up to there.
+    /// The digest of all entries up to that position.
     package var digest: SyncDigest
 
-    /// Before the first entry of a lineage.
+    /// Creates a cursor before the first entry of a lineage.
     package init(_ lineage: LineageID) {
         self.init(lineage, position: 0, digest: SyncDigest())
     }
@@ -43,15 +43,15 @@ package struct SyncCursor: Hashable, Sendable {
     }
 }
 
-/// A hash chain over the entries of a server's log: 16 bytes, cut off a SHA-256.
+/// A hash chain over the entries of a server's log: the first 16 bytes of a SHA-256.
 package struct SyncDigest: Hashable, Sendable, CustomStringConvertible {
     private var high: UInt64 = 0
     private var low: UInt64 = 0
 
-    /// Before the first entry: zeros.
+    /// Creates the digest before the first entry: zeros.
     package init() {}
 
-    /// Reads 16 bytes; anything else gives nil.
+    /// Reads 16 bytes; returns nil for any other number of bytes.
     package init?(_ bytes: UnsafeRawBufferPointer) {
         guard bytes.count == SyncDigest.count else { return nil }
         high = UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self))
@@ -69,10 +69,10 @@ package struct SyncDigest: Hashable, Sendable, CustomStringConvertible {
 
     package var description: String { high.paddedHex + low.paddedHex }
 
-    /// Takes in the next entry.
+    /// Adds the next entry.
     ///
     /// - Parameters:
-    ///   - refusal: the code with which the entry was refused; nil where it was not.
+    ///   - refusal: the code with which the entry was refused; nil if it was accepted.
     package mutating func add(
         position: UInt64, receivedAt: Stamp, refusal: String?, kind: SyncEntryKind,
         _ body: UnsafeRawBufferPointer

@@ -1,21 +1,22 @@
 /// The limits of the protocol.
 package enum SyncLimits {
-    /// The version of the protocol that this program speaks.
+    /// The protocol version of this program.
     ///
-    /// Version 1 had no check at the end of a body.
+    /// Version 1 had no checksum at the end of a body.
     package static let protocolVersion: UInt32 = 2
-    /// The longest body of a push after decompression; the greatest event fits.
+    /// The maximum size of a push body after decompression, in bytes; the largest event fits.
     package static let pushBytesMax = 32 << 20
-    /// How long a device makes a push when nothing tells it otherwise: a batch of about 5,000 events.
+    /// The default size of a push, in bytes: about 5,000 events.
     package static let pushBytesUsual = 1 << 20
-    /// Entries of a push after which the device begins another.
+    /// The maximum number of entries in one push.
     package static let pushEntriesMax = 16_384
-    /// The most bytes that a device may ask for in a pull; a greater single entry comes alone.
+    /// The maximum number of bytes that a device may request in a pull; a larger entry is sent
+    /// alone.
     package static let pullBytesMax = 16 << 20
-    /// What a device asks for in a pull.
+    /// The default number of bytes that a device requests in a pull.
     package static let pullBytesUsual = 4 << 20
-    /// Entries in an answer to a pull.
+    /// The maximum number of entries in the response to a pull.
     package static let pullEntriesMax = 65_536
-    /// Bodies that are shorter are not compressed.
+    /// The minimum size of a compressed body, in bytes; shorter bodies are sent uncompressed.
     package static let compressedBytesMin = 512
 }

@@ -2,9 +2,9 @@ internal import Foundation
 package import SwiftProtobuf
 package import TapedeckModel
 
-/// How messages stand in bodies.
+/// The encoding of messages in HTTP bodies.
 package enum WireFormat: Sendable, CaseIterable {
-    /// Protobuf's own form.
+    /// Protobuf's binary encoding.
     case protobuf
     /// Protobuf's JSON mapping, for people and for tools.
     case json
@@ -16,7 +16,7 @@ package enum WireFormat: Sendable, CaseIterable {
         }
     }
 
-    /// The format that a header names, parameters or not; nil for any other.
+    /// Parses the value of a header, ignoring parameters; returns nil for any other media type.
     package init?(mediaType: some StringProtocol) {
         let name = mediaType.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces)
         switch name.lowercased() {
@@ -27,17 +27,18 @@ package enum WireFormat: Sendable, CaseIterable {
     }
 }
 
-/// A message that stands in a body of its own.
+/// A message that is a complete HTTP body.
 package protocol WireMessage: SwiftProtobuf.Message {}
 
-/// A message that says in which version of the protocol its sender speaks.
+/// A message that contains its sender's protocol version.
 private protocol VersionedMessage {
     var `protocol`: UInt32 { get }
 }
 
-/// What ends every protobuf body: field 15, a `fixed32` with the CRC-32C of all bytes before it.
+/// The checksum at the end of every protobuf body: field 15, a `fixed32` with the CRC-32C of all
+/// bytes before it.
 ///
-/// JSON, which people write, has none.
+/// JSON bodies have none, because people write them by hand.
 private enum WireCheck {
     /// Field 15 of wire type 5.
     private static let tag = UInt8(15 << 3 | 5)
@@ -49,7 +50,7 @@ private enum WireCheck {
         bytes.appendLittleEndian(sum)
     }
 
-    /// The bytes before the check; nil where it does not fit them.
+    /// Returns the bytes before the checksum, or nil if the checksum is missing or wrong.
     static func checked(_ bytes: [UInt8]) -> [UInt8]? {
         guard hasOne(bytes) else { return nil }
         let fits = bytes.withUnsafeBytes { raw in
@@ -67,10 +68,11 @@ private enum WireCheck {
 }
 
 extension WireMessage {
-    /// Reads a body.
+    /// Decodes a body.
     ///
-    /// Fields that this program does not know are skipped. Throws `ModelError`: `.altered` for a protobuf body whose
-    /// check is missing or wrong, `.protocolMismatch` for the handshake of a program that writes none, `.malformedRequest`.
+    /// Unknown fields are ignored. Throws `ModelError`: `.altered` if the checksum of a protobuf
+    /// body is missing or wrong, `.protocolMismatch` for a handshake in protocol version 1, which
+    /// has no checksum, and `.malformedRequest` if the body is not this message.
     package init(decoding bytes: [UInt8], as format: WireFormat) throws(ModelError) {
         do {
             switch format {
@@ -92,22 +94,22 @@ extension WireMessage {
     }
 
     private static func unchecked(_ bytes: [UInt8]) -> ModelError {
-        // One changed bit makes no 1 of this version's number.
+        // A single flipped bit cannot turn this version's number, 2, into 1.
         if let message = try? Self(serializedBytes: bytes),
             (message as? any VersionedMessage)?.protocol == 1
         {
             return ModelError(
                 .protocolMismatch,
-                "the other side speaks version 1 of the protocol, this program version"
+                "the other side uses protocol version 1, and this program version"
                     + " \(SyncLimits.protocolVersion)", hint: "upgrade the older one")
         }
         return ModelError(
             .altered,
-            "a \(Self.protoMessageName) was changed on the way: the check at its end does not fit",
-            hint: "it is sent again; look at what stands between the two sides")
+            "a \(Self.protoMessageName) was changed in transit: its checksum is missing or wrong",
+            hint: "it is sent again; if it happens often, check the proxies between the two sides")
     }
 
-    /// The body.
+    /// Encodes the message as a body.
     package func encoded(as format: WireFormat) throws(ModelError) -> [UInt8] {
         do {
             switch format {
@@ -120,7 +122,7 @@ extension WireMessage {
         } catch {
             throw ModelError(
                 .internalError,
-                "a \(Self.protoMessageName) cannot be written: \(ForeignError.text(error))")
+                "a \(Self.protoMessageName) cannot be encoded: \(ForeignError.text(error))")
         }
     }
 }

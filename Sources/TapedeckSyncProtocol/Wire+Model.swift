@@ -2,7 +2,7 @@ package import Foundation
 package import TapedeckModel
 
 extension OriginID {
-    /// The 16 bytes.
+    /// The id as 16 bytes.
     package var data: Data {
         var bytes: [UInt8] = []
         bytes.appendBigEndian(high)
@@ -10,7 +10,7 @@ extension OriginID {
         return Data(bytes)
     }
 
-    /// Reads 16 bytes; anything else gives nil.
+    /// Reads 16 bytes; returns nil for any other number of bytes.
     package init?(_ data: Data) {
         guard let halves = data.halves else { return nil }
         self.init(high: halves.0, low: halves.1)
@@ -18,10 +18,10 @@ extension OriginID {
 }
 
 extension LineageID {
-    /// The 16 bytes.
+    /// The id as 16 bytes.
     package var data: Data { OriginID(high: high, low: low).data }
 
-    /// Reads 16 bytes; anything else gives nil.
+    /// Reads 16 bytes; returns nil for any other number of bytes.
     package init?(_ data: Data) {
         guard let halves = data.halves else { return nil }
         self.init(high: halves.0, low: halves.1)

@@ -1,5 +1,5 @@
-// The system's calls that change files or wait for locks, as this executable, liblmdb and Foundation see them: the
-// executable's definitions come before those of the C library.
+// The system calls that change files or wait for locks, as seen by this executable, liblmdb and Foundation: the
+// definitions in the executable take precedence over those of the C library.
 
 #define _GNU_SOURCE
 #include "CTestCalls.h"
@@ -17,7 +17,7 @@
 
 static _Thread_local int said = -1;
 static _Thread_local int told = -1;
-// Whether the thread has just paused between two tries of a lock.
+// Whether the thread has just paused between two attempts to take a lock.
 static _Thread_local int has_paused = 0;
 
 void test_calls_stop_at(int to, int from) {
@@ -29,12 +29,12 @@ void test_calls_stop_at(int to, int from) {
     static __typeof__(&name) real; \
     if (!real) real = (__typeof__(&name))dlsym(RTLD_NEXT, #name)
 
-/// Whether the call is to be made; else it fails.
+/// Returns whether to make the call; otherwise it must fail.
 static int ask(char kind) {
     if (said < 0) return 1;
     int to = said, from = told;
     char answer = 'k';
-    // What is read and written here is no call of the program.
+    // The calls made here are not intercepted.
     said = -1;
     if (write(to, &kind, 1) != 1 || read(from, &answer, 1) != 1) answer = 'k';
     said = to;
@@ -104,7 +104,7 @@ int open(const char *path, int flags, ...) {
         mode = va_arg(rest, mode_t);
         va_end(rest);
     }
-    // Only what may make a file: the rest changes nothing.
+    // Only calls that may create a file: the others change nothing.
     if ((flags & O_CREAT) && !ask('o')) return fails();
     return real(path, flags, mode);
 }
@@ -145,7 +145,7 @@ int fcntl(int file, int command, ...) {
     return 0;
 }
 
-// What processes share is a lock of LMDB; all others are of this process alone. The bit is glibc's
+// A mutex shared by processes is a lock of LMDB; all others belong to this process alone. The bit is glibc's
 // (PTHREAD_MUTEX_PSHARED_BIT, nptl/pthreadP.h).
 #define SHARED_BY_PROCESSES 128
 

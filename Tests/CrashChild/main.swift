@@ -1,24 +1,26 @@
-// A process that is there to be killed: it appends to a store and says on stdout what was
-// acknowledged, a line an append. The tests of the log start it, kill it and look at what is left.
+// A process for tests of the log, which start it, kill it and check what it leaves. It appends to a
+// store and prints what was acknowledged, one line per append.
 //
 //     tapedeck-crash-child DIR SEED [COUNT]     appends until it is killed, or COUNT events
 //     tapedeck-crash-child DIR SEED reading     holds a read transaction until it is killed
-//     tapedeck-crash-child DIR SEED subscribing says `got N` of each event, acknowledges every third
-//     tapedeck-crash-child DIR 0 doing COMMAND  does it and says what came of it: `create`, `append`, `look`, `erase`,
-//                                               `shrink`, `restore FILE`
-//     tapedeck-crash-child DIR 0 stepping       does what it reads, a line each, and stops at each call of the system
+//     tapedeck-crash-child DIR SEED subscribing prints `got N` for each event, acknowledges every third
+//     tapedeck-crash-child DIR 0 doing COMMAND  runs the command and prints its result: `create`,
+//                                               `append`, `look`, `erase`, `shrink`, `restore FILE`
+//     tapedeck-crash-child DIR 0 stepping       runs the commands that it reads, one per line, and
+//                                               stops at each system call
 //
-// Where it stops it says a byte and waits for one; see `CTestCalls`. What came of a line it says behind a `=`.
+// At each stop it writes a byte and waits for one; see `CTestCalls`. It prints the result of a line
+// after a `=`.
 //
-// The payload of each event is SEED and the number of the event among those of this process, eight
-// bytes each, little-endian; `ack N` says that the events of this process up to N are on disk.
+// The payload of each event is SEED and the number of the event within this process, eight bytes
+// each, little-endian; `ack N` means that the events of this process up to N are on disk.
 
 import CTestCalls
 import Foundation
 import TapedeckLog
 import TapedeckModel
 
-/// SplitMix64, so that a seed does the same every time.
+/// SplitMix64, so that a seed always gives the same numbers.
 struct ChildRandom: RandomNumberGenerator {
     var state: UInt64
 
@@ -31,7 +33,7 @@ struct ChildRandom: RandomNumberGenerator {
     }
 }
 
-/// One write call, so that a line is there whole or not at all.
+/// Prints a line with one write call, so that it appears whole or not at all.
 func say(_ line: String) {
     let bytes = Array((line + "\n").utf8)
     _ = bytes.withUnsafeBytes { write(1, $0.baseAddress, $0.count) }
@@ -51,7 +53,7 @@ func event(_ seed: UInt64, _ number: UInt64, _ random: inout ChildRandom) -> Pro
         type: random.next() % 2 == 0 ? "PageTurned" : "NoteTaken", tags: tags, payload: payload)
 }
 
-/// Takes events as they come; `ack N` says that those up to N are acknowledged.
+/// Receives events as they arrive; `ack N` means that all events up to N are acknowledged.
 func subscribe(_ log: EventLog) throws {
     let subscription = try log.subscribe(named: "child", from: .beginning, EventFilter())
     say("open")
@@ -75,7 +77,7 @@ func subscribe(_ log: EventLog) throws {
     while true { sleep(60) }
 }
 
-/// Does one thing with the store and says what came of it.
+/// Runs one command on the store and returns its result.
 func step(_ line: String, _ store: String, _ options: EventLog.Options) -> String {
     let words = line.split(separator: " ", maxSplits: 1)
     do throws(LogError) {

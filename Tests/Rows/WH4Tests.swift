@@ -174,7 +174,7 @@ import Testing
         }
         let entry = try #require(try await answer())
         #expect(entry.state == .refused && entry.code == "tooLarge")
-        #expect(entry.message?.contains("5.5 too many") == true)
+        #expect(entry.message?.contains("5.5 s too long") == true)
         #expect(await refusal(.merge) == .tooLong(excessSeconds: 5.5))
         try await record(.remove(segment: "2"))
         #expect(try await answer()?.state == .recorded)

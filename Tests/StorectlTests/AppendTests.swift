@@ -65,7 +65,7 @@ import Testing
         let slip = #"{"video":"youtube:a","isOnn":true}"#
         try storectl.checkFails(
             "append", "WatchLaterToggled", slip, code: "invalidPayload", exit: 64,
-            says: "isOnn is no field of a WatchLaterToggled")
+            says: "WatchLaterToggled has no field isOnn")
         let run = try storectl.run(
             "append", "--file", "-", "--json",
             input: Samples.line("WatchLaterToggled", Samples.later)
@@ -75,7 +75,7 @@ import Testing
         #expect(report["recorded"]?.number == 1)
         #expect(report["refused"]?[0]?["line"]?.number == 2)
         #expect(report["refused"]?[0]?["code"]?.text == "invalidPayload")
-        #expect(run.stderr.contains("line 2: isOnn is no field of a WatchLaterToggled"))
+        #expect(run.stderr.contains("line 2: WatchLaterToggled has no field isOnn"))
         #expect(run.stderr.contains("did you mean isOn?"))
     }
 

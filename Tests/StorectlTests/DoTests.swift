@@ -120,22 +120,22 @@ import Testing
     static let refusals: [Refusal] = [
         Refusal(
             "share", bunny, "--to", "twitter", "--text", String(repeating: "a", count: 141),
-            code: "tooLarge", exit: 64, says: "1 characters too long"),
+            code: "tooLarge", exit: 64, says: "140 characters by 1"),
         Refusal(
             "share", bunny, "--to", "email", "--recipient", "not an address",
-            code: "invalidPayload", exit: 64, says: "no address"),
+            code: "invalidPayload", exit: 64, says: "not an email address"),
         Refusal("share", bunny, code: "usage", exit: 64, says: "--to"),
         Refusal("share", bunny, "--to", "fax", code: "invalidPayload", exit: 64, says: "fax"),
         Refusal("submit", "vimeo:7", code: "invalidVideo", exit: 64, says: "YouTube"),
-        Refusal("ask", "nobody", "Why?", code: "notFound", exit: 4, says: "this user"),
-        Refusal("like", "none", code: "notFound", exit: 4, says: "this answer"),
-        Refusal("comment", "none", "Hm.", code: "notFound", exit: 4, says: "this answer"),
+        Refusal("ask", "nobody", "Why?", code: "notFound", exit: 4, says: "unknown user"),
+        Refusal("like", "none", code: "notFound", exit: 4, says: "unknown answer"),
+        Refusal("comment", "none", "Hm.", code: "notFound", exit: 4, says: "unknown answer"),
         Refusal("follow", "demo-ada", code: "invalidPayload", exit: 64, says: "themselves"),
         Refusal(
-            "queue", "add", bunny, code: "conditionFailed", exit: 3, says: "in the queue already"),
+            "queue", "add", bunny, code: "conditionFailed", exit: 3, says: "already in the queue"),
         Refusal("queue", "remove", "vimeo:4", code: "notFound", exit: 4, says: "not in the queue"),
         Refusal("hand-off", "none", "phone", code: "notFound", exit: 4, says: "plays nothing"),
-        Refusal("hand-off", "tv", "tv", code: "invalidPayload", exit: 64, says: "one device"),
+        Refusal("hand-off", "tv", "tv", code: "invalidPayload", exit: 64, says: "same device"),
         Refusal("remove-downloads", "vimeo:4", code: "notFound", exit: 4, says: "vimeo:4"),
         Refusal(
             "answer", "add", "demo-question-4", "demo-recording-4", "2", "--blob", blob,
@@ -145,7 +145,7 @@ import Testing
             code: "conditionFailed", exit: 3, says: "answered"),
         Refusal(
             "answer", "merge", "demo-question-4", "r", code: "conditionFailed", exit: 3,
-            says: "nothing is recorded"),
+            says: "no segments"),
         Refusal("chat", bunny, code: "usage", exit: 64, says: "TEXT"),
         Refusal("playability", "vimeo:4", "failed", code: "usage", exit: 64, says: "--reason"),
     ]

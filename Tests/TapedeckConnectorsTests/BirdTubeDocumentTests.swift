@@ -3,7 +3,7 @@ import TapedeckModel
 import TapedeckVideo
 import Testing
 
-/// What documents of BirdTube say, whatever forms they come in.
+/// BirdTube documents, in all the forms in which they occur.
 @Suite struct BirdTubeDocumentTests {
     private func videos(_ row: String) throws -> [SubmissionObserved] {
         let json = #"{"result":"success","video_list":[\#(row)]}"#
@@ -19,7 +19,7 @@ import Testing
         return try result.proposals.map { try ChatMessageObserved(payload: $0.payload) }
     }
 
-    @Test func aRowOfTheList() throws {
+    @Test func listRowsAreReadAsSubmissions() throws {
         let video = try #require(
             try videos(
                 """
@@ -39,14 +39,14 @@ import Testing
         #""2015-12-02T09:55:12+01:00""#, #""2015-12-02 08:55:12""#,
         #""2015-12-02 08:55:12.000419""#, #""2015-12-02T08:55:12.000419""#,
     ])
-    func aTimeOfNoKnownUnitIsToldByItsSize(_ time: String) throws {
+    func timesAreReadInAllKnownFormats(_ time: String) throws {
         let video = try #require(
             try videos(#"{"video_id":"a","created_time":\#(time)}"#).first)
         #expect(video.createdAt.milliseconds == 1_449_046_512_000)
     }
 
     @Test(arguments: ["{}", #"{"created_time":null,"owner":null,"url":null}"#, #"{"url":""}"#])
-    func whatIsLeftOutSaysNothing(_ members: String) throws {
+    func missingAndNullMembersLeaveFieldsUnset(_ members: String) throws {
         let row = members.replacingOccurrences(of: "{", with: #"{"video_id":"a","title":null,"#)
             .replacingOccurrences(of: ",}", with: "}")
         let video = try #require(try videos(row).first)
@@ -54,7 +54,7 @@ import Testing
         #expect(!video.hasTitle && !video.hasChannel)
     }
 
-    @Test func messagesByEitherSpelling() throws {
+    @Test func bothSpellingsOfMessageMembersAreRead() throws {
         let camel = """
             [{"id":7,"timestamp":1449046512345,"text":"hi","sender":{"id":"u","name":"U","image":""},\
             "tempId":"t","isOpMessage":true,"isGuestMessage":1,"isBlocked":false,"data":"x"}]
@@ -73,7 +73,7 @@ import Testing
         #expect(message.isOperator && message.isGuest && !message.isBlocked)
     }
 
-    @Test func filesSystemMessagesAndBroadcasts() throws {
+    @Test func filesSystemMessagesAndBroadcastsAreRead() throws {
         let found = try messages(
             """
             [{"id":1,"timestamp":1,"file":{"url":"http://a/b","name":"b","type":"image/png","size":9}},\
@@ -85,7 +85,7 @@ import Testing
         #expect(!found[1].hasSender && !found[1].hasTempID && found[2].sender == "12")
     }
 
-    @Test func messagesTakeAVideo() throws {
+    @Test func readingMessagesRequiresAVideo() throws {
         let resource = try IngestResource.named("birdtube/messages")
         let missing = #expect(throws: ModelError.self) { try resource.read(Array("[]".utf8)) }
         #expect(missing?.code == .usage)

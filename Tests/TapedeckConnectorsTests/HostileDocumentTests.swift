@@ -2,13 +2,13 @@ import TapedeckConnectors
 import TapedeckModel
 import Testing
 
-/// A document with one bad element, and where that is.
+/// A document with one bad element, and the path of the element.
 struct BadElement: CustomTestStringConvertible {
     let resource: String
     let json: String
     let path: String
     let code: ErrorCode
-    /// How many facts are kept.
+    /// The number of facts that are kept.
     let kept: Int
 
     init(_ resource: String, _ json: String, _ path: String, _ code: ErrorCode, kept: Int = 0) {
@@ -101,7 +101,7 @@ struct BadElement: CustomTestStringConvertible {
             "shelby/broadcasts",
             "[{\(broadcast),\"liked_by_owner\":2}]",
             "$[0].liked_by_owner", .invalidPayload),
-        // Errors come with status 200.
+        // BirdTube sends errors with status 200.
         BadElement(
             "birdtube/videos", #"{"result":"error","message":"no tables"}"#, "$", .remoteError),
         BadElement("birdtube/videos", #"{"result":"success"}"#, "$.video_list", .invalidPayload),
@@ -151,18 +151,18 @@ struct BadElement: CustomTestStringConvertible {
             "$[1].isBlocked", .invalidPayload, kept: 1),
     ]
 
-    /// A list of BirdTube with a good row and another one.
+    /// Returns a BirdTube list with a good row and another row.
     private static func videos(_ other: String) -> String {
         #"{"result":"success","video_list":[{"video_id":"a"},\#(other)]}"#
     }
 
-    /// Messages of a chat, a good one and another one.
+    /// Returns the messages of a chat: a good one and another one.
     private static func messages(_ other: String) -> String {
         #"[{"id":1,"timestamp":1},\#(other)]"#
     }
 
     @Test(arguments: bad)
-    func badElementIsRefusedWhereItStands(_ element: BadElement) throws {
+    func badElementsAreRefusedWithTheirPaths(_ element: BadElement) throws {
         let result = try IngestResource.named(element.resource)
             .read(Array(element.json.utf8), show: 1, video: "youtube:a")
         #expect(result.refused.map(\.path) == [element.path])
@@ -170,12 +170,12 @@ struct BadElement: CustomTestStringConvertible {
         #expect(result.proposals.count == element.kept)
     }
 
-    @Test func malformedDocumentsTellLineAndColumn() throws {
+    @Test func malformedDocumentErrorsNameLineAndColumn() throws {
         let result = try IngestResource.named("tvmaze/show").read(Array("{\n\"id\": x}".utf8))
         #expect(result.refused.first?.message.contains("line 2, column 7") == true)
     }
 
-    @Test func cutDocumentsNeverCrash() throws {
+    @Test func truncatedDocumentsAreRefused() throws {
         let json = Array(
             #"[{"id":1,"airstamp":"2019-07-11T05:30:00Z","show":{"id":2,"genres":["\u00e9"]}}]"#
                 .utf8)
@@ -188,7 +188,7 @@ struct BadElement: CustomTestStringConvertible {
         }
     }
 
-    @Test func anyBytesGiveAResult() throws {
+    @Test func randomDocumentsDoNotCrashTheReader() throws {
         var generator = SeededGenerator(seed: runSeed)
         let pieces = [
             "{", "}", "[", "]", ",", ":", "\"id\"", "\"show\"", "1", "-1", "null", "true", "\"x\"",

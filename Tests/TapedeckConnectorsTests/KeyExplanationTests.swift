@@ -6,7 +6,8 @@ import TapedeckVideo
 import TestSupport
 import Testing
 
-/// Keys of what remotes need, folded alone and explained, are what replays of everything say.
+/// Folding or explaining a single key agrees with replays of the whole log, for the projections
+/// that remotes use.
 @Suite(.offTasks) struct KeyExplanationTests {
     private static func history(
         _ count: Int, _ random: inout SeededGenerator
@@ -68,14 +69,14 @@ import Testing
         return (check, script)
     }
 
-    @Test func keysFoldedAloneAreWhatAReplayMakesOfThem() throws {
+    @Test func singleKeyFoldsMatchAReplay() throws {
         var random = SeededGenerator(seed: runSeed)
         let (check, script) = try Self.check(200, &random)
         let met = try check.checkKeysFoldedAlone(asOf: script.points(&random))
         #expect(met == Set(Connectors.projections.map(\.name)))
     }
 
-    @Test func whatIsSaidToHaveDecidedHas() throws {
+    @Test func explanationsNameTheDecidingEvents() throws {
         var random = SeededGenerator(seed: runSeed)
         let (check, script) = try Self.check(120, &random)
         let met = try check.checkExplanations(keysPerProjection: 2, eventsPerRole: 2, &random)

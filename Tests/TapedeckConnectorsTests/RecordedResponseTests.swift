@@ -7,7 +7,7 @@ import Testing
 @Suite(.enabled(if: Fixtures.arePresent, "no recorded responses: set TAPEDECK_FIXTURES"))
 struct RecordedResponseTests {
     @Test(arguments: Fixtures.resources.indices)
-    func everyRecordedResponseIsReadWhole(_ index: Int) throws {
+    func everyRecordedResponseIsReadCompletely(_ index: Int) throws {
         let (folder, name) = Fixtures.resources[index]
         let resource = try IngestResource.named(name)
         let files = try Fixtures.files(folder)
@@ -15,12 +15,12 @@ struct RecordedResponseTests {
         for file in files {
             let result = try resource.read(Fixtures.bytes(file), show: Fixtures.show(file))
             #expect(result.refused.isEmpty, "\(file.lastPathComponent): \(result.refused)")
-            // An empty search result is an answer, too.
+            // A search result may be empty.
             if name != "tvmaze/search" { #expect(!result.proposals.isEmpty) }
         }
     }
 
-    @Test func scheduleHoldsItsEpisodesAndTheirShows() throws {
+    @Test func schedulesContainEpisodesAndTheirShows() throws {
         let file = try #require(
             try Fixtures.files("tvmaze/schedule").first { $0.path.contains("2019-07-11") })
         let result = try IngestResource.named("tvmaze/schedule").read(Fixtures.bytes(file))
@@ -35,10 +35,10 @@ struct RecordedResponseTests {
         #expect(episode.airstamp.seconds == 1_562_823_000)
         #expect(episode.cleared == ["image", "summary"])
         let shows = result.proposals.filter { $0.type == ShowObserved.eventType }
-        #expect(Set(shows.flatMap(\.tags)).count == shows.count, "a show stands twice")
+        #expect(Set(shows.flatMap(\.tags)).count == shows.count, "a show occurs twice")
     }
 
-    @Test func channelOfTheRecordedWebScheduleMayHaveNoCountry() throws {
+    @Test func webChannelsMayHaveNoCountry() throws {
         var global = 0
         for file in try Fixtures.files("tvmaze/schedule-web") {
             let result = try IngestResource.named("tvmaze/schedule-web")
@@ -51,7 +51,7 @@ struct RecordedResponseTests {
         #expect(global > 0)
     }
 
-    @Test func snapshotsThatDifferInWeightAndLinksAloneAreEqual() throws {
+    @Test func weightAndLinksAreNotPartOfAFact() throws {
         let files = try Fixtures.files("tvmaze/schedule-web")
         func facts(_ suffix: String) throws -> Set<ObservedFact> {
             var facts: Set<ObservedFact> = []
@@ -63,7 +63,7 @@ struct RecordedResponseTests {
             return facts
         }
         let (earlier, later) = (try facts(".a.json"), try facts(".b.json"))
-        // 183 shows differ in weight between the two; one was updated.
+        // Between the two snapshots, 183 shows differ in weight; one was updated.
         let changed = later.subtracting(earlier)
         #expect(changed.count < 12, "\(changed.count) facts differ")
     }

@@ -5,10 +5,11 @@ import TapedeckProjections
 import TapedeckVideo
 import Testing
 
-/// What the recorded responses of TVmaze fold to.
+/// The projections of recorded TVmaze responses.
 @Suite(.enabled(if: Fixtures.arePresent, "no recorded responses: set TAPEDECK_FIXTURES"))
 struct RecordedWeekTests {
-    /// The events of some folders' files, one origin a file, each fact once.
+    /// Returns the events of the files in some folders, with one origin per file and each fact
+    /// once.
     private func script(_ folders: [String]? = nil) throws -> Script {
         var script = Script()
         var facts: Set<ObservedFact> = []
@@ -32,14 +33,14 @@ struct RecordedWeekTests {
         try checkOrderDoesNotMatter(EpisodeSchedule(), events, rounds: 3)
     }
 
-    @Test func recordedWeekIsDividedByLocalDays() throws {
+    @Test func recordedWeekIsSplitIntoLocalDays() throws {
         let queries = try queries(script(["tvmaze/schedule"]).events)
         let week = try queries.schedule(
             week: "2019-07-11", scope: ScheduleScope(includeWeb: true))
         #expect(week.days.map(\.date).first == "2019-07-08")
         let late = week.days.flatMap { day in day.episodes.map { (day.date, $0) } }
             .first { $0.1.id == 1_679_676 }
-        // Late at night by its airdate of the 10th, but 01:30 on the 11th in New York.
+        // The airdate is the 10th, but the episode begins at 01:30 on the 11th in New York.
         #expect(late?.0 == "2019-07-11")
         #expect(late?.1.show == "TMZ" && late?.1.network == "Syndication")
         #expect(late?.1.timeKnown == true)
@@ -49,7 +50,7 @@ struct RecordedWeekTests {
         }
     }
 
-    /// The days that the files of a folder are the whole of, each with a time of its own.
+    /// Returns the files of a folder, each a complete listing of one day, with increasing times.
     private func listings(_ folder: String) throws -> [(bytes: [UInt8], date: String, at: Int64)] {
         try Fixtures.files(folder).enumerated().map { index, file in
             let date = try #require(file.lastPathComponent.firstMatch(of: /\d{4}-\d\d-\d\d/))
@@ -58,7 +59,7 @@ struct RecordedWeekTests {
     }
 
     @Test(arguments: ["tvmaze/schedule", "tvmaze/schedule-web"])
-    func recordedDaysAreWholeAnswers(_ name: String) throws {
+    func recordedDaysAreCompleteListings(_ name: String) throws {
         let resource = try IngestResource.named(name)
         let scope = try ScheduleScope(web: name.hasSuffix("web"), includeWeb: true)
         var script = Script()
@@ -76,7 +77,7 @@ struct RecordedWeekTests {
             #expect(result.refused == [])
             for proposal in result.proposals { script.add(proposal) }
         }
-        // Neither the days nor two answers of the same day cancel anything of each other.
+        // Neither listings of other days nor a second listing of the same day cancel an episode.
         let all = try count()
         #expect(all > (name.hasSuffix("web") ? 500 : 190))
         let first = try #require(try listings(name).first)
@@ -102,7 +103,7 @@ struct RecordedWeekTests {
         #expect(volk?.summary == "НТВ 27.12.2021 https://www.ntv.ru/serial/Volk/")
     }
 
-    @Test func showIsTheSumOfItsResponses() throws {
+    @Test func showCombinesAllItsResponses() throws {
         let queries = try queries(
             script(["tvmaze/show", "tvmaze/cast-embed", "tvmaze/episodes-embed"]).events)
         let house = try queries.show(118)

@@ -13,7 +13,7 @@ import Testing
 
     private let head = #""_id":"b1","video_provider_name":"vimeo","video_id_at_provider""#
 
-    @Test func nullAndAbsentSayNothing() throws {
+    @Test func nullAndAbsentMembersLeaveFieldsUnset() throws {
         let json = """
             [{\(head):"12","description":null,"video_title":null,"liked_by_owner":null,
               "created_at":null}]
@@ -24,7 +24,7 @@ import Testing
         #expect(!broadcast.hasCreatedAt && !broadcast.hasWatched)
     }
 
-    @Test func flagsAreNumbersOrTruthValues() throws {
+    @Test func flagsAreReadFromNumbersAndBooleans() throws {
         let json = """
             {\(head):12,"liked_by_owner":1,"owner_watch_later":true,"watched_by_owner":0}
             """
@@ -33,7 +33,7 @@ import Testing
         #expect(broadcast.hasWatched && !broadcast.watched)
     }
 
-    @Test func anyTimeByRFC3339IsRead() throws {
+    @Test func rfc3339TimesAreRead() throws {
         for time in [
             "2011-09-15T04:06:16.000Z", "2011-09-15T06:06:16+02:00", "2011-09-15T04:06:16Z",
         ] {
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func numbersOfOneFileStandOnce() throws {
+    @Test func equalSightingsInAFileAreReadOnce() throws {
         let one = #"{\#(head):"12","video_title":"T"}"#
         #expect(try read("[\(one),\(one)]").count == 1)
     }

@@ -8,17 +8,17 @@ import TapedeckVideo
 import TestSupport
 import Testing
 
-/// What is known of shows is the same in whatever order their sightings are recorded, although of those
-/// that say the same only the ones that come as news are recorded at all.
+/// Shows fold to the same state for every order of their sightings, although repeated facts are not
+/// recorded again.
 @Suite(.offTasks) struct SightingOrderTests {
-    /// The digests of the shows and of their episodes, of a store in which the documents' sightings were
-    /// recorded that were news.
+    /// Returns the digests of the shows and episodes of a store that recorded the new facts of the
+    /// documents.
     private func digests(_ documents: [[ProposedEvent]]) async throws -> [String] {
         let place = try TemporaryStore("sightings")
         let log = try EventLog.create(place.path("log"), options: place.options)
         defer { log.close() }
         for document in documents {
-            // They share commits; which of a document's sightings is first does not matter, either.
+            // The sightings of a document share commits; their order does not matter either.
             try await withThrowingTaskGroup { group in
                 for event in document {
                     group.addTask {
@@ -49,15 +49,16 @@ import Testing
         return [try ProposedEvent(sighting: show, observedAt: time)]
     }
 
-    @Test func theFirstOfEqualSightingsMayComeLast() async throws {
+    @Test func equalSightingsMayArriveInAnyOrder() async throws {
         let answers = try (1...3).map { time in try show(at: Int64(time)) { $0.name = "Seven" } }
         let expected = try await digests(answers)
         #expect(try await digests(answers.reversed()) == expected)
         #expect(try await digests([answers[1], answers[0], answers[2]]) == expected)
     }
 
-    /// What the last sighting does not tell is as the last one has it that does.
-    @Test func whatAPartialSightingLeavesOutIsAsTheOneBeforeHasIt() async throws {
+    /// A field missing in the last sighting has the value from the latest sighting that contains
+    /// it.
+    @Test func partialSightingsKeepTheMissingFields() async throws {
         let answers = [
             try show(at: 1) { ($0.name, $0.language) = ("Seven", "English") },
             try show(at: 2) { ($0.name, $0.language) = ("Seven", "French") },

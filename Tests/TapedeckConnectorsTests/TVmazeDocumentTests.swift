@@ -15,7 +15,7 @@ import Testing
             .map { try E(payload: $0.payload, version: 1) }
     }
 
-    @Test func nullIsNotAbsent() throws {
+    @Test func nullMembersClearFieldsAndAbsentOnesDoNot() throws {
         let result = try read(
             "tvmaze/show", #"{"id":1,"name":"N","summary":null,"genres":[],"image":null}"#)
         let show = try #require(try events(ShowObserved.self, result).first)
@@ -24,7 +24,7 @@ import Testing
         #expect(!show.hasSummary && !show.hasLanguage)
     }
 
-    @Test func embeddedPartsComeWithTheirShow() throws {
+    @Test func embeddedPartsAreReadWithTheirShow() throws {
         let result = try read(
             "tvmaze/show",
             #"""
@@ -46,7 +46,7 @@ import Testing
         #expect(result.read == 5)
     }
 
-    @Test func equalSightingsOfAFileStandOnce() throws {
+    @Test func equalSightingsInAFileAreReadOnce() throws {
         let show = #"{"id":7,"name":"S","updated":1,"weight":\#("1")}"#
         let other =
             #"{"updated":1,"name":"S","weight":99,"_links":{},"rating":{"average":8},"id":7}"#
@@ -56,7 +56,7 @@ import Testing
         #expect(try events(EpisodeScheduled.self, result).count == 2)
     }
 
-    @Test func showStandsInEitherPlaceOfAScheduleRow() throws {
+    @Test func scheduleRowsContainTheShowInEitherPlace() throws {
         for name in ["tvmaze/schedule", "tvmaze/schedule-web"] {
             for row in [#""show":{"id":7}"#, #""_embedded":{"show":{"id":7}}"#] {
                 let result = try read(name, #"[{"id":1,\#(row)}]"#)
@@ -73,7 +73,7 @@ import Testing
         #expect(try read("tvmaze/cast", "[]", show: 7).proposals.first?.fact?.version == 0)
     }
 
-    @Test func castAndEpisodesNeedTheirShow() throws {
+    @Test func readingCastOrAnEpisodeRequiresAShow() throws {
         for name in ["tvmaze/cast", "tvmaze/episode"] {
             for show in [nil, 0, -3] as [Int64?] {
                 let error = #expect(throws: ModelError.self) { try read(name, "[]", show: show) }
@@ -85,13 +85,13 @@ import Testing
                 == ["tvmaze/cast", "tvmaze/episode"])
     }
 
-    @Test func unknownResourceIsRefusedWithTheKnownOnes() {
+    @Test func unknownResourceErrorsListTheKnownOnes() {
         let error = #expect(throws: ModelError.self) { try IngestResource.named("tvmaze/people") }
         #expect(error?.code == .usage)
         #expect(error?.hint?.contains("tvmaze/schedule-web") == true)
     }
 
-    @Test func searchResultsAreShows() throws {
+    @Test func searchResultsAreReadAsShows() throws {
         let result = try read(
             "tvmaze/search", #"[{"score":1.5,"show":{"id":1}},{"score":1},{"show":{"id":2}}]"#)
         #expect(try events(ShowObserved.self, result).map(\.show) == [1, 2])

@@ -4,7 +4,7 @@ import TapedeckModel
 import TapedeckVideo
 import Testing
 
-/// Pages of YouTube, in the shapes that they have had over the years, and what only looks like one.
+/// YouTube pages in the formats of several years, and pages without a video.
 @Suite struct YouTubePageTests {
     private func page(_ html: String) throws -> YouTubePage {
         try YouTubePage(html: Array(html.utf8))
@@ -19,7 +19,7 @@ import Testing
         #expect(error?.code == .invalidVideo, sourceLocation: sourceLocation)
     }
 
-    @Test func aPageOf2014NamesTheVideoByItsID() throws {
+    @Test func pagesOf2014AreReadByVideoID() throws {
         let found = try page(
             """
             <!DOCTYPE html><html><head><title>Bunny - YouTube</title>
@@ -37,7 +37,7 @@ import Testing
         #expect(found.thumbnail == "https://i1.ytimg.com/vi/aqz-KE-bpKQ/hq.jpg?a=1&b=2")
     }
 
-    @Test func aPageOf2024HasAnIdentifier() throws {
+    @Test func pagesOf2024AreReadByIdentifier() throws {
         let found = try page(
             """
             <html><body><script>var a = '<meta itemprop="videoId" content="script00000">';</script>
@@ -51,7 +51,7 @@ import Testing
         #expect(found.thumbnail == "https://i.ytimg.com/vi/A0FZIwabctw/max.jpg")
     }
 
-    @Test func whatIsMissingComesFromTheHead() throws {
+    @Test func missingMicrodataIsReadFromTheHead() throws {
         let found = try page(
             """
             <head><link rel=canonical href="https://www.youtube.com/watch?v=KCyIfcevExE&amp;list=1">
@@ -65,11 +65,11 @@ import Testing
         #expect(bare.title == nil && bare.thumbnail == nil)
     }
 
-    @Test func aPageWithoutAVideoIsRefused() {
+    @Test func pagesWithoutAVideoAreRefused() {
         checkNoVideo("")
         checkNoVideo("{\"json\":true}")
         checkNoVideo("<html><script>ytplayer = {videoId: 'aqz-KE-bpKQ'}</script></html>")
-        // A channel's.
+        // The page of a channel.
         checkNoVideo(
             """
             <link rel="canonical" href="http://www.youtube.com/user/googlechrome">
@@ -77,12 +77,12 @@ import Testing
             <meta itemprop="identifier" content="UCSqJPLEYGZYnFYvYVyYNkgw">
             <link itemprop="thumbnailUrl" href="https://yt3.ggpht.com/photo.jpg">
             """)
-        // A video of another site, and an id that is none.
+        // A video on another site, and an invalid id.
         checkNoVideo("<link rel=canonical href='https://vimeo.com/1084537'>")
         checkNoVideo("<meta itemprop=videoId content='../../etc/pw'>")
     }
 
-    @Test func hostileBytesDoNoHarm() throws {
+    @Test func hostileBytesDoNotCrashTheReader() throws {
         let meta = Array("<meta itemprop=videoId content=aqz-KE-bpKQ>".utf8)
         let deep = Array(String(repeating: "<div>", count: 200_000).utf8)
         _ = try? YouTubePage(html: deep + meta)
@@ -102,7 +102,7 @@ import Testing
         #expect(error?.code == .tooLarge)
     }
 
-    @Test func aPageIsHandedIn() throws {
+    @Test func pagesCanBeSubmitted() throws {
         let page = try page(
             "<meta itemprop=videoId content=aqz-KE-bpKQ><meta itemprop=name content=A>")
         let submit = try SubmitVideo(page.video.text, title: page.title, thumbnail: page.thumbnail)
@@ -110,7 +110,7 @@ import Testing
         #expect(submit.submission.title == "A" && !submit.submission.hasThumbnail)
     }
 
-    // MARK: - Pages that were saved
+    // MARK: - Saved pages
 
     private static let saved: [(file: String, id: String?, title: String?, thumbnail: String?)] = [
         (
@@ -136,7 +136,7 @@ import Testing
     ]
 
     @Test(
-        .enabled("the saved pages are not here") {
+        .enabled("the saved pages are missing") {
             FileManager.default.fileExists(
                 atPath: Fixtures.folder.appendingPathComponent("youtube").path)
         }, arguments: saved.indices)

@@ -5,9 +5,9 @@ import TapedeckModel
 import TestSupport
 import Testing
 
-/// What is said where the system does not let us at a file: what, where, why and what to do.
+/// Errors for files that the system does not let us access: the cause, the path and a hint.
 @Suite(.offTasks) struct AccessTests {
-    @Test func theSystemsReasonIsTold() {
+    @Test func accessErrorsIncludeTheSystemsReason() {
         for error in [
             LogError.system(EACCES, "/there/log.mdb"),
             LogError(
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test func foundationsErrorsHaveTheSystemsReason() {
+    @Test func foundationErrorsIncludeTheSystemsReason() {
         #expect(SystemReason.of(CocoaError(.fileWriteNoPermission)) == ": Permission denied")
         #expect(SystemReason.of(POSIXError(.EROFS)) == ": Read-only file system")
         let above = NSError(
@@ -32,9 +32,9 @@ import Testing
         #expect(SystemReason.of(CancellationError()) == "")
     }
 
-    /// The superuser is let at everything.
+    /// Root can access everything.
     @Test(.enabled(if: geteuid() != 0))
-    func aDirectoryThatCannotBeLookedIntoIsNotTakenForNoStore() throws {
+    func unreadableDirectoryIsReportedAsAccessDenied() throws {
         let place = NSTemporaryDirectory() + "tapedeck-access-\(UUID().uuidString)"
         defer {
             chmod(place, 0o700)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import TapedeckLog
 
-/// What an append condition finds, whichever way it looks.
+/// The events that an append condition finds, by reading records or through the index.
 @Suite(.offTasks) struct AppendConditionTests {
     private func isForbidden(
         _ tags: [TapedeckModel.Tag], _ types: [EventType], after position: UInt64, in log: EventLog
@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(arguments: [0, 3_000])
-    func everyNamedTypeIsLookedFor(others: Int) throws {
+    func conditionFindsEveryNamedType(others: Int) throws {
         let log = try TemporaryDirectory().store()
         try log.appendBlocking([ProposedEvent(type: "Closed", tags: [], payload: [])])
         if others > 0 { try log.appendBlocking((0..<others).map { .sample($0) }) }
@@ -33,7 +33,7 @@ import Testing
         log.close()
     }
 
-    @Test func aConditionThatNamesNothingMeansEveryEvent() throws {
+    @Test func emptyConditionMatchesEveryEvent() throws {
         let log = try TemporaryDirectory().store()
         #expect(try !isForbidden([], [], after: 0, in: log))
         #expect(try isForbidden([], [], after: 0, in: log))
@@ -41,8 +41,8 @@ import Testing
         log.close()
     }
 
-    /// A tag that an event has twice does not stand for another one.
-    @Test func allTagsHaveToBeThere() throws {
+    /// A tag that an event has twice does not replace a missing tag.
+    @Test func conditionRequiresAllTags() throws {
         let log = try TemporaryDirectory().store()
         let (first, second) = (Tag(unchecked: "a/1"), Tag(unchecked: "a/2"))
         try log.appendBlocking([ProposedEvent(type: "Opened", tags: [first, first], payload: [])])
@@ -51,8 +51,8 @@ import Testing
         log.close()
     }
 
-    /// Reading records one by one and asking the index find the same first event.
-    @Test func theIndexAndTheRecordsSayTheSame() throws {
+    /// The index finds the same events as a filter over all records.
+    @Test func indexFindsSameEventsAsFilteringRecords() throws {
         let log = try TemporaryDirectory().store("store", .init(unindexedEventsMax: 400))
         var random = SeededRandom(Seed.fresh())
         for _ in 0..<40 {

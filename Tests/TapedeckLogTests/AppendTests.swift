@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite(.offTasks) struct AppendTests {
-    @Test func appendedEventsGetNeighbouringPlaces() throws {
+    @Test func appendedEventsGetConsecutivePositions() throws {
         let log = try TemporaryDirectory().store()
         let first = try log.appendBlocking([.sample(1), .sample(2)])
         let second = try log.appendBlocking([.sample(3)])
@@ -16,7 +16,7 @@ import Testing
         #expect(log.head.rawValue == 3)
     }
 
-    @Test func eventsComeBackAsTheyWentIn() throws {
+    @Test func eventsAreReadBackUnchanged() throws {
         let log = try TemporaryDirectory().store()
         var event = ProposedEvent(
             type: "NoteTaken", schemaVersion: 7, tags: [try Tag("note/é"), try Tag("user/1")],
@@ -57,7 +57,7 @@ import Testing
                 type: "A", tags: [], atMilliseconds: Stamp.millisecondsMax + 1, payload: [])),
     ]
 
-    @Test(arguments: refusals) func eventThatMakesNoSenseIsRefused(_ refusal: Refusal) throws {
+    @Test(arguments: refusals) func invalidEventIsRefused(_ refusal: Refusal) throws {
         let log = try TemporaryDirectory().store()
         let error = #expect(throws: LogError.self) {
             try log.appendBlocking([.sample(1), refusal.event])
@@ -66,7 +66,7 @@ import Testing
         #expect(log.head == .start)
     }
 
-    @Test func appendOfNothingOrTooMuchIsRefused() throws {
+    @Test func emptyOrOversizedAppendIsRefused() throws {
         let log = try TemporaryDirectory().store()
         #expect(throws: LogError.self) { try log.appendBlocking([]) }
         let many = [ProposedEvent](repeating: .sample(1), count: EventLog.eventsPerAppendMax + 1)
@@ -85,7 +85,7 @@ import Testing
         #expect(try log.verify().problems == [])
     }
 
-    @Test func stampsRiseThoughTheSystemsClockFallsBack() throws {
+    @Test func stampsIncreaseWhenSystemClockGoesBack() throws {
         let time = ManualTime()
         let directory = try TemporaryDirectory()
         var options = EventLog.Options()
@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    @Test func stampThatWasGivenLeavesTheClockAlone() throws {
+    @Test func explicitStampDoesNotMoveTheClock() throws {
         let time = ManualTime()
         var options = EventLog.Options()
         options.now = { time.now }
@@ -116,7 +116,7 @@ import Testing
         #expect(try log.event(at: LogPosition(rawValue: 2))?.stamp.milliseconds == time.now)
     }
 
-    @Test func readingBehindTheEndFindsNothing() throws {
+    @Test func readingPastTheEndFindsNothing() throws {
         let log = try TemporaryDirectory().store()
         #expect(try log.event(EventID(origin: log.origin, sequence: 1)) == nil)
         try log.appendBlocking([.sample(1)])

@@ -19,7 +19,7 @@ import Testing
         file = directory.file("backup.mdb")
     }
 
-    @Test func restoredStoreHasEverythingAndAnOriginOfItsOwn() throws {
+    @Test func restoredStoreHasAllEventsAndANewOrigin() throws {
         let summary = try log.backup(to: file)
         #expect(summary.events == 300)
         try log.appendBlocking([.sample(1)])
@@ -35,14 +35,14 @@ import Testing
         let appended = try copy.appendBlocking([.sample(2)])
         #expect(appended.firstID == EventID(origin: copy.origin, sequence: 1))
 
-        // The two go on apart and can still be brought together.
+        // The two stores continue separately and can still exchange events.
         try copy.export(to: directory.file("copy.tdx"))
         #expect(try log.importEvents(from: directory.file("copy.tdx")).recorded == 1)
         try log.export(to: directory.file("log.tdx"))
         #expect(try copy.importEvents(from: directory.file("log.tdx")).recorded == 1)
     }
 
-    @Test func restoringInPlaceTakesAFreshOriginThoughTheFileMayHaveTheSameNumber() throws {
+    @Test func restoringInPlaceAssignsNewOriginDespiteReusedInode() throws {
         try log.backup(to: file)
         try log.appendBlocking([.sample(1)])
         log.close()
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func originOfARestoredStoreStaysWhenItIsOpenedAgain() throws {
+    @Test func restoredStoreKeepsItsOriginWhenReopened() throws {
         try log.backup(to: file)
         try EventLog.restore(from: file, into: directory.file("restored"))
         let first = try EventLog(opening: directory.file("restored"))
@@ -63,7 +63,7 @@ import Testing
         #expect(try EventLog(opening: directory.file("restored")).origin == first.origin)
     }
 
-    @Test func backupIsTakenWhileOthersAppend() throws {
+    @Test func backupIsConsistentDuringAppends() throws {
         let group = DispatchGroup()
         DispatchQueue.global().async(group: group) {
             for number in 0..<200 {
@@ -82,7 +82,7 @@ import Testing
         #expect(log.head.rawValue == 500)
     }
 
-    @Test func onlyTheBackupIsLeftBehind() throws {
+    @Test func backupAndRestoreLeaveNoTemporaryFiles() throws {
         try log.backup(to: file)
         try log.backup(to: file)
         try EventLog.restore(from: file, into: directory.file("restored"))
@@ -93,7 +93,7 @@ import Testing
         #expect(Set(inside).isSubset(of: ["store.json", "log.mdb", "log.mdb-lock", "open.lock"]))
     }
 
-    @Test func catalogueOfViewsIsNotRestored() throws {
+    @Test func viewsCatalogueIsNotRestored() throws {
         try log.setViews(ViewsEntry(number: 7, boot: ""), for: [Digest16(high: 1, low: 2)])
         try log.backup(to: file)
         try EventLog.restore(from: file, into: directory.file("restored"))
@@ -102,7 +102,7 @@ import Testing
         #expect(try log.viewsNumbers() == [7])
     }
 
-    @Test func twoRestoresLeaveOneStore() throws {
+    @Test func concurrentRestoresCreateOneStore() throws {
         try log.backup(to: file)
         for round in 0..<3 {
             let place = directory.file("raced\(round)")
@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    @Test func restoreOverAStoreIsRefused() throws {
+    @Test func restoreOverExistingStoreIsRefused() throws {
         try log.backup(to: file)
         let error = #expect(throws: LogError.self) {
             try EventLog.restore(from: file, into: directory.file("store"))
@@ -123,7 +123,7 @@ import Testing
         #expect(try log.allEvents().count == 300)
     }
 
-    @Test func restoreOfWhatIsNoBackupIsRefusedAndLeavesNothing() throws {
+    @Test func invalidBackupIsRefusedAndLeavesNoFiles() throws {
         try log.backup(to: file)
         let whole = Array(try Data(contentsOf: URL(fileURLWithPath: file)))
         var flipped = whole
@@ -147,7 +147,7 @@ import Testing
         #expect(error?.code == .notFound)
     }
 
-    @Test func aBackupIsRestoredIntactOrNotAtAll() throws {
+    @Test func damagedBackupIsRestoredIntactOrRefused() throws {
         try log.backup(to: file)
         let whole = Array(try Data(contentsOf: URL(fileURLWithPath: file)))
         var random = SeededRandom(Seed.fresh())
@@ -174,7 +174,7 @@ import Testing
         #expect(refused > 0)
     }
 
-    @Test func aDamagedStoreTakesNoGoodBackupAway() throws {
+    @Test func damagedStoreDoesNotOverwriteGoodBackup() throws {
         try log.backup(to: file)
         let before = try Data(contentsOf: URL(fileURLWithPath: file))
         log.close()
@@ -190,7 +190,7 @@ import Testing
         damaged.close()
     }
 
-    @Test func newerBackupIsRefusedByName() throws {
+    @Test func newerBackupIsRefusedWithItsFormat() throws {
         log.close()
         try RawStore.edit(directory.file("store")) { transaction, tables in
             try transaction.setMeta(tables, MetaKey.format, [9, 0, 0, 0])
@@ -205,7 +205,7 @@ import Testing
 }
 
 @Suite(.offTasks) struct EraseTests {
-    @Test func erasedStoreLeavesNothingOfItself() throws {
+    @Test func eraseRemovesAllFilesOfTheStore() throws {
         let directory = try TemporaryDirectory()
         let log = try directory.store()
         let secret = Array("a sentence that must not stay".utf8)
@@ -226,7 +226,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: directory.file("store")))
     }
 
-    @Test func whatIsNotTheStoresStays() throws {
+    @Test func eraseKeepsUnrelatedFiles() throws {
         let directory = try TemporaryDirectory()
         try directory.store().close()
         for name in ["notes.txt", "views-x.mdb", "log.mdb.bak", "scratch-notes.mdb"] {
@@ -237,7 +237,7 @@ import Testing
         #expect(left.sorted() == ["log.mdb.bak", "notes.txt", "scratch-notes.mdb", "views-x.mdb"])
     }
 
-    @Test func directoryThatIsNoStoreIsRefused() throws {
+    @Test func eraseRefusesDirectoryWithoutStore() throws {
         let directory = try TemporaryDirectory()
         try Data().write(to: URL(fileURLWithPath: directory.file("log.mdb")))
         let error = #expect(throws: LogError.self) { try EventLog.erase(directory.path) }
@@ -245,8 +245,8 @@ import Testing
         #expect(FileManager.default.fileExists(atPath: directory.file("log.mdb")))
     }
 
-    /// From the first step on there is no store, whatever else is still there.
-    @Test func interruptedEraseIsFinished() throws {
+    /// After the first step of an erase the store no longer exists, whichever files remain.
+    @Test func interruptedEraseCanBeCompleted() throws {
         let directory = try TemporaryDirectory()
         for isRestored in [false, true] {
             let log = try directory.store()
@@ -273,7 +273,7 @@ import Testing
         }
     }
 
-    @Test func erasedStoreCanBeMadeAgain() throws {
+    @Test func erasedStoreCanBeCreatedAgain() throws {
         let directory = try TemporaryDirectory()
         let log = try directory.store()
         log.close()

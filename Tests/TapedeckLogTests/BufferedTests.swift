@@ -13,21 +13,21 @@ import Testing
         log.close()
     }
 
-    @Test func durableAppendTakesBufferedEventsWithItInOrder() throws {
+    @Test func durableAppendCommitsBufferedEventsFirst() throws {
         let log = try TemporaryDirectory().store()
         try log.appendBuffered([.sample(1)])
         let second = try log.appendBlocking([.sample(2)])
         #expect(second.firstPosition.rawValue == 2)
     }
 
-    @Test func flushPutsThemOnDisk() throws {
+    @Test func flushWritesBufferedEventsToDisk() throws {
         let log = try TemporaryDirectory().store()
         try log.appendBuffered([.sample(1), .sample(2)])
         log.flush()
         #expect(log.head.rawValue == 2)
     }
 
-    @Test func readerSeesWhatThisProcessHasBuffered() throws {
+    @Test func readsIncludeEventsBufferedByThisProcess() throws {
         let log = try TemporaryDirectory().store()
         let reads: [(String, (UInt64) throws -> Bool)] = [
             ("all", { try log.allEvents().count == $0 }),
@@ -51,8 +51,8 @@ import Testing
         }
     }
 
-    /// Who is told of a commit may read, though other events wait for the next one.
-    @Test func observerOfCommitsMayRead() throws {
+    /// An observer of a commit may read while other events wait for the next commit.
+    @Test func commitObserverMayReadTheLog() throws {
         let log = try TemporaryDirectory().store()
         let (told, done) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         let number = log.observeCommits { _ in
@@ -71,7 +71,7 @@ import Testing
         #expect(try log.allEvents().count == 2)
     }
 
-    @Test func closingPutsThemOnDisk() throws {
+    @Test func closingWritesBufferedEventsToDisk() throws {
         let directory = try TemporaryDirectory()
         let log = try directory.store()
         try log.appendBuffered([.sample(1)])
@@ -79,7 +79,7 @@ import Testing
         #expect(try EventLog(opening: directory.file("store")).head.rawValue == 1)
     }
 
-    @Test func suspendingPutsThemOnDiskAndThenWritesNothing() throws {
+    @Test func suspendingWritesBufferedEventsThenStopsWriting() throws {
         let log = try TemporaryDirectory().store()
         try log.appendBuffered([.sample(1)])
         log.suspend()

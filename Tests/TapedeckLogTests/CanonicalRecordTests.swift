@@ -3,7 +3,7 @@
 import TestSupport
 import Testing
 
-/// Records, canonical bytes and exports say the same of an event.
+/// Records and canonical bytes represent the same event and convert into each other.
 @Suite(.offTasks) struct CanonicalRecordTests {
     private let id = EventID(origin: OriginID(high: 1, low: 2), sequence: 3)
 
@@ -16,7 +16,7 @@ import Testing
         ) { Array($0) }
     }
 
-    @Test func recordAndCanonicalBytesLeadToEachOther() throws {
+    @Test func recordsAndCanonicalBytesConvertBothWays() throws {
         var random = SeededRandom(Seed.fresh())
         for _ in 0..<500 {
             let event = ProposedEvent.full(&random, after: [id])
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func bytesThatAreTakenAreTheOneFormOfTheirEvent() throws {
+    @Test func acceptedBytesAreTheOnlyFormOfTheirEvent() throws {
         var random = SeededRandom(Seed.fresh())
         var taken = 0
         for _ in 0..<20_000 {

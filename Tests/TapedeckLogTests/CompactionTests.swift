@@ -5,9 +5,9 @@ import Testing
 
 @testable import TapedeckLog
 
-/// What is superseded goes, and everything that was known of it stays known.
+/// Compaction removes superseded events and keeps their IDs, hashes and receipts.
 @Suite(.offTasks) struct CompactionTests {
-    /// Ticks of which every tenth says something.
+    /// Supersedes all ticks except every tenth.
     private static let rule = CompactionRule(types: ["Tick"]) { candidates in
         candidates.map { ($0.event.payload.first ?? 0) % 10 != 0 }
     }
@@ -40,7 +40,7 @@ import Testing
         return found
     }
 
-    @Test func wholeBlocksGoOnce() throws {
+    @Test func compactionProcessesWholeBlocksOnce() throws {
         let directory = try TemporaryDirectory()
         let log = try directory.store()
         defer { log.close() }
@@ -48,7 +48,7 @@ import Testing
         let before = try log.allEvents()
         let report = try compact(log)
         #expect(report.examined == 2_048 && report.waiting.isEmpty)
-        // Of each ten, nine go.
+        // Nine of ten events are removed.
         #expect(report.removed > 1_830 && report.stubs >= 204 && report.stubs <= 208)
         let after = try log.allEvents()
         #expect(after.count == 2_500 - Int(report.removed))
@@ -58,13 +58,13 @@ import Testing
         #expect(verified.problems == [])
         #expect(verified.compacted == report.removed)
         #expect(try compact(log).examined == 0)
-        // What is recorded next follows on, and is compacted in its turn.
+        // Later events continue the log and are compacted in turn.
         try append(600, to: log)
         #expect(try compact(log).examined == 1_024)
         #expect(try log.verify().problems == [])
     }
 
-    @Test func whatIsGoneIsKnown() throws {
+    @Test func compactedEventsKeepTheirIDs() throws {
         let directory = try TemporaryDirectory()
         let log = try directory.store()
         defer { log.close() }
@@ -87,9 +87,9 @@ import Testing
             })
     }
 
-    /// Whoever has all, a part, or nothing takes what is left of it.
+    /// Stores that have all, some or none of the events import the export of a compacted store.
     @Test(arguments: [0, 5, 300, 1_030, 1_100])
-    func anExportOfWhatIsLeftIsTakenByAll(_ known: Int) throws {
+    func anyStoreImportsExportOfCompactedStore(_ known: Int) throws {
         let directory = try TemporaryDirectory()
         let log = try directory.store("one")
         let other = try directory.store("other")
@@ -111,21 +111,21 @@ import Testing
         }
         #expect(
             try other.chain(of: log.origin, at: 1_100) == log.chain(of: log.origin, at: 1_100))
-        // A beginning that is there stays; the rest is what was exported.
+        // Events that the store already had stay; the rest equals the export.
         #expect(try other.event(EventID(origin: log.origin, sequence: 3)) != nil || known < 3)
         if known == 0 {
             let again = try other.export(to: directory.file("again.tdx"))
             #expect(again.events == exported.events)
         }
         #expect(try log.importEvents(from: directory.file("all.tdx")).recorded == 0)
-        // And goes on from there.
+        // Later events can be imported, too.
         try append(20, to: log)
         try log.export(to: directory.file("more.tdx"))
         #expect(try other.importEvents(from: directory.file("more.tdx")).recorded == 20)
         #expect(try other.verify().problems == [])
     }
 
-    @Test func anotherHistoryIsAFork() throws {
+    @Test func compactedEventsOfDifferentHistoryAreAFork() throws {
         let directory = try TemporaryDirectory()
         let log = try directory.store("one")
         defer { log.close() }
@@ -146,7 +146,7 @@ import Testing
         #expect(error?.code == .fork)
     }
 
-    @Test func whatIsNotSettledStays() throws {
+    @Test func unsettledEventsAreNotCompacted() throws {
         let directory = try TemporaryDirectory()
         let log = try directory.store()
         defer { log.close() }
@@ -166,7 +166,7 @@ import Testing
         #expect(try log.verify().problems == [])
     }
 
-    @Test func whatCountsOtherwiseThanItSaysStays() throws {
+    @Test func refusedEventIsNotCompacted() throws {
         let directory = try TemporaryDirectory()
         let log = try directory.store()
         defer { log.close() }
@@ -183,14 +183,14 @@ import Testing
         _ = try compact(log)
         #expect(try log.event(EventID(origin: log.origin, sequence: 15)) != nil)
         #expect(try log.compacted(EventID(origin: log.origin, sequence: 14)) == 12...14)
-        // The receipt of the last stands for those that are gone.
+        // The receipt of the last event represents the removed range.
         #expect(try log.receipts(of: EventID(origin: log.origin, sequence: 13)).isEmpty)
         #expect(try log.receipts(of: EventID(origin: log.origin, sequence: 14)).count == 1)
         #expect(try log.recordReceipts([receipt(13, .accepted)]) == 0)
         #expect(try log.verify().problems == [])
     }
 
-    @Test func aStoreThatWasCompactedIsRefusedByOlderPrograms() throws {
+    @Test func compactionRaisesTheStoreFormat() throws {
         let directory = try TemporaryDirectory()
         let log = try directory.store()
         try append(1_100, to: log)
@@ -210,7 +210,7 @@ import Testing
         #expect(try restored.allEvents() == events)
     }
 
-    @Test func theFileGetsShorterWhileNobodyHasItOpen() throws {
+    @Test func closedStoreFileCanBeShrunk() throws {
         let directory = try TemporaryDirectory()
         let log = try directory.store()
         for start in stride(from: 0, to: 40_000, by: 10_000) {
@@ -225,14 +225,14 @@ import Testing
         #expect(summary.bytes * 3 < summary.bytesBefore, "\(summary)")
         let again = try EventLog(opening: directory.file("store"))
         defer { again.close() }
-        #expect(again.origin == origin, "it is the same store")
+        #expect(again.origin == origin, "shrinking must keep the origin")
         #expect(try again.allEvents() == events)
         #expect(try again.verify().problems == [])
         try append(10, to: again)
         #expect(try again.verify().problems == [])
     }
 
-    // MARK: - What comes from elsewhere
+    // MARK: - Stubs from other stores
 
     private static let lineage = LineageID(high: 3, low: 3)
 
@@ -258,8 +258,8 @@ import Testing
         return page
     }
 
-    /// What a lost server had said of events is seeded by devices of which some have compacted them.
-    @Test func receiptsOfWhatIsGoneMayComeWithIt() throws {
+    /// Devices resend the receipts of a lost server, and some have compacted the events already.
+    @Test func receiptsOfCompactedEventsAreIgnored() throws {
         let directory = try TemporaryDirectory()
         let log = try directory.store()
         defer { log.close() }
@@ -274,9 +274,9 @@ import Testing
         #expect(try log.verify().problems == [])
     }
 
-    /// A history that is given up may end in what was compacted, or be nothing else.
+    /// An abandoned history may end in compacted events or consist only of them.
     @Test(arguments: [0, 3])
-    func aHistoryOfStubsIsGivenUpWhole(_ events: Int) throws {
+    func healingAbandonsCompactedEventsToo(_ events: Int) throws {
         let directory = try TemporaryDirectory()
         let log = try directory.store("one")
         let source = try directory.store("source")
@@ -302,7 +302,7 @@ import Testing
         #expect(try other.verify().problems == [])
     }
 
-    @Test func aStubOverAnotherHistoryIsAFork() throws {
+    @Test func stubOfDifferentHistoryIsAFork() throws {
         let directory = try TemporaryDirectory()
         let log = try directory.store()
         defer { log.close() }
@@ -316,8 +316,9 @@ import Testing
         #expect(log.head.rawValue == 10)
     }
 
-    /// A server may still put its stamps right, and then those of what stays are other ones.
-    @Test func whatIsOfATimeToComeStays() throws {
+    /// A server may still correct stamps in the future, which changes the stamps of the kept
+    /// events.
+    @Test func eventsStampedInTheFutureAreNotCompacted() throws {
         let directory = try TemporaryDirectory()
         let time = ManualTime()
         var options = EventLog.Options()
@@ -332,7 +333,7 @@ import Testing
         #expect(try compact(log).removed > 800)
     }
 
-    @Test func aStubThatMakesNoSenseIsDamage() throws {
+    @Test func invalidStubIsReportedAsDamage() throws {
         let directory = try TemporaryDirectory()
         let log = try directory.store()
         defer { log.close() }

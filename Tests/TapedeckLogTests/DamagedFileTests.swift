@@ -4,9 +4,9 @@ import TapedeckModel
 import TestSupport
 import Testing
 
-/// Whatever happens to the bytes of the log file: an error that says so, or the right answer.
+/// Whichever bytes of the log file are damaged, a call returns the right answer or an error.
 ///
-/// Never a crash, never a wrong answer without a word.
+/// It never crashes and never silently returns a wrong answer.
 @Suite(.serialized, .offTasks) struct DamagedFileTests {
     @Test func damagedFileGivesTheRightAnswerOrAnError() throws {
         let directory = try TemporaryDirectory()
@@ -23,8 +23,9 @@ import Testing
         for (name, count) in outcomes.sorted(by: { $0.key < $1.key }) { print(count, name) }
     }
 
-    /// What is not found under its name must not be taken for what was never there: every bit of the
-    /// names of the tables, of their order, and of the keys of the log's small rows.
+    /// A row that is not found under its damaged name must not be treated as missing.
+    ///
+    /// Flips every bit of the table names, of their flags, and of the keys of the log's small rows.
     @Test func damagedNameGivesTheRightAnswerOrAnError() throws {
         let directory = try TemporaryDirectory()
         let seed = Seed.fresh()
@@ -44,11 +45,11 @@ import Testing
     }
 }
 
-/// A store whose answers are known, and its bytes.
+/// A store with known answers, and the bytes of its file.
 private struct DamageSample {
     let path: String
     let bytes: [UInt8]
-    /// The file as it was some commits ago.
+    /// The file as it was some commits earlier.
     let older: [UInt8]
     let events: [EventEnvelope]
     let receipts: [EventID: [Receipt]]
@@ -126,7 +127,7 @@ private struct DamageSample {
         }
     }
 
-    /// Where the names of the tables, the flags of their roots and the keys of `meta` stand.
+    /// The places of the table names, of the flags of their roots, and of the keys of `meta`.
     func names() -> [(name: String, places: Range<Int>)] {
         let second = 4_096
         let newest = number(at: 144, 8) > number(at: second + 144, 8) ? 0 : second
@@ -156,7 +157,7 @@ private struct DamageSample {
         bytes[offset..<offset + count].reversed().reduce(0) { $0 << 8 | Int($1) }
     }
 
-    /// In place, so that the file keeps its number.
+    /// Writes in place, so that the file keeps its inode.
     func write(_ changed: [UInt8]) throws {
         let file = try #require(FileHandle(forWritingAtPath: path + "/log.mdb"))
         try file.truncate(atOffset: 0)
@@ -166,13 +167,13 @@ private struct DamageSample {
 
     // MARK: - Answers
 
-    /// What a call gives must be right, or a typed error.
+    /// Expects the right answer or a typed error.
     private func answer<R: Equatable>(
         _ expected: R, _ name: String, isRefused: inout Bool, _ body: () throws -> R
     ) {
         do {
             let found = try body()
-            if found != expected { Issue.record("a wrong answer: \(name)") }
+            if found != expected { Issue.record("wrong answer: \(name)") }
         } catch let error as LogError {
             isRefused = true
             if error.code != .damaged { Issue.record("\(name): \(error)") }
@@ -214,8 +215,8 @@ private struct DamageSample {
             try log.read { try log.overrides($0, changedAfter: 0).rows }
         }
         let report = try log.verify()
-        if isRefused, report.isIntact { Issue.record("\(name): verify finds nothing") }
-        // Going on must not crash either.
+        if isRefused, report.isIntact { Issue.record("\(name): verify found no damage") }
+        // Further writes must not crash either.
         _ = try? log.appendBlocking([.sample(1)])
         _ = try? log.recordReceipts([.sample(of: log.origin, 1)])
         _ = try? log.mergeIndex()

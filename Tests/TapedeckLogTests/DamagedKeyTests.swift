@@ -5,14 +5,15 @@ import Testing
 
 @testable import TapedeckLog
 
-/// A key that cannot be read ends no iteration in silence: what stands behind it would be missing from the answer.
+/// A key that cannot be read must not silently end an iteration, which would hide the rows after
+/// it.
 @Suite(.offTasks) struct DamagedKeyTests {
     private let directory: TemporaryDirectory
     private var path: String { directory.file("store") }
 
     init() throws { directory = try TemporaryDirectory() }
 
-    /// 60 events, each with a receipt, and an index of two runs.
+    /// Creates a store with 60 events, each with a receipt, and an index.
     private func filled() throws -> EventLog {
         let log = try directory.store()
         for round in 0..<6 {
@@ -25,7 +26,7 @@ import Testing
 
     private enum Part: CaseIterable { case receipts, index }
 
-    /// Cuts the last four bytes off a key of a table: the first, the last, or one between them.
+    /// Cuts the last four bytes off a key of a table: the first, the last or one in between.
     private func cutKey(of part: Part, at place: Int = 2) throws {
         try RawStore.edit(path) { transaction, tables in
             let table = part == .receipts ? tables.receipts : tables.index
@@ -38,7 +39,7 @@ import Testing
                     entry = try cursor.next()
                 }
             }
-            // The half is where the fourth of the six runs begins.
+            // The middle row begins the fourth of the six index runs.
             let (key, value) = rows[[0, rows.count / 2, rows.count / 2 + 3, rows.count - 1][place]]
             try transaction.delete(table, key)
             try transaction.put(table, Array(key.dropLast(4)), value)
@@ -50,7 +51,7 @@ import Testing
         #expect(error?.code == .damaged, "\(what): \(String(describing: error))")
     }
 
-    @Test(arguments: 0..<4) func aDamagedReceiptKeyIsAnErrorInAnExport(_ place: Int) throws {
+    @Test(arguments: 0..<4) func exportFailsOnDamagedReceiptKey(_ place: Int) throws {
         try filled().close()
         try cutKey(of: .receipts, at: place)
         let log = try EventLog(opening: path)
@@ -59,17 +60,17 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: directory.file("all.tdx")))
         #expect(try log.verify().problems.contains { $0.kind == .receipt })
         let id = EventID(origin: log.origin, sequence: 1)
-        expectDamaged("a look for a position that no receipt has") {
+        expectDamaged("lookup of a position without receipt") {
             _ = try log.isCovered(id, LineageID(high: 1, low: 1), by: 1_000_000)
         }
     }
 
-    @Test(arguments: 0..<4) func aMergeRefusesADamagedKeyAndLosesNothing(_ place: Int) throws {
+    @Test(arguments: 0..<4) func mergeFailsOnDamagedKeyAndLosesNothing(_ place: Int) throws {
         try filled().close()
         try cutKey(of: .index, at: place)
         let log = try EventLog(opening: path)
         defer { log.close() }
-        // Enough for a merge that takes all runs together.
+        // Enough rounds for a merge of all runs.
         expectDamaged("merge") {
             for round in 0..<12 {
                 try log.appendBlocking((0..<40).map { .sample($0 + round) })

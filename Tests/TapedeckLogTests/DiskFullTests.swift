@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite(.offTasks) struct DiskFullTests {
-    @Test func fullDiskLosesNothingAndGoesOnOnceThereIsRoom() throws {
+    @Test func logLosesNothingOnFullDiskAndResumesLater() throws {
         let directory = try TemporaryDirectory()
         guard let disk = MountedDirectory(megabytes: 8, at: directory.file("disk")) else { return }
         defer { withExtendedLifetime(disk) {} }
@@ -27,7 +27,7 @@ import Testing
         #expect(count > 1_000)
         #expect(try log.allEvents().count == count)
 
-        // Everything else that writes says the same, and the log goes on saying it.
+        // Every other write fails with the same error, repeatedly.
         for call in [
             { _ = try log.appendBlocking((0..<20).map { .sample($0, payload: 300) }) },
             { try log.mergeIndex() }, { _ = try log.export(to: disk.path + "/full.tdx") },
@@ -50,7 +50,7 @@ import Testing
         again.close()
     }
 
-    @Test func importIntoAFullDiskKeepsABeginningAndGoesOn() throws {
+    @Test func importOnFullDiskKeepsItsProgressAndResumes() throws {
         let directory = try TemporaryDirectory()
         let source = try directory.store()
         for round in 0..<30 {
@@ -77,7 +77,7 @@ import Testing
         #expect(try roomy.verify().problems == [])
     }
 
-    @Test func storeOnAFullDiskIsRefusedAtItsMaking() throws {
+    @Test func creatingAStoreOnFullDiskFails() throws {
         let directory = try TemporaryDirectory()
         guard let disk = MountedDirectory(megabytes: 1, at: directory.file("disk")) else { return }
         defer { withExtendedLifetime(disk) {} }
@@ -91,8 +91,9 @@ import Testing
         log.close()
     }
 
-    /// LMDB writes to its lock file through a map: where that has holes, a full disk kills the process.
-    @Test(arguments: [0, 4_096, 16_384]) func lockFileThatHasNoRoomIsAnError(
+    /// LMDB writes to its lock file through a map: if the file has holes, a full disk kills the
+    /// process.
+    @Test(arguments: [0, 4_096, 16_384]) func openingFailsIfLockFileDoesNotFit(
         freeBytes: Int
     ) throws {
         let directory = try TemporaryDirectory()
@@ -125,7 +126,7 @@ import Testing
 }
 
 @Suite(.offTasks) struct ReadOnlyTests {
-    @Test func storeOnReadOnlyMediaCanBeReadAndNotWritten() throws {
+    @Test func storeOnReadOnlyMediaCanBeReadButNotWritten() throws {
         let directory = try TemporaryDirectory()
         let source = try directory.store()
         try source.appendBlocking((0..<200).map { .sample($0) })
@@ -157,7 +158,7 @@ import Testing
         log.close()
     }
 
-    @Test func storeOpenedForReadingIsLeftAsItIs() throws {
+    @Test func openingReadOnlyDoesNotChangeTheFile() throws {
         let directory = try TemporaryDirectory()
         let source = try directory.store()
         try source.appendBlocking([.sample(1)])

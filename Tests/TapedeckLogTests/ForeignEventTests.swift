@@ -3,7 +3,7 @@ import TapedeckModel
 import TestSupport
 import Testing
 
-/// Events that come by way of a server: recorded with their receipts and the engine's rows, or not at
+/// Events from a server are recorded together with their receipts and the engine's rows, or not at
 /// all.
 @Suite(.offTasks) struct ForeignEventTests {
     private let directory: TemporaryDirectory
@@ -45,15 +45,15 @@ import Testing
         #expect(try target.verify().problems.isEmpty)
     }
 
-    @Test func repeatingChangesNothing() throws {
+    @Test func recordingAPageAgainChangesNothing() throws {
         _ = try target.record(try page())
         let again = try target.record(try page())
         #expect(again.recorded == 0 && again.receipts == 0)
         #expect(target.head.rawValue == 10)
     }
 
-    /// Of one server the events themselves tell, of others their receipts, which stand behind them.
-    @Test func whatOtherServersSaidOfEventsInAPageIsRecorded() throws {
+    /// The events of a page have receipts of one server; receipts of other servers follow them.
+    @Test func receiptsOfOtherServersInAPageAreRecorded() throws {
         _ = try target.record(try page(through: 4))
         var page = try page(from: 5)
         let other = LineageID(high: 9, low: 9)
@@ -76,7 +76,7 @@ import Testing
         #expect(try target.verify().problems.isEmpty)
     }
 
-    @Test func aGapLeavesNothingBehind() throws {
+    @Test func pageWithAGapRecordsNothing() throws {
         let error = #expect(throws: LogError.self) {
             try target.record(try page(from: 4), rows: [SyncRow("cursor", [7])])
         }
@@ -85,7 +85,7 @@ import Testing
         #expect(try target.syncRow("cursor") == nil)
     }
 
-    @Test func anotherEventOfTheSameNameIsAFork() throws {
+    @Test func differentEventWithSameIDIsAFork() throws {
         _ = try target.record(try page(through: 5))
         var page = ForeignEvents()
         let id = EventID(origin: source.origin, sequence: 5)
@@ -102,7 +102,7 @@ import Testing
         #expect(try error?.position.map { try target.event(at: $0)?.id } == id)
     }
 
-    @Test func bytesThatAreNoEventAreRefused() throws {
+    @Test func invalidEventBytesAreRefused() throws {
         var page = try page(through: 1)
         page.events[30] ^= 0xFF
         page.events[40] = 0xFF
@@ -110,7 +110,7 @@ import Testing
         #expect(target.head == .start)
     }
 
-    @Test func theOwnClockFollowsTheServerAndNotTheStamp() throws {
+    @Test func clockFollowsTheServerInsteadOfTheStamp() throws {
         let fast = try directory.store(
             "fast", .init(now: { 2_200_000_000_000 }))
         try fast.appendBlocking([.sample(1)])
@@ -130,7 +130,7 @@ import Testing
         #expect(stamp.milliseconds == 1_700_000_000_000)
     }
 
-    @Test func chainsAreToldAtAnyEvent() throws {
+    @Test func hashChainIsAvailableAtEveryEvent() throws {
         let many = try directory.store("many")
         var chains: [HashChain] = [HashChain()]
         for round in 1...4 {

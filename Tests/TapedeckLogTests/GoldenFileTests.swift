@@ -4,14 +4,14 @@ import TapedeckModel
 import TestSupport
 import Testing
 
-/// Files that an earlier version wrote (`schema/vectors`) read for ever, to the last byte.
+/// Files written by an earlier version (`schema/vectors`) stay readable, down to the last byte.
 @Suite(.offTasks) struct GoldenFileTests {
     private static func path(_ name: String, _ file: String = #filePath) -> String {
         URL(fileURLWithPath: file).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().appendingPathComponent("schema/vectors/" + name).path
     }
 
-    /// Everything that a store of any version must say of its events.
+    /// Everything that a store of any version must return for its events.
     private func text(_ log: EventLog) throws -> String {
         var lines: [String] = []
         for event in try log.allEvents() {
@@ -42,7 +42,7 @@ import Testing
         return try String(contentsOfFile: GoldenFileTests.path("events-v1.txt"), encoding: .utf8)
     }
 
-    /// What the files were made of.
+    /// The store from which the files were written.
     private func sample(_ directory: TemporaryDirectory) throws -> EventLog {
         let time = ManualTime()
         var options = EventLog.Options()
@@ -78,7 +78,7 @@ import Testing
         #expect(try log.verify().problems == [])
     }
 
-    /// What was compacted, in files of format 2.
+    /// A store with compacted events, whose files have format 2.
     private func compacted(_ directory: TemporaryDirectory) throws -> EventLog {
         let time = ManualTime()
         var options = EventLog.Options()

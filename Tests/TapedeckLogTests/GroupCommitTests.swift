@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 @Suite(.offTasks) struct GroupCommitTests {
-    @Test func callersAtTheSameTimeShareCommits() async throws {
+    @Test func concurrentCallersShareCommits() async throws {
         let log = try TemporaryDirectory().store()
         let before = log.environment.facts().lastTransaction
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -15,7 +15,7 @@ import Testing
                     for number in 0..<5 {
                         let appended = try await log.append([.sample(caller), .sample(number)])
                         let id = try #require(appended).lastID
-                        // What is acknowledged can be read, and says who wrote it.
+                        // Acknowledged events can be read and have the tags of their caller.
                         #expect(try read(log, id)?.tags == ProposedEvent.sample(number).tags)
                     }
                 }
@@ -29,7 +29,7 @@ import Testing
         log.close()
     }
 
-    @Test func conditionSeesThoseBeforeItInTheSameCommitAndFailsOnlyItsOwnCaller() throws {
+    @Test func conditionSeesEarlierAppendsOfTheSameCommit() throws {
         let log = try TemporaryDirectory().store()
         let tag = try Tag("seat/1")
         let seat = ProposedEvent(type: "SeatTaken", tags: [tag], payload: [])
@@ -42,7 +42,8 @@ import Testing
         ]
         let codes = Mutex<[Int: ErrorCode]>([:])
         let done = DispatchGroup()
-        // While this transaction holds the writer's lock, the requests gather behind the first.
+        // While this transaction holds the writer's lock, the requests queue up after the first
+        // one.
         try log.environment.write { _ in
             for (number, (event, condition)) in requests.enumerated() {
                 done.enter()
@@ -65,7 +66,7 @@ import Testing
         #expect(try log.verify().problems == [])
     }
 
-    @Test func onlyOneOfManyCallersGetsASeat() async throws {
+    @Test func onlyOneCallerGetsEachSeat() async throws {
         let log = try TemporaryDirectory().store()
         let won = await withTaskGroup(of: Int?.self) { group in
             for caller in 0..<120 { group.addTask { await takeSeat(caller % 10, in: log) } }
@@ -76,7 +77,7 @@ import Testing
         log.close()
     }
 
-    @Test func factThatComesBackIsNewsAndOneThatStaysIsNot() throws {
+    @Test func factIsNewOnlyIfItsContentChanged() throws {
         let log = try TemporaryDirectory().store()
         func sight(_ content: UInt8, at time: Int64) -> Bool {
             let fact = ObservedFact(
@@ -93,7 +94,7 @@ import Testing
 
 private func read(_ log: EventLog, _ id: EventID) throws -> EventEnvelope? { try log.event(id) }
 
-/// The seat, if it was free.
+/// Returns the seat if it was free.
 private func takeSeat(_ seat: Int, in log: EventLog) async -> Int? {
     let tag = Tag(unchecked: "seat/\(seat)")
     let event = ProposedEvent(type: "SeatTaken", tags: [tag], payload: [])

@@ -4,7 +4,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Two histories of one origin: what is left of the one that lost.
+/// Two histories of one origin, and how the events of the losing history are kept.
 @Suite(.offTasks) struct HealTests {
     private let directory: TemporaryDirectory
     private let log: EventLog
@@ -19,7 +19,7 @@ import Testing
         EventID(origin: origin ?? log.origin, sequence: sequence)
     }
 
-    /// What stands under names: payloads by event.
+    /// Returns the payloads of all events by ID.
     private func named(_ log: EventLog) throws -> [EventID: [UInt8]] {
         var found: [EventID: [UInt8]] = [:]
         for row in try log.origins() where row.lastSequence > 0 {
@@ -31,7 +31,7 @@ import Testing
         return found
     }
 
-    @Test func eventsOfTheHistoryThatLostAreWrittenAnew() throws {
+    @Test func eventsOfLosingHistoryAreReissued() throws {
         let origin = log.origin
         let before = try log.allEvents()
         #expect(try log.heal(from: id(8)) == 13)
@@ -49,7 +49,7 @@ import Testing
         #expect(forked.origin == origin && forked.firstSequence == 8 && forked.count == 13)
     }
 
-    @Test func whatLostItsNameCountsNowhere() throws {
+    @Test func eventsThatLostTheirIDsDoNotCount() throws {
         let before = try log.allEvents()
         try log.heal(from: id(8))
         for event in before {
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func theOtherHistoryTakesTheNames() throws {
+    @Test func winningHistoryTakesOverTheIDs() throws {
         let origin = log.origin
         let other = try twin(upTo: 7)
         try log.heal(from: id(8, of: origin))
@@ -80,7 +80,7 @@ import Testing
     }
 
     @Test(arguments: [UInt64](1...20))
-    func verifyAndExportAreContentWithAnyCut(first: UInt64) throws {
+    func storeIsIntactAfterHealingFromAnyEvent(first: UInt64) throws {
         let origin = log.origin
         try log.heal(from: id(first))
         #expect(try log.verify().problems.isEmpty)
@@ -94,7 +94,7 @@ import Testing
         #expect(try copy.verify().problems.isEmpty)
     }
 
-    @Test func storesThatHoldTheSameHistoryWriteTheSameEvents() throws {
+    @Test func storesWithSameHistoryReissueSameEvents() throws {
         let origin = log.origin
         try log.export(to: directory.file("out.tdx"))
         let other = try directory.store("other")
@@ -107,25 +107,25 @@ import Testing
         #expect(mine.prefix(6).map(\.id) == theirs.map(\.id))
         let heir = try #require(theirs.first?.id.origin)
         #expect(try log.chain(of: heir, at: 6) == other.chain(of: heir, at: 6))
-        // What the other has written more of is taken over.
+        // The other store takes over the event that only this store reissued.
         for page in try foreignEvents(of: log, heir, pageCount: 2) { _ = try other.record(page) }
         #expect(try other.origins().first { $0.origin == heir }?.lastSequence == 7)
     }
 
-    @Test func anEventThatIsNotThereHealsNothing() throws {
+    @Test func healingFromAMissingEventChangesNothing() throws {
         let head = log.head
         #expect(try log.heal(from: id(21)) == 0)
         #expect(try log.heal(from: EventID(origin: OriginID(high: 1, low: 1), sequence: 1)) == 0)
         #expect(log.head == head)
     }
 
-    @Test func rowsOfSyncEnginesAreDropped() throws {
+    @Test func healingDropsRowsOfSyncEngines() throws {
         try log.setSyncRows([SyncRow("server/a", [1]), SyncRow("other", [2])])
         try log.heal(from: id(20))
         #expect(try log.syncRows(prefix: "").isEmpty)
     }
 
-    @Test func aFreshOriginGoesOnWithTheClock() throws {
+    @Test func renewedOriginContinuesTheClock() throws {
         let former = log.origin
         let last = try #require(try log.allEvents().last)
         try log.renewOrigin()
@@ -136,9 +136,9 @@ import Testing
         #expect(try log.verify().problems.isEmpty)
     }
 
-    // MARK: - The history that lost comes back
+    // MARK: - The losing history returns
 
-    /// Which of the events of a payload count, by name.
+    /// The IDs of the events with this payload that count.
     private func counting(_ payload: [UInt8], _ log: EventLog) throws -> [EventID] {
         try log.allEvents().filter { event in
             try event.payload == payload && !log.standing(of: event).isRefused
@@ -146,7 +146,7 @@ import Testing
     }
 
     @Test(arguments: [1, 3, 20])
-    func anEventThatComesBackUnderItsNameCountsOnce(pageCount: Int) throws {
+    func eventThatReturnsWithItsIDCountsOnce(pageCount: Int) throws {
         let origin = log.origin
         let before = try log.allEvents()
         let own = try foreignEvents(of: log, origin, pageCount: pageCount)
@@ -158,7 +158,7 @@ import Testing
         for event in before { #expect(try counting(event.payload, log) == [event.id]) }
         #expect(try log.verify().problems.isEmpty)
 
-        // A receipt of the reissue changes nothing; nor does opening the store again.
+        // A receipt of the reissued event changes nothing; nor does reopening the store.
         try log.recordReceipts([
             Receipt(
                 event: id(1, of: heir), lineage: LineageID(high: 7, low: 8), serverPosition: 1,
@@ -169,13 +169,13 @@ import Testing
         #expect(try counting(before[7].payload, again) == [before[7].id])
         #expect(try again.verify().problems.isEmpty)
 
-        // It loses its name once more: the reissue that is there counts again.
+        // The event loses its ID again: the existing reissue counts again.
         try again.heal(from: id(8, of: origin))
         #expect(try counting(before[7].payload, again) == [id(1, of: heir)])
         #expect(try again.verify().problems.isEmpty)
     }
 
-    @Test func ofTwoReissuesOfAnEventOneCountsOnAllStores() throws {
+    @Test func allStoresCountTheSameOfTwoReissues() throws {
         let origin = log.origin
         let before = try log.allEvents()
         try log.export(to: directory.file("out.tdx"))
@@ -183,7 +183,7 @@ import Testing
         try other.importEvents(from: directory.file("out.tdx"))
         try log.heal(from: id(8, of: origin))
         try other.heal(from: id(11, of: origin))
-        // Each takes over what the other has written anew.
+        // Each store takes over the events that the other one reissued.
         let mine = try #require(try log.allEvents().first { $0.reissuedFrom != nil }).id.origin
         let theirs = try #require(try other.allEvents().first { $0.reissuedFrom != nil }).id.origin
         #expect(mine != theirs)
@@ -196,7 +196,7 @@ import Testing
         }
         #expect(try log.verify().problems.isEmpty)
         #expect(try other.verify().problems.isEmpty)
-        // An export carries it on.
+        // An export preserves this.
         try log.export(to: directory.file("both.tdx"))
         let copy = try directory.store("copy")
         try copy.importEvents(from: directory.file("both.tdx"))
@@ -206,7 +206,7 @@ import Testing
         #expect(try copy.verify().problems.isEmpty)
     }
 
-    @Test func anotherEventOfTheSameNameTakesNothingFromAReissue() throws {
+    @Test func reissueCountsDespiteADifferentEventWithItsFormerID() throws {
         let origin = log.origin
         let before = try log.allEvents()
         let other = try twin(upTo: 7)
@@ -216,7 +216,7 @@ import Testing
         #expect(try log.verify().problems.isEmpty)
     }
 
-    @Test func verifyNamesAReissueThatCountsThoughItShouldNot() throws {
+    @Test func verifyReportsReissueThatWronglyCounts() throws {
         let origin = log.origin
         let own = try foreignEvents(of: log, origin, pageCount: 1)
         try log.heal(from: id(20, of: origin))
@@ -236,7 +236,8 @@ import Testing
 
     // MARK: - The other history
 
-    /// A store with the same origin that agrees up to a sequence, and goes on differently to 12.
+    /// A store with the same origin and the same events up to a sequence, and different ones up to
+    /// 12.
     private func twin(upTo sequence: UInt64) throws -> EventLog {
         let path = directory.file("twin")
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
@@ -244,7 +245,7 @@ import Testing
         for page in try foreignEvents(of: log, log.origin, pageCount: 1, through: sequence) {
             _ = try other.record(page)
         }
-        // What a store writes as another origin than its own is not in its API: by hand.
+        // The API of a store cannot write as another origin, so this writes the records directly.
         let origin = log.origin
         let now = other.now()
         try other.write { transaction in

@@ -27,7 +27,7 @@ import Testing
         return directory.file(name)
     }
 
-    /// Imports, expects a refusal, and that nothing was recorded.
+    /// Expects that an import is refused and records nothing.
     private func refused(
         _ path: String, by target: EventLog, _ code: ErrorCode,
         location: SourceLocation = #_sourceLocation
@@ -42,7 +42,7 @@ import Testing
         return error
     }
 
-    @Test func exportOfTheSameStoreIsTheSame() throws {
+    @Test func exportingTwiceYieldsTheSameFile() throws {
         try source.export(to: directory.file("again.tdx"))
         #expect(
             try Data(contentsOf: URL(fileURLWithPath: directory.file("again.tdx"))) == Data(bytes())
@@ -52,7 +52,7 @@ import Testing
                 == ["again.tdx", "source", "source.tdx"])
     }
 
-    @Test func importGoesOnWhereTheStoreIs() throws {
+    @Test func importRecordsOnlyUnknownEvents() throws {
         let target = try directory.store("target")
         try target.appendBlocking([.sample(1), .sample(2)])
         try target.importEvents(from: file)
@@ -70,7 +70,7 @@ import Testing
         #expect(try target.verify().problems == [])
     }
 
-    @Test func exchangedStoresHaveTheSameEvents() throws {
+    @Test func storesHaveTheSameEventsAfterAnExchange() throws {
         let target = try directory.store("target")
         try target.appendBlocking([.sample(1)])
         try target.importEvents(from: file)
@@ -85,7 +85,7 @@ import Testing
         #expect(try source.verify().problems == [])
     }
 
-    @Test func everyChangedByteIsNoticed() throws {
+    @Test func everyFlippedBitIsDetected() throws {
         let target = try directory.store("target")
         let whole = try bytes()
         var random = SeededRandom(Seed.fresh())
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test func everyCutIsNoticed() throws {
+    @Test func truncatedOrExtendedFileIsDetected() throws {
         let target = try directory.store("target")
         let whole = try bytes()
         var random = SeededRandom(Seed.fresh())
@@ -117,9 +117,9 @@ import Testing
         _ = try refused(write(whole + whole), by: target, .damaged)
     }
 
-    @Test func sameIdentityWithOtherContentIsAFork() throws {
+    @Test func sameIDWithDifferentContentIsAFork() throws {
         source.close()
-        // Two copies that go on as one origin: what the mark of the place prevents.
+        // Two copies that continue as one origin, which the install mark normally prevents.
         for (name, number) in [("left", 1), ("right", 2)] {
             try FileManager.default.createDirectory(
                 atPath: directory.file(name), withIntermediateDirectories: true)
@@ -143,7 +143,7 @@ import Testing
         #expect(error?.position?.rawValue == 301)
     }
 
-    /// Makes a copied store believe that it was always where it is.
+    /// Gives a copied store the install mark of its new place, so that it keeps its origin.
     private func pretendToBeHere(_ path: String) throws {
         let place = StoreDirectory(path)
         let mark = try place.installMark()
@@ -157,7 +157,7 @@ import Testing
         }
     }
 
-    @Test func eventsThatDoNotJoinOnAreAGap() throws {
+    @Test func nonconsecutiveEventsAreAGap() throws {
         // A file that begins with the second event of its origin.
         var forged = ForgedExport(source.storeID)
         let events = try source.allEvents()
@@ -190,21 +190,21 @@ import Testing
             forged.add([events[0]], change: change)
             _ = try refused(write(forged.end()), by: target, .damaged)
         }
-        // The forger itself is sound.
+        // `ForgedExport` itself writes valid files.
         var fine = ForgedExport(source.storeID)
         fine.add(Array(events[0..<10]), receipts: [.sample(of: source.origin, 2)])
         #expect(try target.importEvents(from: write(fine.end())).recorded == 10)
         #expect(try target.verify().problems == [])
     }
 
-    @Test func newerExportIsRefusedByName() throws {
+    @Test func newerExportIsRefusedWithItsFormat() throws {
         var changed = try bytes()
         changed[8] = 3
         let error = try refused(write(changed), by: try directory.store("target"), .newerFormat)
         #expect(error?.message.contains("format 3") == true)
     }
 
-    @Test func missingFileAndDirectoryAreNamed() throws {
+    @Test func missingFileAndDirectoryAreRefused() throws {
         let target = try directory.store("target")
         _ = try refused(directory.file("nothing"), by: target, .notFound)
         _ = try refused(directory.path, by: target, .usage)
@@ -224,7 +224,7 @@ import Testing
         }
     }
 
-    @Test func clockTakesInEffectiveStampsOnly() throws {
+    @Test func clockFollowsOnlyEffectiveStamps() throws {
         let time = ManualTime()
         var options = EventLog.Options()
         options.now = { time.now }
@@ -246,13 +246,13 @@ import Testing
         let target = try directory.store("target", options)
         try target.importEvents(from: directory.file("ahead.tdx"))
         let id = try target.appendBlocking([.sample(1)]).firstID
-        // Behind what servers have agreed to, far below what the device's clock said.
+        // After the stamps that servers accepted, far below the clock of the device.
         #expect(try target.event(id)?.stamp == Stamp(milliseconds: 2_000_005, counter: 1))
     }
 
-    /// No server has said anything of these events, so their own stamps are all that is known.
+    /// No server has received these events, so only their own stamps are known.
     @Test(arguments: [(ahead: 3_600_000 as UInt64, follows: true), (473_000_000_000, false)])
-    func clockThatIsFarAheadElsewhereMovesNobodys(ahead: UInt64, follows: Bool) throws {
+    func importedClockFarAheadDoesNotMoveOwnClock(ahead: UInt64, follows: Bool) throws {
         let now: UInt64 = 1_735_689_600_000
         let wrong = try directory.store("wrong", .init(now: { now + ahead }))
         try wrong.appendBlocking([.sample(1), .sample(2)])
@@ -262,7 +262,7 @@ import Testing
         let id = try target.appendBlocking([.sample(1)]).firstID
         let stamp = try #require(try target.event(id)?.stamp)
         #expect(stamp.milliseconds == (follows ? now + ahead : now))
-        // What was recorded elsewhere stays as it is.
+        // Imported events keep their stamps.
         #expect(try target.event(at: LogPosition(rawValue: 1))?.stamp.milliseconds == now + ahead)
         #expect(try target.verify().problems == [])
     }
@@ -274,7 +274,7 @@ import Testing
         #expect(summary == ImportSummary(events: 0, recorded: 0, known: 0, receipts: 0))
     }
 
-    @Test func progressRises() throws {
+    @Test func importReportsItsProgress() throws {
         var phases: [LogProgress] = []
         let target = try directory.store("target")
         try target.importEvents(from: file) { phases.append($0) }
@@ -282,7 +282,7 @@ import Testing
         #expect(phases.last == LogProgress(phase: .writing, done: 300, total: 300))
     }
 
-    @Test func importsAtTheSameTimeRecordEachEventOnce() throws {
+    @Test func concurrentImportsRecordEachEventOnce() throws {
         let target = try directory.store("target")
         let group = DispatchGroup()
         for _ in 0..<4 {

@@ -4,10 +4,10 @@ import TapedeckModel
 import TestSupport
 import Testing
 
-/// An index that is damaged is made anew of the records.
+/// A damaged index is rebuilt from the records.
 @Suite(.offTasks) struct IndexRepairTests {
     @Test(arguments: VerifyTests.plants.filter { $0.testDescription.hasPrefix("index") })
-    func damagedIndexIsMadeAnew(_ plant: VerifyTests.Plant) throws {
+    func damagedIndexIsRebuilt(_ plant: VerifyTests.Plant) throws {
         let directory = try TemporaryDirectory()
         let log = try directory.store()
         for round in 0..<6 { try log.appendBlocking((0..<20).map { .sample($0 + round) }) }
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func hintNamesTheCommandThatHelps() throws {
+    @Test func hintNamesTheRepairCommand() throws {
         let directory = try TemporaryDirectory()
         let log = try directory.store()
         try log.appendBlocking((0..<20).map { .sample($0) })

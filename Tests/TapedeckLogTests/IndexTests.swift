@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite(.offTasks) struct IndexTests {
-    @Test func indexAndTailAreTheWholeLogAtEveryStep() throws {
+    @Test func indexAndTailAlwaysCoverTheWholeLog() throws {
         let directory = try TemporaryDirectory()
         let log = try directory.store()
         var random = SeededRandom(Seed.fresh())
@@ -24,9 +24,9 @@ import Testing
         #expect(try log.unindexedCount() < log.head.rawValue)
     }
 
-    @Test func mergeThatIsUndoneByAFullMapLosesNothing() throws {
+    @Test func mergeUndoneByAFullMapLosesNothing() throws {
         let directory = try TemporaryDirectory()
-        // Many terms and few bytes of events, so that it is merging that fills the map.
+        // Many terms and little event data, so that merging fills the map.
         let log = try directory.store("store", .init(mapSizeBytes: 1 << 20))
         var number = 0
         for _ in 0..<6 {
@@ -45,7 +45,7 @@ import Testing
         try checkIndex(log, every: 97)
     }
 
-    @Test func mergesAtTheSameTimeDoNotTakeEachOthersRuns() throws {
+    @Test func concurrentMergesKeepTheIndexComplete() throws {
         let directory = try TemporaryDirectory()
         let log = try directory.store()
         let group = DispatchGroup()
@@ -66,25 +66,25 @@ import Testing
         try checkIndex(log)
     }
 
-    @Test func backgroundKeepsTheTailShort() throws {
+    @Test func backgroundMergeKeepsTheTailShort() throws {
         let directory = try TemporaryDirectory()
         let log = try directory.store("store", .init(unindexedEventsMax: 200))
         for round in 0..<20 { try log.appendBlocking((0..<100).map { .sample($0 + round) }) }
-        try eventuallyBlocking("a short tail", state: { "\(try log.unindexedCount()) are left" }) {
+        try eventuallyBlocking("a short tail", state: { "\(try log.unindexedCount()) unindexed" }) {
             try log.unindexedCount() <= 300
         }
         try checkIndex(log)
     }
 
-    @Test func typeThatAnotherProcessRecordsIsFoundInTheTail() throws {
+    @Test func typeRecordedByAnotherProcessIsFoundInTheTail() throws {
         let directory = try TemporaryDirectory()
         let log = try directory.store()
         try log.appendBlocking([ProposedEvent(type: "Opened", tags: [], payload: [])])
-        // The tail is read here once, before the other process brings types of its own.
+        // This process reads the tail once before the other process adds new types.
         #expect(try log.events(after: .start, type: "NoteTaken").isEmpty)
         let child = try ChildProcess(directory.file("store"), seed: 5, "60")
         #expect(try child.finish().isDone)
-        // A condition is checked in a transaction, before anything in memory is brought up to date.
+        // A condition is checked in a transaction, before caches in memory are refreshed.
         let error = #expect(throws: LogError.self) {
             try log.appendBlocking(
                 [.sample(1)],
@@ -95,7 +95,7 @@ import Testing
         try checkIndex(log)
     }
 
-    /// Every tag, type and entity leads to just the events that have it.
+    /// Every tag and type leads to exactly the events that have it.
     private func checkIndex(_ log: EventLog, every: Int = 1) throws {
         let all = try log.allEvents()
         var tags: [TapedeckModel.Tag: [LogPosition]] = [:]

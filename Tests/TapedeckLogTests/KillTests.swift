@@ -4,18 +4,19 @@ import TapedeckModel
 import TestSupport
 import Testing
 
-/// What processes leave behind that are killed in the middle of appending and merging.
+/// Processes that are killed while they append and merge lose no acknowledged events.
 ///
-/// `TAPEDECK_KILL_ROUNDS` says how often, for one writer and for two at once; a round takes about a tenth
-/// of a second. Each looks at what it has added, every `roundsPerVerify`th at the whole store, and every
-/// `roundsPerStore`th begins a new one, so that the cost of a round does not grow with their number.
+/// `TAPEDECK_KILL_ROUNDS` is the number of rounds, for one writer and for two at once; a round
+/// takes about a tenth of a second. Each round checks the events it has added, every
+/// `roundsPerVerify`th round verifies the whole store, and every `roundsPerStore`th round creates a
+/// new store, so that the cost of a round does not grow with their number.
 @Suite(.serialized, .offTasks) struct KillTests {
     private static let rounds = Seed.rounds("TAPEDECK_KILL_ROUNDS", 25)
     private static let roundsPerVerify = 20
     private static let roundsPerStore = 100
 
     @Test(arguments: [1, 2])
-    func killedProcessLosesNothingThatItAcknowledged(writers: Int) throws {
+    func killedProcessLosesNoAcknowledgedEvents(writers: Int) throws {
         let directory = try TemporaryDirectory()
         var random = SeededRandom(Seed.fresh())
         var total: UInt64 = 0
@@ -35,11 +36,11 @@ import Testing
             total += killed.values.reduce(0, +)
             if isLast || (round + 1) % KillTests.roundsPerStore == 0 { try verify(store) }
         }
-        print("\(KillTests.rounds) times \(writers) killed, \(total) events acknowledged and found")
+        print("\(KillTests.rounds) rounds, \(writers) killed each, \(total) acknowledged events")
     }
 
-    /// Lets processes append for a moment, kills them, and says how many events each of them, by its
-    /// seed, had acknowledged.
+    /// Lets processes append for a moment, kills them, and returns the number of events that each
+    /// acknowledged, by its seed.
     private func kill(
         _ writers: Int, in store: String, _ random: inout SeededRandom
     ) throws -> [UInt64: UInt64] {
@@ -58,9 +59,9 @@ import Testing
         }
     }
 
-    /// Looks at what processes have added behind a position, and says where the log ends.
+    /// Checks the events that processes added after a position, and returns the end of the log.
     ///
-    /// All that was acknowledged is there, each process's events in order and without a hole.
+    /// All acknowledged events are there, those of each process in order and without a gap.
     private func check(
         _ path: String, _ acknowledged: [UInt64: UInt64], after start: LogPosition, isWhole: Bool
     ) throws -> LogPosition {
@@ -127,7 +128,7 @@ import Testing
         #expect(try log.events(after: .start, limit: 1_000, tag: Tag(tag)).count == count)
     }
 
-    @Test func eventsOfAnotherProcessAreSeenAtOnce() throws {
+    @Test func eventsOfAnotherProcessAreVisibleAtOnce() throws {
         let directory = try TemporaryDirectory()
         let log = try directory.store()
         try log.appendBlocking([.sample(1)])

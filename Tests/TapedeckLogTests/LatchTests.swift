@@ -6,7 +6,7 @@ import Testing
 @testable import TapedeckLog
 
 @Suite(.offTasks) struct LatchTests {
-    @Test func logThatMetAnIOErrorTakesNothingMoreUntilItIsReopened() throws {
+    @Test func logRefusesWritesAfterAnIOErrorUntilReopened() throws {
         let directory = try TemporaryDirectory()
         let log = try directory.store()
         try log.appendBlocking([.sample(1)])

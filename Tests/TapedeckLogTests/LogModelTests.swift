@@ -5,9 +5,9 @@ import TapedeckModel
 import TestSupport
 import Testing
 
-/// Random work on a log and on a model of it must agree, step by step: what is appended, what is
-/// refused, what is found by position, identity, type and tag, whatever the index has got to, and
-/// after closing and opening.
+/// Random operations on a log and on a model of it agree step by step: what is appended, what is
+/// refused, and what is found by position, ID, type and tag, in any state of the index and after
+/// reopening.
 @Suite(.offTasks) struct LogModelTests {
     @Test(arguments: 0..<3)
     func logAgreesWithItsModel(_ part: Int) throws {
@@ -17,7 +17,7 @@ import Testing
     }
 }
 
-/// A time that stands where a test puts it.
+/// A clock that only tests move.
 final class ManualTime: Sendable {
     private let held = Atomic<UInt64>(1_000_000)
     var now: UInt64 { held.load(ordering: .relaxed) }
@@ -28,7 +28,7 @@ final class ManualTime: Sendable {
     }
 }
 
-/// A log beside its model, and two foreign ones that are imported from.
+/// A log with its model, and two foreign logs to import from.
 private struct World {
     var random: SeededRandom
     let directory: TemporaryDirectory
@@ -40,9 +40,9 @@ private struct World {
     init(seed: UInt64) throws {
         random = SeededRandom(seed)
         directory = try TemporaryDirectory("model")
-        // Behind every stamp that is given.
+        // Later than every explicit stamp.
         time.move(2_000_000)
-        // A small map, so that it has to grow in the middle of all kinds of work.
+        // A small map, so that it has to grow during all kinds of operations.
         var options = EventLog.Options(mapSizeBytes: 1 << 20)
         options.now = { [time] in time.now }
         log = try directory.store("own", options)
@@ -144,7 +144,7 @@ private struct World {
             foreign[index].model.record(receipt)
         }
         if random.chance(30) {
-            // By way of a third store, which mixes the origins.
+            // Through a third store, which mixes the origins.
             let third = 1 - index
             try other.export(to: directory.file("between.tdx"))
             try foreign[third].log.importEvents(from: directory.file("between.tdx"))
@@ -177,7 +177,7 @@ private struct World {
         #expect(try log.recordReceipts(receipts) == 0)
     }
 
-    /// What may go is told by the event alone.
+    /// Whether an event may be removed depends on the event alone.
     private static func isSuperseded(_ event: EventEnvelope) -> Bool {
         ["PageTurned", "x_1"].contains(event.type) && event.payload.count % 4 != 0
     }
@@ -276,6 +276,6 @@ private struct World {
         try copy.export(to: directory.file("again.tdx"))
         #expect(
             try log.importEvents(from: directory.file("again.tdx")).recorded == 0,
-            "what was compacted is known")
+            "compacted events must be known")
     }
 }

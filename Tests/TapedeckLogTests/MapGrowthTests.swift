@@ -6,14 +6,14 @@ import TestSupport
 import Testing
 
 @Suite(.offTasks) struct MapGrowthTests {
-    @Test func mapGrowsUnderReadersAndLosesNothing() throws {
+    @Test func mapGrowsDuringReadsAndLosesNothing() throws {
         let directory = try TemporaryDirectory()
         let log = try directory.store("store", .init(mapSizeBytes: 1 << 20))
         let isDone = Atomic(false)
         let reads = Atomic(0)
         let readers = DispatchGroup()
         for _ in 0..<3 {
-            // Threads of their own: the pool's may all be held up by other tests.
+            // Separate threads, since other tests may block all threads of the pool.
             readers.enter()
             Thread.detachNewThread {
                 defer { readers.leave() }
@@ -44,7 +44,7 @@ import Testing
         #expect(try log.verify().problems == [])
     }
 
-    @Test func mapGrownByAnotherProcessIsTakenOver() throws {
+    @Test func mapGrowthOfAnotherProcessIsAdopted() throws {
         let directory = try TemporaryDirectory()
         let log = try directory.store("store", .init(mapSizeBytes: 1 << 20))
         let child = try ChildProcess(directory.file("store"), seed: 3, "12000")

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 @Suite(.offTasks) struct OpeningTests {
-    @Test func reopenedStoreIsTheSame() throws {
+    @Test func reopenedStoreIsUnchanged() throws {
         let directory = try TemporaryDirectory()
         let log = try directory.store()
         try log.appendBlocking((0..<100).map { .sample($0) })
@@ -19,7 +19,7 @@ import Testing
         #expect(try again.appendBlocking([.sample(1)]).firstID.sequence == 101)
     }
 
-    @Test func storeIsOpenOnceInAProcess() throws {
+    @Test func storeCanBeOpenOnlyOnceInAProcess() throws {
         let directory = try TemporaryDirectory()
         let log = try directory.store()
         let link = directory.file("link")
@@ -33,8 +33,8 @@ import Testing
         try EventLog(opening: link).close()
     }
 
-    /// A log that was closed, and is freed only later, takes nothing from the one that was opened after it.
-    @Test func aClosedLogLeavesItsSuccessorAlone() throws {
+    /// A closed log that is freed later must not release the lock of the log opened after it.
+    @Test func closedLogDoesNotAffectTheReopenedLog() throws {
         let directory = try TemporaryDirectory()
         let path = directory.file("store")
         var log = try directory.store()
@@ -51,9 +51,9 @@ import Testing
         #expect(try log.allEvents().count == 1)
     }
 
-    @Test func storeThatNobodyHoldsIsClosed() throws {
+    @Test func unreferencedStoreIsClosed() throws {
         let directory = try TemporaryDirectory()
-        // The last reference may go in the background, where the index is merged.
+        // The last reference may be released in the background, where the index is merged.
         try directory.store().close()
         for _ in 0..<20 {
             let log = try openSoon(directory.file("store"))
@@ -63,7 +63,7 @@ import Testing
 
     private func openSoon(_ path: String) throws -> EventLog {
         var opened: EventLog?
-        try eventuallyBlocking("the end of the last reference to the store") {
+        try eventuallyBlocking("the release of the last reference to the store") {
             opened = try? EventLog(opening: path, options: .init(unindexedEventsMax: 10))
             return opened != nil
         }
@@ -88,21 +88,21 @@ import Testing
         }
     }
 
-    @Test func secondStoreIsNotMadeOverTheFirst() throws {
+    @Test func creatingOverAnExistingStoreIsRefused() throws {
         let directory = try TemporaryDirectory()
         try directory.store().close()
         let error = #expect(throws: LogError.self) { try directory.store() }
         #expect(error?.code == .storeExists)
     }
 
-    @Test func missingStoreIsNamed() throws {
+    @Test func openingAMissingStoreIsRefused() throws {
         let error = #expect(throws: LogError.self) {
             try EventLog(opening: TemporaryDirectory().file("nothing"))
         }
         #expect(error?.code == .noStore)
     }
 
-    @Test func newerFormatIsRefusedByName() throws {
+    @Test func newerFormatIsRefusedWithItsNumber() throws {
         let directory = try TemporaryDirectory()
         try directory.store().close()
         try Data(#"{"format":3,"store":"00"}"#.utf8)
@@ -179,7 +179,7 @@ import Testing
         #expect(!report.isIntact)
     }
 
-    @Test func copiedStoreTakesAnOriginOfItsOwn() throws {
+    @Test func copiedStoreGetsANewOrigin() throws {
         let directory = try TemporaryDirectory()
         let log = try directory.store()
         try log.appendBlocking([.sample(1), .sample(2)])
@@ -197,9 +197,10 @@ import Testing
         #expect(try copy.verify().problems == [])
     }
 
-    // MARK: - Making a store
+    // MARK: - Creating a store
 
-    /// Lets two processes begin the same, held up until both wait, and gives what each of them said.
+    /// Runs a command in two processes at once, held back until both wait for the lock, and returns
+    /// what each printed.
     static func race(_ store: String, _ command: String) throws -> [String] {
         let place = StoreDirectory(store)
         _ = try place.create()
@@ -216,7 +217,7 @@ import Testing
         return try children.map { try #require(try $0.finish().lines.first) }.sorted()
     }
 
-    @Test func twoCreatorsMakeOneStore() throws {
+    @Test func concurrentCreatorsCreateOneStore() throws {
         let directory = try TemporaryDirectory()
         for round in 0..<5 {
             let store = directory.file("store\(round)")
@@ -229,7 +230,7 @@ import Testing
         }
     }
 
-    @Test func whoeverOpensWaitsForTheCreator() throws {
+    @Test func openingWaitsForTheCreator() throws {
         let directory = try TemporaryDirectory()
         let place = StoreDirectory(directory.file("store"))
         let store = try NewStore.build(at: place, "creating", adopts: true) {
@@ -247,7 +248,7 @@ import Testing
         #expect(try store.finish().acknowledged == 3)
     }
 
-    @Test func failedCreationLeavesNothing() throws {
+    @Test func failedCreationLeavesNoFiles() throws {
         let directory = try TemporaryDirectory()
         let place = directory.file("some/where/store")
         let error = #expect(throws: LogError.self) {
@@ -256,7 +257,7 @@ import Testing
         #expect(error != nil)
         #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == [])
 
-        // Nor where it fails when the store is in its place already.
+        // Nor if it fails after the store was moved to its place.
         for isThere in [false, true] {
             let store = StoreDirectory(directory.file("other"))
             if isThere { _ = try store.create() }
@@ -274,13 +275,13 @@ import Testing
         }
     }
 
-    /// What a process that is killed can leave behind, a step after the other.
+    /// The states in which a killed process can leave a store, step by step.
     enum CutOff: CaseIterable {
         case directory, part, log, marker, erasingMarked, erasingWithoutLog
     }
 
     @Test(arguments: CutOff.allCases)
-    func whatWasCutOffIsFinishedOrRemoved(_ cutOff: CutOff) throws {
+    func interruptedStepsAreFinishedOrRemoved(_ cutOff: CutOff) throws {
         let directory = try TemporaryDirectory()
         let place = StoreDirectory(directory.file("store"))
         let part = StoreDirectory(place.path + "/store.0123456789abcdef.tapedeck-part")
@@ -332,8 +333,8 @@ import Testing
         #expect(!files.fileExists(atPath: place.path))
     }
 
-    /// A log with events that has lost its marker becomes the store again.
-    @Test func aLogThatLostItsMarkerIsTakenOver() throws {
+    /// A log with events but without a marker becomes the store again.
+    @Test func logWithoutMarkerBecomesAStoreAgain() throws {
         let directory = try TemporaryDirectory()
         let log = try directory.store()
         try log.appendBlocking([.sample(1), .sample(2)])
@@ -352,12 +353,12 @@ import Testing
         #expect(try again.allEvents().count == 2)
         let child = try ChildProcess(directory.file("store"), seed: 1, ["2"])
         #expect(try child.finish().acknowledged == 2)
-        // It is open like any other.
+        // The store is locked like any open store.
         let eraser = try ChildProcess(directory.file("store"), seed: 1, "doing", "erase")
         #expect(try eraser.finish().lines.first?.hasPrefix("error busy") == true)
     }
 
-    @Test func lookingForAStoreLeavesNothing() throws {
+    @Test func failedOpeningLeavesNoFiles() throws {
         let directory = try TemporaryDirectory()
         _ = try StoreDirectory(directory.file("empty")).create()
         for name in ["empty", "missing"] {

@@ -6,8 +6,8 @@ import TestSupport
 import Testing
 
 @Suite(.offTasks) struct PageCheckTests {
-    /// Commits between the readings of two pages show pairs that were never in the file.
-    @Test func pagesThatChangeAreReadAsOfOneInstant() throws {
+    /// Commits between the reads of two pages yield pairs that were never in the file together.
+    @Test func changingPagesAreReadUntilTheySettle() throws {
         func found(_ readings: [[UInt64]], _ most: Int = 100) throws -> [UInt64] {
             var rest = readings
             return try PageCheck.settled(readingsMax: most) {
@@ -20,7 +20,7 @@ import Testing
         #expect(try found([[10, 13], [12, 13], [14, 15]], 3) == [14, 15])
     }
 
-    @Test func whatLMDBWritesIsSound() throws {
+    @Test func filesWrittenByLMDBAreSound() throws {
         let directory = try TemporaryDirectory()
         let log = try directory.store()
         for round in 0..<40 {
@@ -37,8 +37,9 @@ import Testing
         #expect(report.usedPages > 1_000)
     }
 
-    /// LMDB need not write pages that a transaction takes and frees again, even at the file's end.
-    @Test func fileThatEndsBeforeItsLastFreePagesIsOpened() throws {
+    /// LMDB need not write pages that a transaction allocates and frees again, even at the end of
+    /// the file.
+    @Test func fileWithoutItsLastFreePagesIsOpened() throws {
         let directory = try TemporaryDirectory()
         let path = directory.file("short.mdb")
         let environment = try Environment(path: path, options: .init(creates: true))
@@ -69,7 +70,7 @@ import Testing
         #expect(try !PageCheck.run(path).problems.isEmpty)
     }
 
-    @Test func fileThatIsNoneOfLMDBsIsRefusedWithItsPage() throws {
+    @Test func foreignFileIsRefusedWithItsPage() throws {
         let directory = try TemporaryDirectory()
         let path = directory.file("noise.mdb")
         try Data(count: 20_000).write(to: URL(fileURLWithPath: path))
@@ -81,7 +82,7 @@ import Testing
         #expect(throws: LMDBError.self) { try PageCheck.run(directory.file("none")) }
     }
 
-    @Test func checkOfAFileThatIsWrittenToIsPatient() throws {
+    @Test func fileIsSoundWhileItIsWritten() throws {
         let directory = try TemporaryDirectory()
         let log = try directory.store()
         let group = DispatchGroup()
@@ -94,8 +95,8 @@ import Testing
         group.wait()
     }
 
-    /// The leaves of a large file are not read at opening; what leads to them is.
-    @Test func branchOfALargeFileThatLeadsAstrayIsRefused() throws {
+    /// Opening a large file does not read its leaves, but it reads the branches that lead to them.
+    @Test func invalidBranchOfALargeFileIsRefused() throws {
         let directory = try TemporaryDirectory()
         let path = directory.file("large.mdb")
         let environment = try Environment(path: path, options: .init(creates: true))
@@ -107,7 +108,7 @@ import Testing
         }
         environment.close()
         let sound = try Data(contentsOf: URL(fileURLWithPath: path))
-        // A hole behind its pages makes it large.
+        // A hole after its pages makes it large.
         #expect(truncate(path, 200 << 20) == 0)
         #expect(try PageCheck.run(path, extent: .quick).problems == [])
         #expect(try PageCheck.run(path, extent: .quick).usedPages > 6_000)
@@ -158,7 +159,7 @@ extension Data {
         UInt16(self[offset]) | UInt16(self[offset + 1]) << 8
     }
 
-    /// Which page a node of a branch leads to.
+    /// The page to which a node of a branch leads.
     fileprivate func child(_ page: Int, _ node: Int) -> UInt64 {
         let place = page * 4_096 + node
         return UInt64(word(place)) | UInt64(word(place + 2)) << 16 | UInt64(word(place + 4)) << 32

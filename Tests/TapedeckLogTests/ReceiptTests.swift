@@ -34,7 +34,7 @@ import Testing
         try log.read { try log.overrides($0, changedAfter: change) }
     }
 
-    @Test func receiptsAreDurableAndComeBack() throws {
+    @Test func receiptsSurviveReopening() throws {
         let given = [receipt(3, near, at: 5), receipt(3, far, at: 9, .refused(.fork))]
         #expect(try log.recordReceipts(given) == 2)
         #expect(try log.recordReceipts(given) == 0)
@@ -46,7 +46,7 @@ import Testing
         #expect(try again.verify().problems == [])
     }
 
-    @Test func receiptOfAnEventThatIsNotRecordedIsRefusedWithAllOthers() throws {
+    @Test func receiptOfAnUnknownEventRefusesTheWholeCall() throws {
         for event in [
             EventID(origin: log.origin, sequence: 11), EventID(origin: .random(), sequence: 1),
         ] {
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func effectiveStampIsTheLeastOfStampAndReceipts() throws {
+    @Test func effectiveStampIsTheEarliestOfStampAndReceipts() throws {
         let own = try #require(try log.event(at: LogPosition(rawValue: 1))).stamp
         try log.recordReceipts([receipt(1, near, at: time.now + 100)])
         #expect(try overrides().rows == [])
@@ -74,17 +74,18 @@ import Testing
         #expect(own > Stamp(milliseconds: time.now - 100))
     }
 
-    @Test func ofSeveralReceiptsTheLeastDecidesWhetherItCounts() throws {
+    @Test func earliestReceiptDecidesWhetherAnEventCounts() throws {
         try log.recordReceipts([receipt(1, near, at: time.now + 9, .refused(.tooLarge))])
         #expect(try overrides().rows.map(\.isRefused) == [true])
-        // An earlier receipt accepts it: the row stays, so that whoever folded it hears of it.
+        // An earlier receipt accepts the event: the row stays, so that projections learn of the
+        // change.
         let before = try overrides().last
         try log.recordReceipts([receipt(1, far, at: time.now + 5)])
         let (rows, last) = try overrides(after: before)
         #expect(rows.map(\.isRefused) == [false])
         #expect(rows.map(\.effectiveStamp) == [try log.event(at: LogPosition(rawValue: 1))?.stamp])
         #expect(last == before + 1)
-        // A later one changes nothing.
+        // A later receipt changes nothing.
         try log.recordReceipts([
             receipt(1, LineageID(high: 9, low: 9), at: time.now + 6, .refused(.fork))
         ])
@@ -92,7 +93,7 @@ import Testing
         #expect(try log.verify().problems == [])
     }
 
-    @Test func orderOfArrivalDoesNotMatter() throws {
+    @Test func orderOfReceiptsDoesNotMatter() throws {
         var random = SeededRandom(Seed.fresh())
         let receipts = (0..<200).map { _ in
             receipt(
@@ -144,7 +145,7 @@ import Testing
         try copy.export(to: path)
     }
 
-    @Test func changesCanBeAskedForInParts() throws {
+    @Test func overridesCanBeReadInParts() throws {
         try log.recordReceipts((1...6).map { receipt($0, near, at: 5) })
         let first = try log.read { try log.overrides($0, changedAfter: 0, limit: 4) }
         #expect(first.rows.map(\.change) == [1, 2, 3, 4])
@@ -165,7 +166,7 @@ import Testing
         #expect(try log.event(id)?.stamp.milliseconds == time.now)
     }
 
-    @Test func observersHearOfReceipts() throws {
+    @Test func observersAreNotifiedOfReceipts() throws {
         let heard = DispatchSemaphore(value: 0)
         let number = log.observeCommits { _ in heard.signal() }
         try log.recordReceipts([receipt(1, near, at: 5)])
@@ -173,7 +174,7 @@ import Testing
         log.stopObserving(number)
     }
 
-    @Test func codeThatIsTooLongIsRefused() throws {
+    @Test func codeOfInvalidLengthIsRefused() throws {
         let code = ErrorCode(rawValue: String(repeating: "x", count: 65))
         for outcome in [Receipt.Outcome.refused(code), .refused(ErrorCode(rawValue: ""))] {
             let error = #expect(throws: LogError.self) {

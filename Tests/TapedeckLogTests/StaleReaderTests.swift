@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite(.offTasks) struct StaleReaderTests {
-    @Test func slotOfAKilledReaderIsCleared() throws {
+    @Test func slotOfKilledReaderIsCleared() throws {
         let directory = try TemporaryDirectory()
         let log = try directory.store()
         try log.appendBlocking([.sample(1)])
@@ -23,7 +23,7 @@ import Testing
         try directory.store().close()
         let child = try ChildProcess(directory.file("store"), seed: 1, "reading")
         child.waitUntilOpen()
-        // LMDB makes the lock file anew for the first who opens it, so somebody else has it open.
+        // The first process to open the lock file resets it, so another process keeps it open here.
         let other = try ChildProcess(directory.file("store"), seed: 2, "reading")
         other.waitUntilOpen()
         child.kill()

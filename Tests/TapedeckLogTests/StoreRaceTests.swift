@@ -4,18 +4,21 @@ import TapedeckModel
 import TestSupport
 import Testing
 
-/// # Several processes with one store, at every moment
+/// # Two processes with one store, at every moment
 ///
-/// Two processes make, open, restore, shrink and erase a store. Each stops at every call of the system that others can
-/// notice, and one of them runs at a time, so a run follows from its plan: no clock and no luck. Plans are
+/// Two processes create, open, restore, shrink and erase a store. Each stops at every system call
+/// that the other one can notice, and only one runs at a time, so a run follows from its plan: no
+/// clock and no luck. Plans are
 ///
-/// - every preemption: one runs so many calls, then the other one as far as it gets, then the first one to its end;
-/// - random: who runs next is drawn from the seed;
-/// - kills and failures: one is killed before a call, or the call fails, and the other one comes after it.
+/// - every preemption: one process makes some calls, then the other runs as far as it can, then the
+///   first runs to its end;
+/// - random: the seed decides which process runs next;
+/// - kills and failures: one process is killed before a call, or the call fails, and the other one
+///   runs afterwards.
 ///
-/// Whatever the plan, `Outcome.check` holds. A run of some plans is in the gate; `tools/soak races` does all of them.
+/// After every run `Outcome.faults` is empty. `.ci/run` runs some plans, `tools/soak races` all.
 @Suite(.serialized, .offTasks) struct StoreRaceTests {
-    /// What a process is asked for.
+    /// A command for a process.
     enum Command: String, CaseIterable {
         case create, append, look, restore, shrink, erase
     }
@@ -23,10 +26,10 @@ import Testing
     struct Plan: CustomStringConvertible {
         var commands: [Command]
         var exists: Bool
-        /// Calls of the first process before the second one begins.
+        /// The calls of the first process before the second one begins.
         var calls = 0
         var ending = Ending.none
-        /// Who runs is drawn instead.
+        /// The seed of a random order, which replaces `calls`.
         var seed: UInt64?
 
         enum Ending { case none, kill, fail }
@@ -34,13 +37,13 @@ import Testing
         var description: String {
             let names = commands.map(\.rawValue).joined(separator: " beside ")
             let order = seed.map { "seed \($0)" } ?? "\(calls) calls"
-            return "\(names), \(exists ? "a store" : "nothing") there, \(order), ending \(ending)"
+            return "\(names), \(exists ? "with" : "without") a store, \(order), ending \(ending)"
         }
     }
 
     // MARK: - Plans
 
-    @Test func everyPreemption() throws {
+    @Test func storeSurvivesEveryPreemption() throws {
         let rig = try Rig()
         var random = SeededRandom(Seed.fresh())
         var runs = 0
@@ -62,13 +65,13 @@ import Testing
         print("\(runs) preemptions")
     }
 
-    /// The calls before which a run is cut: all of them in a soak, some of them otherwise.
+    /// The calls before which a run is interrupted: all of them in a soak test, otherwise a few.
     private func places(_ count: Int, _ random: inout SeededRandom, usual: Int = 2) -> [Int] {
         Soak.isOn
             ? Array(0...count) : (0..<usual).map { _ in .random(in: 0...count, using: &random) }
     }
 
-    @Test func randomOrders() throws {
+    @Test func storeSurvivesRandomOrders() throws {
         let rig = try Rig()
         var random = SeededRandom(Seed.fresh())
         for _ in 0..<Soak.count(80, soak: 20_000) {
@@ -79,7 +82,7 @@ import Testing
     }
 
     @Test(arguments: [Plan.Ending.kill, .fail])
-    func everyCallCanBeTheLast(_ ending: Plan.Ending) throws {
+    func storeSurvivesAKillOrFailureAtEveryCall(_ ending: Plan.Ending) throws {
         let rig = try Rig()
         var random = SeededRandom(Seed.fresh())
         for exists in [false, true] {
@@ -98,8 +101,8 @@ import Testing
         }
     }
 
-    /// What holds a run to account must find what is wrong.
-    @Test func plantedFaultIsFound() throws {
+    /// The check of a run must find planted faults.
+    @Test func plantedFaultsAreFound() throws {
         let rig = try Rig()
         let lost = Outcome(
             plan: Plan(commands: [.append, .look], exists: true), results: ["ok s e", "ok s"],
@@ -120,16 +123,16 @@ import Testing
     }
 }
 
-/// What is in a store's place.
+/// The store in the directory.
 private struct Store: Equatable {
     var id: String
     var events: Set<String>
 }
 
-/// What a run came to.
+/// The outcome of a run.
 private struct Outcome {
     let plan: StoreRaceTests.Plan
-    /// Nil for one that was killed.
+    /// The result of each process; nil if it was killed.
     let results: [String?]
     let initial: Store?
     let final: Store?
@@ -140,7 +143,7 @@ private struct Outcome {
         .erase: ["noStore", "busy"],
     ]
 
-    /// What is wrong with it.
+    /// The violations that the run shows.
     var faults: [String] {
         var faults: [String] = []
         var (made, erased, mayBeErased) = (0, 0, false)
@@ -148,7 +151,7 @@ private struct Outcome {
         for (number, (command, result)) in zip(plan.commands, results).enumerated() {
             let words = result?.split(separator: " ") ?? []
             let isDone = words.first == "ok"
-            // What was killed or failed may have been done or not.
+            // A killed or failed command may or may not have taken effect.
             let isUncertain = number == 0 && plan.ending != .none && !isDone
             if words.first == "error", !isUncertain,
                 Outcome.mayBe[command]?.contains(words[1]) != true
@@ -164,13 +167,13 @@ private struct Outcome {
             }
         }
         let erasesMax = erased + (mayBeErased ? 1 : 0)
-        if made > erasesMax + (initial == nil ? 1 : 0) { faults.append("made \(made) times") }
+        if made > erasesMax + (initial == nil ? 1 : 0) { faults.append("created \(made) times") }
         guard erasesMax == 0 else { return faults }
         if let initial {
             acknowledged += initial.events.map { (initial.id, $0) }
-            if final?.id != initial.id { faults.append("the store is gone or another one") }
+            if final?.id != initial.id { faults.append("the store is missing or a different one") }
         } else if made > 0, final == nil {
-            faults.append("what was made is gone")
+            faults.append("the created store is missing")
         }
         for (store, event) in acknowledged
         where final?.id != store || final?.events.contains(event) != true {
@@ -180,7 +183,7 @@ private struct Outcome {
     }
 }
 
-/// The processes, and the store that they are let loose on.
+/// The processes and the store that they use.
 private final class Rig {
     private let directory: TemporaryDirectory
     private let store: String
@@ -199,11 +202,13 @@ private final class Rig {
         children = try (0..<2).map { _ in try SteppedChild(store) }
     }
 
-    /// Runs a plan and checks what came of it; says how many calls the first process made.
+    /// Runs a plan, checks its outcome, and returns the number of calls that the first process
+    /// made.
     func run(_ plan: StoreRaceTests.Plan) throws -> Int {
         try? FileManager.default.removeItem(atPath: store)
         if plan.exists {
-            // The install mark names the file, so it is another origin's; opening settles that.
+            // The copy has the install mark of another file and would get a new origin; opening it
+            // settles that.
             try FileManager.default.copyItem(atPath: template, toPath: store)
             try EventLog(opening: store, options: .init(mapSizeBytes: 1 << 20)).close()
         }
@@ -246,9 +251,9 @@ private final class Rig {
         command == .restore ? "restore \(backup)" : command.rawValue
     }
 
-    /// Runs processes to their ends; the preferred one as long as it does not wait.
+    /// Runs processes to their ends, the preferred one as long as it does not wait.
     private func finish(_ all: [SteppedChild], _ preferred: () -> Int) throws {
-        // Those that wait, and have been asked again since somebody went on.
+        // The processes that have waited since another one last made progress.
         var waiting: Set<Int> = []
         while true {
             let active = all.indices.filter { !all[$0].isDone }
@@ -256,13 +261,13 @@ private final class Rig {
             let ready = active.filter { !waiting.contains($0) }
             let wanted = preferred()
             let next = try #require(
-                ready.contains(wanted) ? wanted : ready.first, "they wait for each other")
+                ready.contains(wanted) ? wanted : ready.first, "the processes wait for each other")
             all[next].go()
             if all[next].state == .waiting { waiting.insert(next) } else { waiting = [] }
         }
     }
 
-    /// What is in the store's place; every store there is whole.
+    /// Returns the store in the directory, nil if there is none; a store must be intact.
     private func look() throws -> Store? {
         do throws(LogError) {
             let log = try EventLog(opening: store, options: .init(mapSizeBytes: 1 << 20))
@@ -277,7 +282,7 @@ private final class Rig {
         }
     }
 
-    /// Whatever was cut off, the next ones leave nothing of it.
+    /// After any interruption, the next commands leave no files.
     private func checkCleanliness(_ plan: StoreRaceTests.Plan) throws {
         if !StoreDirectory(store).exists { try EventLog.create(store).close() }
         try EventLog.erase(store)

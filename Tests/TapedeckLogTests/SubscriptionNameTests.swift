@@ -5,9 +5,9 @@ import Testing
 
 @testable import TapedeckLog
 
-/// One subscriber at a time has a name, whoever dies meanwhile; names are listed and removed.
+/// A name has one subscriber at a time, even if processes die; names are listed and removed.
 @Suite(.offTasks) struct SubscriptionNameTests: SubscriptionSuite {
-    @Test func oneSubscriberAtATimeHasAName() async throws {
+    @Test func nameHasOneSubscriberAtATime() async throws {
         let directory = try TemporaryDirectory()
         let log = try directory.store()
         try appended(2, in: log)
@@ -36,8 +36,8 @@ import Testing
         log.close()
     }
 
-    /// Whoever is suspended lets others go on, and is told when it wakes up.
-    @Test func anotherProcessMayTakeTheNameOfOneThatIsSuspended()
+    /// A suspended subscriber loses its name to another process, and learns of it when it resumes.
+    @Test func anotherProcessMayTakeNameOfSuspendedSubscriber()
         async throws
     {
         let directory = try TemporaryDirectory()
@@ -62,10 +62,11 @@ import Testing
         log.close()
     }
 
-    /// A child prints what it gets and what it has acknowledged, and is killed anywhere.
+    /// A child prints the events that it receives and acknowledges, and is killed at any point.
     ///
-    /// The next one goes on behind that: nothing is left out, and what was acknowledged does not come again.
-    @Test func aKilledSubscriberGoesOnBehindWhatItAcknowledged()
+    /// The next child continues after them: no event is skipped, and acknowledged events do not
+    /// come again.
+    @Test func killedSubscriberResumesAfterAcknowledgedEvents()
         async throws
     {
         let directory = try TemporaryDirectory()
@@ -121,7 +122,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: directory.file("store")))
     }
 
-    @Test func aSlotThatWasCutOffLeavesTheOneBefore() async throws {
+    @Test func damagedSlotFallsBackToThePreviousOne() async throws {
         let directory = try TemporaryDirectory()
         let log = try directory.store()
         try appended(9, in: log)
@@ -133,7 +134,7 @@ import Testing
         let whole = try Data(contentsOf: URL(fileURLWithPath: path))
         let size = SubscriptionMarks.slotCount
         #expect(whole.count == 2 * size)
-        // Three were written: of the beginning, of 4, of 7; the third into the second half.
+        // Three were written: for the beginning, for 4 and for 7; the third is in the second half.
         var cut = whole
         cut[size + 20] ^= 1
         try cut.write(to: URL(fileURLWithPath: path))

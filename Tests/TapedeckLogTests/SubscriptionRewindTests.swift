@@ -5,11 +5,11 @@ import Testing
 
 @testable import TapedeckLog
 
-/// Subscriptions of a log that was put back and went on with other events.
+/// Subscriptions to a log that was restored and then continued with other events.
 @Suite(.offTasks) struct SubscriptionRewindTests: SubscriptionSuite {
-    /// The log's file is replaced by a copy of an earlier state, then goes on with other events.
+    /// The log file is replaced by an earlier copy, and then other events are recorded.
     @Test(arguments: [SubscriptionStart.beginning, .now], [0, 5, 40, 400])
-    func aLogThatWasPutBackIsDeliveredFromWhereItIsStillTheSame(
+    func restoredLogIsDeliveredFromItsCommonHistory(
         start: SubscriptionStart, lost: Int
     ) async throws {
         let directory = try TemporaryDirectory()
@@ -42,17 +42,17 @@ import Testing
             if let last = delivery.events.last { try await mails.acknowledge(through: last) }
         }
         let from = try #require(found.first)
-        // Nothing new is left out, and not very much comes again.
+        // No new event is skipped, and few events come again.
         #expect(from <= 301)
         #expect(found == Array(from...500))
         #expect(301 - from <= UInt64(2 * (lost + 20)), "\(lost): began at \(from)")
         log.close()
     }
 
-    /// As above, with the store open and a loop waiting: the copy is written over the file.
+    /// The copy is written over the file while the store is open and a loop waits.
     ///
-    /// LMDB may take it for a commit earlier than it was, so the head is asked.
-    @Test func aLogThatIsPutBackUnderAnOpenStoreIsNoticed() async throws {
+    /// LMDB may return to an earlier commit than that of the copy, so the test reads the head.
+    @Test func logRestoredUnderAnOpenStoreIsDetected() async throws {
         let directory = try TemporaryDirectory()
         let log = try directory.store()
         try appended(300, in: log)
@@ -67,7 +67,7 @@ import Testing
         try await Task.sleep(for: .milliseconds(20))
 
         let file = try #require(FileHandle(forWritingAtPath: path))
-        // Never shorter than its first pages, which whoever has it open may look at any time.
+        // Never shorter than its first pages, which an open store may read at any time.
         try file.write(contentsOf: copy)
         try file.truncate(atOffset: UInt64(copy.count))
         try file.close()
@@ -92,7 +92,7 @@ import Testing
         if count > 0 { try appended(count, in: log) }
     }
 
-    @Test func marksThinOutTheLongerAgoTheyAre() {
+    @Test func olderMarksAreFartherApart() {
         var random = SeededRandom(Seed.fresh())
         for _ in 0..<8 {
             var marks = SubscriptionMarks([.start])
@@ -107,7 +107,8 @@ import Testing
                 #expect(held.first == position && held.last == 0)
                 #expect(held == held.sorted(by: >) && held.count <= SubscriptionMarks.countMax)
             }
-            // However far the log is put back, the mark before that is not much farther away.
+            // However far the log goes back, the closest mark before that point is not much farther
+            // away.
             for lost in passed where lost < position {
                 let held = marks.all.map(\.position).first { $0 <= lost } ?? .max
                 #expect(

@@ -5,9 +5,9 @@ import Testing
 
 @testable import TapedeckLog
 
-/// Events under a name, each at least once, in the order of the log.
+/// A named subscription delivers each event at least once, in log order.
 @Suite(.offTasks) struct SubscriptionTests: SubscriptionSuite {
-    @Test func everythingComesInTheOrderOfTheLog() async throws {
+    @Test func allEventsAreDeliveredInLogOrder() async throws {
         let log = try TemporaryDirectory().store()
         try appended(2_500, in: log)
         let mails = try subscribe(log)
@@ -15,7 +15,7 @@ import Testing
         log.close()
     }
 
-    @Test func whatWasNotAcknowledgedComesAgain() async throws {
+    @Test func unacknowledgedEventsAreDeliveredAgain() async throws {
         let directory = try TemporaryDirectory()
         var log = try directory.store()
         try appended(10, in: log)
@@ -23,7 +23,7 @@ import Testing
         #expect(try await positions(mails, 10).count == 10)
         try await acknowledge(4, mails)
         try await acknowledge(2, mails)
-        // To the next loop, and to whoever subscribes after a restart.
+        // To the next loop, and to a new subscription after a restart.
         #expect(try await positions(mails, 6) == Array(5...10))
         log.close()
         log = try EventLog(opening: directory.file("store"))
@@ -36,7 +36,7 @@ import Testing
         log.close()
     }
 
-    @Test func aSubscriptionFromNowBeginsBehindTheEnd() async throws {
+    @Test func subscriptionFromNowBeginsAfterTheEnd() async throws {
         let log = try TemporaryDirectory().store()
         try appended(700, in: log)
         try log.appendBuffered([.sample(1)])
@@ -44,13 +44,14 @@ import Testing
         try appended(2, in: log)
         #expect(try await positions(mails, 2) == [702, 703])
         mails.close()
-        // Where it begins is settled when it is made.
+        // The start is fixed when the subscription is created.
         #expect(try await lastPositions(try subscribe(log, from: .now), 2) == [702, 703])
         log.close()
     }
 
-    /// Events that do not fit are passed, and are done with when all before them are.
-    @Test func aFilterPassesOverTheRestAndTheCheckpointGoesOn()
+    /// Events that do not match are skipped, and count as acknowledged when all events before them
+    /// are.
+    @Test func checkpointAdvancesPastFilteredEvents()
         async throws
     {
         let log = try TemporaryDirectory().store()
@@ -66,7 +67,7 @@ import Testing
         #expect(try statuses(log)["mails"] == 6_002)
         try await acknowledge(9_003, mails)
         #expect(try statuses(log)["mails"] == 9_003 || statuses(log)["mails"] == 12_003)
-        // Nothing came, and yet it is as far as the log.
+        // No event was delivered, but the checkpoint reaches the end of the log.
         let waiting = Task { try await positions(mails, 1, after: place) }
         try await eventually { try statuses(log)["mails"] == 12_003 }
         try appended(1, in: log, type: "Rare")
@@ -74,7 +75,7 @@ import Testing
         log.close()
     }
 
-    @Test func allTagsHaveToFit() async throws {
+    @Test func filterRequiresAllTags() async throws {
         let log = try TemporaryDirectory().store()
         let (one, two) = (Tag(unchecked: "a/1"), Tag(unchecked: "a/2"))
         for tags in [[one], [two], [one, two], [], [two, one]] {
@@ -84,14 +85,14 @@ import Testing
         log.close()
     }
 
-    @Test func whatIsAcknowledgedAheadIsLeftOut() async throws {
+    @Test func eventsAcknowledgedAheadAreSkipped() async throws {
         let log = try TemporaryDirectory().store()
         try appended(1_000, in: log)
         let mails = try subscribe(log)
         let first = try #require(try await mails.next(after: nil))
         try await acknowledge(998, mails)
         #expect(try await positions(mails, 2, after: first.place) == [999, 1_000])
-        // What the log does not hold acknowledges nothing.
+        // An event that is not in the log cannot be acknowledged.
         var other = try #require(try event(999, in: log))
         other.stamp = Stamp(milliseconds: 1)
         let error = await #expect(throws: LogError.self) {
@@ -102,8 +103,8 @@ import Testing
         log.close()
     }
 
-    /// Intact events before a damaged one are delivered; then the damage is told.
-    @Test func aDamagedEventStopsDeliveryAtItsPlace() async throws {
+    /// Intact events before a damaged one are delivered; then the damage is reported.
+    @Test func damagedEventStopsDeliveryAtItsPosition() async throws {
         let log = try TemporaryDirectory().store()
         try appended(9, in: log)
         try damage(6, in: log)

@@ -5,9 +5,9 @@ import Testing
 
 @testable import TapedeckLog
 
-/// Waiting for events that are not there yet, and the ends of that.
+/// Waiting for events, and the ways in which waiting ends.
 @Suite(.offTasks) struct SubscriptionWaitTests: SubscriptionSuite {
-    @Test func itWakesForThisProcessAndForOthers() async throws {
+    @Test func subscriptionWakesForEventsOfAnyProcess() async throws {
         let directory = try TemporaryDirectory()
         let log = try directory.store()
         let mails = try subscribe(log)
@@ -23,7 +23,7 @@ import Testing
         log.close()
     }
 
-    @Test func closingAndCancellingEndALoop() async throws {
+    @Test func closingOrCancellingEndsALoop() async throws {
         let log = try TemporaryDirectory().store()
         try appended(1, in: log)
         let mails = try subscribe(log)
@@ -53,7 +53,7 @@ import Testing
         #expect(try await positions(again, 2).isEmpty)
     }
 
-    @Test func nothingIsLeftOfOneThatWasLetGoOf() async throws {
+    @Test func releasedSubscriptionIsDeallocated() async throws {
         let log = try TemporaryDirectory().store()
         try appended(3, in: log)
         weak var left: LogSubscription?
@@ -65,14 +65,14 @@ import Testing
         }
         try await eventually { left == nil }
         #expect(log.observers.withLock { $0.isEmpty })
-        // Its name is free, too.
+        // Its name is free again, too.
         let again = try subscribe(log)
         #expect(try statuses(log) == ["mails": 3])
         again.close()
         log.close()
     }
 
-    @Test func aSuspendedStoreKeepsLoopsWaiting() async throws {
+    @Test func suspendedStoreKeepsLoopsWaiting() async throws {
         let directory = try TemporaryDirectory()
         let log = try directory.store()
         try appended(3, in: log)
@@ -80,7 +80,7 @@ import Testing
         let (_, place) = try await read(mails, 3)
         let waiting = Task { try await positions(mails, 1, after: place) }
         log.suspend()
-        // Kept in memory until it may be written.
+        // The acknowledgement is kept in memory until it may be written.
         try await acknowledge(2, mails)
         #expect(try statuses(log)["mails"] == 0)
         log.resume()

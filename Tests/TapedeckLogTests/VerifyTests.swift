@@ -5,7 +5,7 @@ import TapedeckModel
 import TestSupport
 import Testing
 
-/// Damage that is planted in a store's tables, in order as LMDB sees it, is found and named.
+/// Damage planted in a store's tables, which LMDB itself cannot see, is found and located.
 @Suite(.offTasks) struct VerifyTests {
     struct Plant: CustomTestStringConvertible {
         var testDescription: String
@@ -99,7 +99,7 @@ import Testing
         },
     ]
 
-    @Test(arguments: plants) func plantedDamageIsFoundAndNamed(_ plant: Plant) throws {
+    @Test(arguments: plants) func plantedDamageIsFoundAndLocated(_ plant: Plant) throws {
         let directory = try TemporaryDirectory()
         let log = try directory.store()
         for round in 0..<6 { try log.appendBlocking((0..<20).map { .sample($0 + round) }) }
@@ -117,8 +117,8 @@ import Testing
         #expect(!found.isEmpty, "\(report.problems)")
     }
 
-    /// Between any two slices the map may grow, which waits for every reader, and the runs that are being
-    /// read may be merged.
+    /// Between two slices the map may grow, which waits for every reader, and index runs may be
+    /// merged.
     @Test func verificationHoldsNoTransactionBetweenSlices() throws {
         let directory = try TemporaryDirectory()
         let log = try directory.store("store", .init(mapSizeBytes: 1 << 17))
@@ -144,7 +144,7 @@ import Testing
         log.close()
     }
 
-    @Test func everyRowThatTheLogKeepsOfItselfIsChecked() throws {
+    @Test func everyRowOfTheLogsOwnMetadataIsVerified() throws {
         let directory = try TemporaryDirectory("verify-rows")
         let log = try directory.store()
         try log.appendBlocking((0..<300).map { .sample($0) })
@@ -180,7 +180,7 @@ import Testing
         }
         #expect(try EventLog.verify(place).problems == [])
 
-        // What only tells of projections is made again.
+        // Rows that only concern projections are written again.
         for key in keys where [UInt8(ascii: "c"), UInt8(ascii: "n")].contains(key.first) {
             try flip(key)
         }
@@ -192,7 +192,7 @@ import Testing
         again.close()
     }
 
-    @Test func soundStoreIsCountedWhole() throws {
+    @Test func verifyCountsEverythingInAnIntactStore() throws {
         let directory = try TemporaryDirectory()
         let log = try directory.store()
         let other = try directory.store("other")
@@ -218,7 +218,7 @@ import Testing
         #expect(try JSONDecoder().decode(VerifyReport.self, from: text) == report)
     }
 
-    @Test func storeThatIsWrittenToMeanwhileIsSound() throws {
+    @Test func storeIsSoundWhileItIsWritten() throws {
         let directory = try TemporaryDirectory()
         let log = try directory.store()
         try log.appendBlocking((0..<200).map { .sample($0) })
@@ -243,7 +243,7 @@ import Testing
         #expect(problems == [])
     }
 
-    @Test func manyProblemsAreCountedAndTheFirstListed() throws {
+    @Test func allProblemsAreCountedAndTheFirstListed() throws {
         let directory = try TemporaryDirectory()
         let log = try directory.store()
         try log.appendBlocking((0..<400).map { .sample($0) })
@@ -259,7 +259,7 @@ import Testing
         #expect(report.problemCount > 300)
     }
 
-    @Test func damagedEventStopsReadersWithItsPosition() throws {
+    @Test func readersReportThePositionOfADamagedEvent() throws {
         let directory = try TemporaryDirectory()
         let log = try directory.store()
         try log.appendBlocking((0..<50).map { .sample($0) })
@@ -281,7 +281,7 @@ import Testing
             #expect(error?.position?.rawValue == 20)
         }
         #expect(!FileManager.default.fileExists(atPath: directory.file("x.tdx")))
-        // What is not damaged stays readable, and the log goes on.
+        // Intact events stay readable, and the log accepts new events.
         #expect(try again.events(after: LogPosition(rawValue: 20)).count == 30)
         try again.appendBlocking([.sample(1)])
     }
@@ -319,7 +319,7 @@ private func changeIndex(
     try transaction.put(tables.index, key, value)
 }
 
-/// Gives a record that was changed a checksum that fits.
+/// Gives a changed record a matching checksum.
 private func seal(_ record: inout [UInt8]) {
     let checksum = record.withUnsafeBytes { crc32c(UnsafeRawBufferPointer(rebasing: $0[4...])) }
     withUnsafeBytes(of: checksum.littleEndian) { bytes in

@@ -8,7 +8,7 @@ struct ChecksumTests {
         var checksum: UInt32
     }
 
-    /// RFC 3720, B.4, and the usual check value.
+    /// The vectors of RFC 3720, B.4, and the usual check value.
     static let vectors: [Vector] = [
         Vector(testDescription: "nothing", bytes: [], checksum: 0),
         Vector(testDescription: "digits", bytes: Array("123456789".utf8), checksum: 0xE306_9283),
@@ -23,11 +23,11 @@ struct ChecksumTests {
             testDescription: "descending", bytes: Array((0..<32).reversed()), checksum: 0x113F_DB5C),
     ]
 
-    @Test(arguments: vectors) func checksumIsCastagnolis(_ vector: Vector) {
+    @Test(arguments: vectors) func checksumIsCRC32C(_ vector: Vector) {
         #expect(vector.bytes.withUnsafeBytes { crc32c($0) } == vector.checksum)
     }
 
-    @Test func checksumGoesOnFromWhatStoodBefore() {
+    @Test func checksumCanBeContinued() {
         let bytes = (0..<1_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
         let whole = bytes.withUnsafeBytes { crc32c($0) }
         for cut in [0, 1, 7, 8, 500, 999, 1_000] {
@@ -36,14 +36,14 @@ struct ChecksumTests {
         }
     }
 
-    /// These order keys in tables of stores that exist, so they never change.
-    @Test func stableHashIsWhatItWas() {
+    /// These hashes order keys in tables of existing stores, so they never change.
+    @Test func stableHashNeverChanges() {
         #expect(stableHash("") == 0xB903_4AD3_7056_F5FB)
         #expect(stableHash("note/1", seed: 2) == 0xF4A7_9597_FAF2_9268)
         #expect(stableHash("PlaybackProgressed", seed: 1) == 0x77E7_07FA_5968_7E11)
     }
 
-    @Test func stableHashTellsLengthsAndSeedsApart() {
+    @Test func stableHashDependsOnLengthAndSeed() {
         #expect(stableHash("a") != stableHash("a\0"))
         #expect(stableHash("a", seed: 1) != stableHash("a", seed: 2))
         let many = Set((0..<10_000).map { stableHash("note/\($0)") })

@@ -2,7 +2,7 @@ import TapedeckModel
 import Testing
 
 struct FoldOrderTests {
-    /// Each before the next.
+    /// Fold orders in ascending order.
     static let ascending: [FoldOrder] = {
         func fact(_ version: UInt64, _ observedAt: Int64?, _ content: UInt64) -> FoldOrder {
             ObservedFact(
@@ -23,7 +23,7 @@ struct FoldOrderTests {
         ]
     }()
 
-    @Test func observationsComeFirstThenActivityByStampOriginAndSequence() {
+    @Test func observationsPrecedeActivityWhichIsOrderedByStampAndID() {
         let ascending = FoldOrderTests.ascending
         for (index, left) in ascending.enumerated() {
             for (other, right) in ascending.enumerated() {
@@ -33,8 +33,8 @@ struct FoldOrderTests {
         }
     }
 
-    /// They come under one key where a projection routes both there.
-    @Test func entitiesThatAreSeenAlikeHavePlacesOfTheirOwn() {
+    /// A projection may route both to one key.
+    @Test func entitiesWithEqualContentHaveDifferentOrders() {
         let orders = (0..<100).map { number in
             ObservedFact(
                 entity: "broadcast/\(number)", content: [1, 2, 3], version: 7, observedAt: 5
@@ -44,7 +44,7 @@ struct FoldOrderTests {
         #expect(Set(orders.map { [$0.rank] }).count == 1)
     }
 
-    @Test func bytesInATableAreInTheSameOrder() {
+    @Test func encodedBytesHaveTheSameOrder() {
         let encoded = FoldOrderTests.ascending.map { order in
             var bytes: [UInt8] = []
             order.append(to: &bytes)

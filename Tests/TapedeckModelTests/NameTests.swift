@@ -5,7 +5,7 @@ struct NameTests {
     @Test(arguments: [
         "show/1", "video/youtube:abc", "a-1/ ", "user/é/ü", "user/\u{301}a", "x//", "0/日本",
     ])
-    func tagOfKindAndNameIsTaken(_ text: String) throws {
+    func wellFormedTagIsAccepted(_ text: String) throws {
         let tag = try Tag(text)
         #expect(tag.text == text)
         #expect(try Tag(String(tag.kind), tag.name) == tag)
@@ -19,15 +19,15 @@ struct NameTests {
         #expect(!Array(text.utf8).withUnsafeBytes(Tag.isWellFormed))
     }
 
-    @Test func tagMayBeAsLongAsItsLimit() throws {
+    @Test func tagLengthIsLimited() throws {
         let longest = "n/" + String(repeating: "x", count: Tag.lengthMax - 2)
         #expect(try Tag(longest).text == longest)
         #expect(throws: ModelError.self) { try Tag(longest + "x") }
-        // Bytes count, not characters.
+        // The limit counts bytes, not characters.
         #expect(throws: ModelError.self) { try Tag("n/" + String(repeating: "é", count: 200)) }
     }
 
-    @Test func bytesThatAreNoTextAreNoTag() {
+    @Test func invalidUTF8IsNotATag() {
         #expect(![0x6E, 0x2F, 0xFF].withUnsafeBytes(Tag.isWellFormed))
         #expect(![0x6E, 0x2F, 0xC3].withUnsafeBytes(Tag.isWellFormed))
         #expect(![0x6E, 0x2F, 0xC0, 0x80].withUnsafeBytes(Tag.isWellFormed))
@@ -39,7 +39,7 @@ struct NameTests {
     }
 
     @Test(arguments: ["A", "WatchLaterToggled", "tapedeck.v1.Thing_2", "x1"])
-    func eventTypeIsTaken(_ name: String) throws {
+    func wellFormedEventTypeIsAccepted(_ name: String) throws {
         #expect(try EventType(name).name == name)
     }
 
@@ -49,13 +49,13 @@ struct NameTests {
         #expect(error?.code == .invalidType)
     }
 
-    @Test func eventTypeMayBeAsLongAsItsLimit() throws {
+    @Test func eventTypeLengthIsLimited() throws {
         let longest = String(repeating: "T", count: EventType.lengthMax)
         #expect(try EventType(longest).name == longest)
         #expect(throws: ModelError.self) { try EventType(longest + "T") }
     }
 
-    @Test func identitiesAreReadAndWritten() throws {
+    @Test func eventIDsAreParsedAndPrinted() throws {
         let id = EventID(origin: OriginID(high: 1, low: 0xFFFF), sequence: 42)
         #expect(id.description == "0000000000000001000000000000ffff-42")
         #expect(EventID(id.description) == id)

@@ -58,7 +58,7 @@ struct RecordTests {
         }
     }
 
-    @Test func recordOfVersionOneReadsForEver() throws {
+    @Test func recordOfVersionOneStaysReadable() throws {
         let golden = try Vectors.hex("record-v1.hex", record)
         try check(golden)
         #expect(record == golden)
@@ -78,7 +78,7 @@ struct RecordTests {
         }
     }
 
-    @Test func everyFlippedBitIsNoticed() {
+    @Test func everyFlippedBitIsDetected() {
         let whole = record
         for index in whole.indices {
             for bit in 0..<8 {
@@ -89,7 +89,7 @@ struct RecordTests {
         }
     }
 
-    @Test func arbitraryBytesAreNoCrash() {
+    @Test func arbitraryBytesDoNotCrash() {
         var random = SeededRandom(Seed.fresh())
         let whole = record
         for round in 0..<20_000 {
@@ -130,7 +130,7 @@ struct CanonicalEventTests {
         ) { Array($0) }
     }
 
-    @Test func canonicalBytesAndChainAreWhatTheyWere() throws {
+    @Test func canonicalBytesAndHashChainNeverChange() throws {
         let bytes = canonical()
         #expect(try Vectors.hex("canonical-v1.hex", bytes) == bytes)
         var chain = HashChain()
@@ -178,8 +178,8 @@ struct CanonicalEventTests {
 
 @Suite("Records checked three at a time")
 struct ThreeRecordsTests {
-    @Test("Any byte that is changed in any of the three is found, whatever their lengths")
-    func everyByte() throws {
+    @Test("A changed byte in any of the three records is detected, whatever their lengths")
+    func changedByteInAnyOfThreeRecordsIsDetected() throws {
         for sizes in [[0, 0, 0], [1, 20, 333], [64, 64, 64], [900, 3, 17]] {
             var records: [[UInt8]] = try sizes.enumerated().map { index, size in
                 var bytes: [UInt8] = []

@@ -8,12 +8,13 @@ enum Vectors {
             .deletingLastPathComponent().appendingPathComponent("schema/vectors/" + name).path
     }
 
-    /// Whether to write the files anew: only for a new format, under a new name.
+    /// Whether to rewrite the files: only for a new format, under a new name.
     static var areWritten: Bool {
         ProcessInfo.processInfo.environment["TAPEDECK_WRITE_VECTORS"] == "1"
     }
 
-    /// The bytes of a file of hexadecimal digits, or those given when vectors are written.
+    /// The bytes of a file of hexadecimal digits; writes `current` to it first if vectors are
+    /// rewritten.
     static func hex(_ name: String, _ current: [UInt8]) throws -> [UInt8] {
         if areWritten {
             let digits = current.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }

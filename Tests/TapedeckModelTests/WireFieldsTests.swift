@@ -26,7 +26,7 @@ struct WireFieldsTests {
         #expect(!isMalformed)
     }
 
-    @Test func arbitraryBytesAreNoCrash() {
+    @Test func arbitraryBytesDoNotCrash() {
         var random = SeededRandom(Seed.fresh())
         for _ in 0..<20_000 {
             let bytes = random.bytes(.random(in: 0...40, using: &random))

@@ -8,7 +8,7 @@ import Testing
         return try queries(script.events).answers().answers
     }
 
-    @Test func answerIsPublishedOnceItsAddressIsKnown() throws {
+    @Test func answerIsPublishedOnceItsURLIsKnown() throws {
         var script = Script()
         try script.add(
             "AnswerUploaded", #"{"question":"q1","answer":"a1","durationSeconds":12.5}"#, at: 1)
@@ -22,7 +22,7 @@ import Testing
         #expect(answer.id == "a1" && answer.question == "q1")
     }
 
-    @Test func answersAreListedByTheirFirstReportNewestFirst() throws {
+    @Test func answersAreSortedByFirstReportNewestFirst() throws {
         var script = Script()
         for (id, second) in [("a1", 1.0), ("a2", 3), ("a3", 2), ("a1", 9)] {
             try script.add(

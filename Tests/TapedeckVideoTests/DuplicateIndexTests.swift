@@ -32,7 +32,7 @@ import Testing
         #expect(try index(script).first?.broadcasts == ["d", "b", "c", "a"])
     }
 
-    @Test func newestSightingWithATimePlacesABroadcast() throws {
+    @Test func newestSightingWithATimeSetsTheBroadcastTime() throws {
         var script = Script()
         try script.broadcast("b1", created: 1, updated: 1)
         try script.broadcast("b2", created: 2, updated: 2)
@@ -43,7 +43,7 @@ import Testing
         #expect(found.winner == "b2")
     }
 
-    @Test func keysAreInOrder() throws {
+    @Test func keysAreSorted() throws {
         var script = Script()
         for video in ["youtube:b", "vimeo:7", "youtube:a"] {
             try script.broadcast(video + "1", of: video, created: 1)

@@ -4,7 +4,7 @@ import TapedeckModel
 import TapedeckVideo
 import Testing
 
-/// A payload that must be refused, and what the message must name.
+/// A payload that must be refused, and a text that its error message must contain.
 struct RefusedPayload: CustomTestStringConvertible {
     let type: String
     let json: String
@@ -27,7 +27,7 @@ struct RefusedPayload: CustomTestStringConvertible {
         return try E(payload: proposal.payload, version: proposal.schemaVersion)
     }
 
-    @Test func everyTypeIsKnownByItsName() {
+    @Test func catalogueListsEveryEventType() {
         #expect(
             catalogue.typeNames == [
                 "AccountObserved", "AnswerMergeFailed", "AnswerMergeStarted", "AnswerObserved",
@@ -69,7 +69,7 @@ struct RefusedPayload: CustomTestStringConvertible {
         #expect(!broadcast.hasWatched)
     }
 
-    @Test func withoutAnUpdateTheCreationIsTheVersion() throws {
+    @Test func creationTimeIsTheVersionIfNoUpdateTimeIsGiven() throws {
         let json = #"{"broadcast":"1","video":"youtube:a","createdAt":"1970-01-01T00:00:01Z"}"#
         #expect(
             try catalogue.proposal(type: "BroadcastReceived", json: json).fact?.version == 1_000)
@@ -77,7 +77,7 @@ struct RefusedPayload: CustomTestStringConvertible {
         #expect(try catalogue.proposal(type: "BroadcastReceived", json: none).fact?.version == 0)
     }
 
-    @Test func withoutAVersionTheSightingStandsForIt() throws {
+    @Test func sightingTimeIsTheVersionIfNoneIsGiven() throws {
         var cast = CastObserved()
         cast.show = 7
         let seen = try ProposedEvent(sighting: cast, observedAt: 5_999)
@@ -87,14 +87,14 @@ struct RefusedPayload: CustomTestStringConvertible {
         #expect(try ProposedEvent(sighting: cast, observedAt: 5_999).fact?.version == 9)
     }
 
-    @Test func sixtyFourBitNumbersAreReadAsNumbersAndAsTexts() throws {
+    @Test func int64FieldsAcceptNumbersAndStrings() throws {
         let texts = try message(ShowObserved.self, #"{"show":"118","updated":"1562678812"}"#)
         let numbers = try message(ShowObserved.self, #"{"show":118,"updated":1562678812}"#)
         #expect(texts == numbers)
         #expect(texts.show == 118)
     }
 
-    @Test func tagsNameWhatEachEventConcerns() throws {
+    @Test func eventsAreTaggedWithTheirSubjects() throws {
         let cases: [(String, String, [String])] = [
             ("VideoExtracted", #"{"video":"youtube:a","url":"http://x/1"}"#, ["video/youtube:a"]),
             ("CommentPosted", #"{"video":"youtube:a","text":"t"}"#, ["video/youtube:a"]),
@@ -114,7 +114,7 @@ struct RefusedPayload: CustomTestStringConvertible {
         }
     }
 
-    @Test func retentionIsAPropertyOfTheType() throws {
+    @Test func eventTypeDeterminesRetention() throws {
         let progress =
             #"{"video":"youtube:a","viewing":"v","durationSeconds":3,"positionSeconds":9}"#
         #expect(
@@ -124,7 +124,7 @@ struct RefusedPayload: CustomTestStringConvertible {
             try catalogue.proposal(type: "VideoExtracted", json: extracted).retention == .latest)
     }
 
-    @Test func payloadsAreWrittenBackAsProtobufJSON() throws {
+    @Test func payloadsAreEncodedAsProtobufJSON() throws {
         let proposal = try catalogue.proposal(
             type: "EpisodeScheduled",
             json: #"{"show":1,"episode":2,"airstamp":"2019-07-11T05:30:00+00:00","season":2019}"#)
@@ -140,7 +140,7 @@ struct RefusedPayload: CustomTestStringConvertible {
         #expect(again.payload == proposal.payload)
     }
 
-    @Test func brokenPayloadsAreErrors() {
+    @Test func invalidPayloadsThrow() {
         let error = #expect(throws: ModelError.self) {
             try catalogue.json(type: "WatchLaterToggled", payload: [0x0A, 0xFF])
         }
@@ -252,7 +252,7 @@ struct RefusedPayload: CustomTestStringConvertible {
     ]
 
     @Test(arguments: refused)
-    func badPayloadsAreRefusedByField(_ payload: RefusedPayload) {
+    func invalidPayloadErrorsNameTheField(_ payload: RefusedPayload) {
         let error = #expect(throws: ModelError.self) {
             try catalogue.proposal(type: payload.type, json: payload.json)
         }
@@ -268,7 +268,7 @@ struct RefusedPayload: CustomTestStringConvertible {
         #expect(error?.code == .tooLarge)
     }
 
-    @Test func illFormedTextIsMalformed() {
+    @Test func invalidUTF8IsMalformed() {
         let json = Array(#"{"video":"youtube:a","text":""#.utf8) + [0xC3, 0x28] + Array("\"}".utf8)
         let error = #expect(throws: ModelError.self) {
             try catalogue.proposal(type: "CommentPosted", json: json)
@@ -288,10 +288,10 @@ struct RefusedPayload: CustomTestStringConvertible {
         #expect(far?.code == .unknownType)
     }
 
-    // MARK: - Fields that are none
+    // MARK: - Unknown fields
 
-    /// A payload with a field that its type lacks, and what is said of it.
-    struct StrangeField: CustomTestStringConvertible {
+    /// A payload with an unknown field, and the expected error.
+    struct UnknownField: CustomTestStringConvertible {
         let type: String
         let json: String
         let message: String
@@ -300,34 +300,34 @@ struct RefusedPayload: CustomTestStringConvertible {
         var testDescription: String { "\(type) \(json.prefix(60))" }
     }
 
-    static let strangers = [
-        StrangeField(
+    static let unknownFields = [
+        UnknownField(
             type: "WatchLaterToggled", json: #"{"video":"youtube:a","isOn":true,"isOnn":false}"#,
-            message: "isOnn is no field of a WatchLaterToggled",
-            hint: "did you mean isOn? Known there are video, isOn"),
-        StrangeField(
+            message: "WatchLaterToggled has no field isOnn",
+            hint: "did you mean isOn? The valid fields are video, isOn"),
+        UnknownField(
             type: "PlaybackProgressed",
             json: #"{"video":"youtube:a","viewing":"v","position":1,"durationSeconds":2}"#,
-            message: "position is no field of a PlaybackProgressed",
-            hint: "did you mean positionSeconds? Known there are video, viewing, positionSeconds,"
-                + " durationSeconds"),
-        StrangeField(
+            message: "PlaybackProgressed has no field position",
+            hint: "did you mean positionSeconds? The valid fields are video, viewing,"
+                + " positionSeconds, durationSeconds"),
+        UnknownField(
             type: "CommentPosted", json: #"{"nothingLikeIt":null,"video":"youtube:a","text":"t"}"#,
-            message: "nothingLikeIt is no field of a CommentPosted",
-            hint: "known there are video, answer, text, author"),
-        StrangeField(
+            message: "CommentPosted has no field nothingLikeIt",
+            hint: "the valid fields are video, answer, text, author"),
+        UnknownField(
             type: "ShowObserved", json: #"{"show":1,"schedule":{"time":"22:00","dayz":["Fri"]}}"#,
-            message: "schedule.dayz is no field of a ShowObserved",
-            hint: "did you mean days? Known there are time, days"),
-        StrangeField(
+            message: "ShowObserved has no field schedule.dayz",
+            hint: "did you mean days? The valid fields are time, days"),
+        UnknownField(
             type: "CastObserved",
             json: #"{"show":1,"cast":[{"person":1,"character":2},{"personImage":{"larg":"x"}}]}"#,
-            message: "cast[1].personImage.larg is no field of a CastObserved",
-            hint: "known there are medium, original"),
+            message: "CastObserved has no field cast[1].personImage.larg",
+            hint: "the valid fields are medium, original"),
     ]
 
-    @Test(arguments: strangers)
-    func fieldsThatATypeLacksAreRefused(_ field: StrangeField) {
+    @Test(arguments: unknownFields)
+    func unknownFieldsAreRefused(_ field: UnknownField) {
         let error = #expect(throws: ModelError.self) {
             try catalogue.proposal(type: field.type, json: field.json)
         }
@@ -336,7 +336,7 @@ struct RefusedPayload: CustomTestStringConvertible {
         #expect(error?.hint == field.hint)
     }
 
-    @Test func theNamesOfTheSchemaAreReadToo() throws {
+    @Test func schemaFieldNamesAreAccepted() throws {
         let json = #"{"video":"youtube:a","is_on":true}"#
         let toggled = try message(WatchLaterToggled.self, json)
         #expect(toggled.isOn)
@@ -344,11 +344,12 @@ struct RefusedPayload: CustomTestStringConvertible {
             try catalogue.proposal(
                 type: "WatchLaterToggled", json: #"{"video":"youtube:a","is_on":true,"o_n":1}"#)
         }
-        #expect(error?.message == "o_n is no field of a WatchLaterToggled")
+        #expect(error?.message == "WatchLaterToggled has no field o_n")
     }
 
-    /// What an import or a sync brings of a newer program keeps the fields that this one lacks.
-    @Test func unknownFieldsOfARecordedPayloadStay() throws {
+    /// Events imported or synced from a newer program keep the fields that this program does not
+    /// know.
+    @Test func recordedPayloadsKeepUnknownFields() throws {
         let known = try catalogue.proposal(
             type: "WatchLaterToggled", json: #"{"video":"youtube:a","isOn":true}"#)
         let newer = known.payload + [0xFA, 0x01, 0x01, 0x78]
@@ -357,8 +358,8 @@ struct RefusedPayload: CustomTestStringConvertible {
         #expect(json == #"{"video":"youtube:a","isOn":true}"#)
     }
 
-    /// A newer version may mean anything by the fields that this one knows.
-    @Test func payloadsOfANewerVersionAreNotRead() throws {
+    /// A newer version may give known fields another meaning.
+    @Test func payloadsOfNewerVersionsAreRefused() throws {
         let known = try catalogue.proposal(
             type: "WatchLaterToggled", json: #"{"video":"youtube:a","isOn":true}"#)
         let error = #expect(throws: ModelError.self) {
@@ -367,10 +368,10 @@ struct RefusedPayload: CustomTestStringConvertible {
         #expect(error?.code == .newerFormat)
         #expect(
             error?.message
-                == "the payload is a WatchLaterToggled of version 2, and this program knows 1")
+                == "the payload has version 2 of WatchLaterToggled; this program supports up to 1")
     }
 
-    @Test func timesBeyond9999AreInvalid() {
+    @Test func timesAfterYear9999AreInvalid() {
         let error = #expect(throws: ModelError.self) {
             try catalogue.proposal(
                 type: "ShowObserved", json: #"{"show":1}"#, atMilliseconds: .max)
@@ -378,7 +379,7 @@ struct RefusedPayload: CustomTestStringConvertible {
         #expect(error?.code == .invalidTime)
     }
 
-    @Test func typedEventsAreCheckedToo() {
+    @Test func typedEventsAreValidated() {
         var toggled = WatchLaterToggled()
         toggled.video = "https://youtu.be/dQw4w9WgXcQ"
         #expect(throws: ModelError.self) { try ProposedEvent(toggled) }

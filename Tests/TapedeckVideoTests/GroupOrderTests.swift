@@ -4,14 +4,14 @@ import TapedeckVideo
 import TestSupport
 import Testing
 
-/// What groups of videos are made of folds to the same bytes in whatever order its events come.
+/// The projections that group videos fold to the same bytes, whatever the order of events.
 @Suite(.offTasks) struct GroupOrderTests {
     static let projections: [any Projection] = [
         VideoProjections.standard.videos, VideoProjections.standard.watchLater,
         VideoProjections.standard.lists, VideoProjections.standard.shares,
     ]
 
-    /// A history over few keys, so that everything meets everything.
+    /// Returns a history over few keys, so that many events share a key.
     static func history(_ count: Int, seed: UInt64) throws -> [RecordedEvent] {
         var generator = SeededGenerator(seed: seed)
         var script = Script()
@@ -33,7 +33,7 @@ import Testing
             (like.video, like.isOn) = (video, number(2) == 0)
             try script.add(like, at: second, origin: origin)
         case 1:
-            // Of a toggle, or of something else, of this video or of another.
+            // The outcome of a toggle or another event, of this or another video.
             guard let intent = script.events.randomElement(using: &generator) else { return }
             try script.outcome(
                 of: intent.id, video, kind: number(4) == 0 ? 3 : 2, at: second, origin: origin)

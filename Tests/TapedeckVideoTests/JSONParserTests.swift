@@ -13,7 +13,7 @@ import Testing
         #"{"a":[1,2.5,-3e2,true,false,null,"x",{}],"b":{}}"#, "[]", " [ ] ", "1", "0", "-0", "\"\"",
         "null", "[[[[]]]]", "1e5", "1.25E-3", "\u{FEFF}{}",
     ])
-    func documentsOfTheGrammarAreRead(_ json: String) throws {
+    func validDocumentsAreParsed(_ json: String) throws {
         _ = try JSONParser.parse(Array(json.utf8))
     }
 
@@ -24,19 +24,19 @@ import Testing
         "\"\\u12\"", "\"\\ud800\"", "\"\\udc00\\ud800\"", "\"\t\"", "[1 2]", "{} {}", "[\u{0}]",
         "\u{FEFF}\u{FEFF}1",
     ])
-    func whatIsNoJSONIsMalformed(_ json: String) {
+    func invalidJSONIsRefused(_ json: String) {
         let error = #expect(throws: ModelError.self) { try JSONParser.parse(Array(json.utf8)) }
         #expect(error?.code == .malformedJSON)
         #expect(error?.message.hasPrefix("line ") == true)
     }
 
-    @Test func escapesAreResolved() throws {
+    @Test func escapesAreDecoded() throws {
         #expect(
             try text(#""a\"\\\/\b\f\n\r\té😀""#) == "a\"\\/\u{8}\u{C}\n\r\té😀")
         #expect(try text(#""\u0000""#) == "\u{0}")
     }
 
-    @Test func numbersKeepTheirDigits() throws {
+    @Test func numbersAreConvertedOnlyWithoutLoss() throws {
         func number(_ json: String) throws -> JSONValue { try JSONParser.parse(Array(json.utf8)) }
         #expect(try number("9223372036854775807").int64 == .max)
         #expect(try number("9223372036854775808").int64 == nil)
@@ -47,7 +47,7 @@ import Testing
         #expect(try number("2.5").int64 == nil)
     }
 
-    @Test func placesCountLinesAndBytes() {
+    @Test func errorsNameTheLineAndColumn() {
         let error = #expect(throws: ModelError.self) {
             try JSONParser.parse(Array("{\n  \"é\": [1,\n x]}".utf8))
         }
@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test(arguments: [127, 128, 129, 1_000_000])
-    func depthIsBounded(_ depth: Int) {
+    func nestingDepthIsLimited(_ depth: Int) {
         let json =
             [UInt8](repeating: UInt8(ascii: "["), count: depth)
             + [UInt8](repeating: UInt8(ascii: "]"), count: depth)
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func agreesWithFoundationOnMutatedDocuments() throws {
+    @Test func acceptedDocumentsAreAcceptedByFoundation() throws {
         let seed = Array(#"{"a":[1,2.5,-3e2,true,null,"x\né"],"b":{"c":"d"}}"#.utf8)
         var generator = SeededGenerator(seed: runSeed)
         let alphabet = Array(#"{}[]",:0123456789.eE+-truefalsn\u \#u{09}é"#.utf8)
@@ -81,7 +81,8 @@ import Testing
             let theirs =
                 (try? JSONSerialization.jsonObject(
                     with: Data(json), options: .fragmentsAllowed)) != nil
-            // Foundation accepts some texts that are not JSON; never the other way round.
+            // Foundation accepts some invalid JSON; the parser must not accept more than
+            // Foundation.
             if ours {
                 #expect(
                     theirs, "TAPEDECK_SEED=\(runSeed): \(String(decoding: json, as: UTF8.self))")

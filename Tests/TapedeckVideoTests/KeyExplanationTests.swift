@@ -4,9 +4,9 @@ import TapedeckVideo
 import TestSupport
 import Testing
 
-/// Keys of every projection, folded alone and explained, are what replays of everything say.
+/// Folding or explaining a single key agrees with replays of the whole log, for every projection.
 @Suite(.offTasks) struct KeyExplanationTests {
-    /// The histories of the order suites, and the projections that they are made for.
+    /// Returns a check over a history of one of the order suites and its projections.
     private static func check(
         _ number: Int, events: Int, _ random: inout SeededGenerator
     ) throws -> (KeyCheck, ScriptLog) {
@@ -36,7 +36,7 @@ import Testing
         )
     }
 
-    @Test func keysFoldedAloneAreWhatAReplayMakesOfThem() throws {
+    @Test func singleKeyFoldsMatchAReplay() throws {
         var random = SeededGenerator(seed: runSeed)
         var met: Set<String> = []
         for number in 0..<3 {
@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test(arguments: 0..<3)
-    func whatIsSaidToHaveDecidedHas(_ number: Int) throws {
+    func explanationsNameTheDecidingEvents(_ number: Int) throws {
         var random = SeededGenerator(seed: runSeed &+ UInt64(number))
         let (check, script) = try Self.check(number, events: 120, &random)
         let met = try check.checkExplanations(keysPerProjection: 1, eventsPerRole: 2, &random)

@@ -4,7 +4,7 @@ import TapedeckVideo
 import TestSupport
 import Testing
 
-/// Histories of events of three origins fold to the same bytes in any order.
+/// Events of three origins fold to the same bytes in any order.
 @Suite(.offTasks) struct OrderIndependenceTests {
     static let projections: [any Projection] =
         VideoProjections.standard.all + [
@@ -12,7 +12,7 @@ import Testing
             ViewCounts(window: .seconds(7_200)),
         ]
 
-    /// A history over few keys, so that everything meets everything.
+    /// Returns a history over few keys, so that many events share a key.
     static func history(_ count: Int, seed: UInt64) throws -> [RecordedEvent] {
         var generator = SeededGenerator(seed: seed)
         func number(_ limit: Int) -> Int { Int.random(in: 0..<limit, using: &generator) }
@@ -62,7 +62,7 @@ import Testing
                     "CommentPosted", #"{"answer":"a\#(number(3))","text":"x\#(number(9))"}"#,
                     at: second, origin: origin)
             case 10, 11:
-                // A sighting may name a comment that was posted, or that nobody has heard of yet.
+                // A sighting may name a posted comment or one that is not known yet.
                 let posted = script.events.filter { $0.proposal.type == CommentPosted.eventType }
                 let fresh = EventID(origin: OriginID(high: origin, low: 7), sequence: 400)
                 try script.seenComment(
@@ -149,13 +149,13 @@ import Testing
         }
     }
 
-    @Test func foldByArrivalIsCaught() throws {
+    @Test func orderCheckCatchesAFoldByArrival() throws {
         let events = try Self.history(60, seed: 1)
         withKnownIssue { try checkOrderDoesNotMatter(LastArrival(), events) }
     }
 }
 
-/// A fold that depends on the order of arrival: the order check must fail it.
+/// A fold that depends on the order of arrival; the order check must reject it.
 private struct LastArrival: Projection {
     struct State: ProjectionState {
         var last: UInt64 = 0

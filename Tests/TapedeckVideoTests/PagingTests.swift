@@ -15,7 +15,7 @@ import Testing
         return script
     }
 
-    /// All entries of a list, page by page.
+    /// Returns all entries of a list, read page by page.
     private func walk<Entry>(
         _ limit: Int, _ page: (Int, String?) throws -> (entries: [Entry], next: String?)
     ) throws -> [Entry] {
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 7, 40, 41, 500])
-    func pagesJoinWithoutGapOrRepeat(_ limit: Int) throws {
+    func pagesHaveNoGapsOrRepeats(_ limit: Int) throws {
         let queries = try queries(script(40).events)
         #expect(
             try walk(limit) { (limit, cursor) in
@@ -55,7 +55,7 @@ import Testing
             } == queries.comments(video: "youtube:one", limit: 500).comments)
     }
 
-    @Test func commentsOfBothKindsPageTogether() throws {
+    @Test func postedAndBroadcastCommentsShareOnePagedList() throws {
         var script = Script()
         for second in 0..<30 {
             if second % 2 == 0 {
@@ -74,7 +74,7 @@ import Testing
         #expect(all.map { $0.at ?? UTCTime(milliseconds: 0) }.isSorted)
     }
 
-    @Test func foreignAndBrokenCursorsAreRefused() throws {
+    @Test func foreignAndInvalidCursorsAreRefused() throws {
         let queries = try queries(script(5).events)
         let next = try #require(try queries.videos(limit: 1).next)
         var cursors = ["", "x", "====", String(repeating: "A", count: 2_000), "é", next + "A"]
@@ -89,7 +89,7 @@ import Testing
     }
 
     @Test(arguments: [0, -1, 501, .max])
-    func limitsAreBounded(_ limit: Int) throws {
+    func limitsOutOfRangeAreRefused(_ limit: Int) throws {
         let queries = try queries([])
         let error = #expect(throws: ModelError.self) { try queries.videos(limit: limit) }
         #expect(error?.code == .usage)

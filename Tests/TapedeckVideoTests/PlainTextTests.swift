@@ -2,7 +2,7 @@ import TapedeckVideo
 import Testing
 
 @Suite struct PlainTextTests {
-    /// HTML and the text that people read.
+    /// HTML and the plain text expected from it.
     struct Case: CustomTestStringConvertible {
         let html: String
         let text: String?
@@ -31,11 +31,11 @@ import Testing
     ]
 
     @Test(arguments: cases)
-    func summariesBecomeText(_ html: Case) {
+    func htmlBecomesPlainText(_ html: Case) {
         #expect(PlainText(html: html.html).text == html.text)
     }
 
-    @Test func hostileHTMLEnds() {
+    @Test func hostileHTMLDoesNotHang() {
         for piece in ["<", "&", "<a", "<!--", "&#", "<p>", "&amp;", "</", ">"] {
             _ = PlainText(html: String(repeating: piece, count: 20_000))
         }

@@ -4,7 +4,7 @@ import TapedeckVideo
 import TestSupport
 import Testing
 
-/// What a player needs folds to the same bytes in whatever order its events come.
+/// The projections for players fold to the same bytes, whatever the order of events.
 @Suite(.offTasks) struct PlaybackOrderTests {
     static let projections: [any Projection] = [
         VideoProjections.standard.playability, VideoProjections.standard.extractions,
@@ -13,7 +13,7 @@ import Testing
         VideoProjections.standard.statistics,
     ]
 
-    /// A history over few keys, so that everything meets everything.
+    /// Returns a history over few keys, so that many events share a key.
     static func history(_ count: Int, seed: UInt64) throws -> [RecordedEvent] {
         var generator = SeededGenerator(seed: seed)
         var script = Script()

@@ -3,7 +3,7 @@ import TapedeckModel
 import TapedeckVideo
 import Testing
 
-/// The JSON of results: every field is there, unknown ones as null.
+/// The JSON of results contains every field; unknown values are null.
 @Suite struct ResultShapeTests {
     private func object(_ value: some Encodable) throws -> [String: Any] {
         let data = try JSONEncoder().encode(value)
@@ -95,7 +95,7 @@ import Testing
         #expect(episode["endsAt"] is NSNull)
     }
 
-    @Test func resultsSurviveTheirJSON() throws {
+    @Test func resultsCanBeDecodedFromTheirJSON() throws {
         let page = try queries().videos()
         let data = try JSONEncoder().encode(page)
         #expect(try JSONDecoder().decode(VideosPage.self, from: data) == page)

@@ -3,7 +3,7 @@ import TapedeckModel
 import TapedeckVideo
 import Testing
 
-/// When weeks turn and what is on, where clocks and zones make it hard.
+/// Week boundaries and current episodes across time zones and clock changes.
 @Suite struct ScheduleNowTests {
     private func script(_ zone: String?, country: String = "US") throws -> Script {
         var script = Script()
@@ -29,18 +29,18 @@ import Testing
         UTCTime(milliseconds: try #require(Timestamps.milliseconds(text)))
     }
 
-    /// Zones, a time in a week of theirs, the week's Monday, and when the next one begins.
+    /// Each case has a time zone, a time, the Monday of its week and the start of the next week.
     @Test(arguments: [
         (nil, "2019-07-10T00:00:00Z", "2019-07-08", "2019-07-15T00:00:00.000Z"),
         ("No/Where", "2019-07-10T00:00:00Z", "2019-07-08", "2019-07-15T00:00:00.000Z"),
-        // Clocks go forward at two on the Sunday before.
+        // Clocks go forward at 02:00 on that Sunday.
         ("America/New_York", "2019-03-10T12:00:00Z", "2019-03-04", "2019-03-11T04:00:00.000Z"),
         ("Pacific/Kiritimati", "2019-07-07T10:00:00Z", "2019-07-08", "2019-07-14T10:00:00.000Z"),
         ("Asia/Kathmandu", "2019-07-07T18:14:00Z", "2019-07-01", "2019-07-07T18:15:00.000Z"),
-        // Clocks go forward from midnight to one on that Monday, so that it begins at one.
+        // Clocks go forward at midnight of the next Monday, which therefore begins at 01:00.
         ("Asia/Tehran", "2021-03-21T12:00:00Z", "2021-03-15", "2021-03-21T20:30:00.000Z"),
     ])
-    func weeksTurnAtMidnightWhereverThatIs(
+    func weeksBeginOnMondayInTheChannelsZone(
         _ zone: String?, _ now: String, _ monday: String, _ next: String
     ) throws {
         var script = try script(zone)
@@ -51,14 +51,14 @@ import Testing
         #expect(week.nextChangeAt?.description == next)
     }
 
-    @Test func theZoneIsThatOfMostEpisodesAroundThen() throws {
+    @Test func mostEpisodesAroundTheTimeDecideTheZone() throws {
         var script = try script("America/New_York")
         try script.add(
             "ShowObserved",
             #"{"show":2,"network":{"id":2,"countryCode":"US","timezone":"America/Los_Angeles"}}"#)
         for hour in 10..<14 { try add(&script, hour, at: "2019-07-10T\(hour):00:00Z") }
         for id in 1...9 {
-            // Long ago, and three around then.
+            // Six aired long ago, three around the queried time.
             let day = id < 7 ? "2010-07-10" : "2019-07-10"
             try script.add(
                 "EpisodeScheduled",
@@ -69,7 +69,7 @@ import Testing
         #expect(week.nextChangeAt?.description == "2019-07-15T04:00:00.000Z")
     }
 
-    @Test func manyThatHaveEndedAreNotOn() throws {
+    @Test func endedEpisodesAreNotOnNow() throws {
         var script = try script("America/New_York")
         for id in 1...2_100 {
             let minute = (id % 60) < 10 ? "0\(id % 60)" : "\(id % 60)"
@@ -84,7 +84,7 @@ import Testing
         #expect(found.nextChangeAt?.description == "2019-07-10T00:01:00.000Z")
     }
 
-    @Test func ofTheSameBeginningTheLowerIDIsFirst() throws {
+    @Test func simultaneousEpisodesAreSortedByID() throws {
         var script = try script("Europe/London", country: "GB")
         try add(&script, 9, at: "2019-07-10T20:00:00Z")
         try add(&script, 2, at: "2019-07-10T20:00:00Z")
@@ -98,7 +98,7 @@ import Testing
                 .episodes.map(\.id) == [2, 9])
     }
 
-    @Test func aWholeListHoldsOnlySortedIDs() throws {
+    @Test func normalizingAListSortsItsIDsAndDropsRepeats() throws {
         let listed = try ScheduleListed(
             jsonString: """
                 {"date":"2019-07-10","country":"us","listedAt":"2019-07-01T00:00:00Z",
@@ -118,7 +118,7 @@ import Testing
             #"{"date":"2019-07-10","country":"US","listedAt":"2019-07-01T00:00:00Z","episodes":[0]}"#
         ),
     ])
-    func aListThatNamesNoDayIsRefused(_ field: String, _ json: String) throws {
+    func invalidScheduleListsAreRefused(_ field: String, _ json: String) throws {
         let error = #expect(throws: ModelError.self) {
             try EventCatalogue.video.proposal(type: "ScheduleListed", json: json)
         }

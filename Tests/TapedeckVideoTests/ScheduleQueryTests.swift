@@ -11,7 +11,8 @@ import Testing
     private static let hulu =
         #"{"id":4,"name":"Hulu","countryCode":"US","timezone":"America/New_York"}"#
 
-    /// Shows 1 (US network), 2 (GB network), 3 (global web), 4 (US web), 5 (US network and web).
+    /// Returns shows 1 (US network), 2 (GB network), 3 (global web), 4 (US web) and 5 (US network
+    /// and web).
     private func script() throws -> Script {
         var script = Script()
         let shows = [
@@ -52,7 +53,7 @@ import Testing
     }
 
     @Test(arguments: ["2019-07-08", "2019-07-11", "2019-07-14"])
-    func anyDayNamesItsISOWeek(_ day: String) throws {
+    func anyDaySelectsItsISOWeek(_ day: String) throws {
         let scope = try ScheduleScope()
         let week = try queries([]).schedule(week: day, scope: scope)
         #expect(
@@ -62,13 +63,13 @@ import Testing
             ])
     }
 
-    @Test func weekMayCrossTheYear() throws {
+    @Test func weekCanSpanTwoYears() throws {
         let week = try queries([]).schedule(week: "2020-01-01", scope: ScheduleScope())
         #expect(week.days.first?.date == "2019-12-30")
         #expect(week.days.last?.date == "2020-01-05")
     }
 
-    @Test func daysAreThoseOfTheChannelsZone() throws {
+    @Test func daysFollowTheChannelsTimeZone() throws {
         var script = try script()
         // 01:30 on Thursday in New York.
         try add(&script, 1, of: 1, at: "2019-07-11T05:30:00Z")
@@ -80,7 +81,7 @@ import Testing
         #expect(try week(script, "2019-07-08", country: "gb") == ["2019-07-12": [3]])
     }
 
-    @Test func weekEndsAtMidnightOfTheChannelsZone() throws {
+    @Test func weekEndsAtMidnightInTheChannelsZone() throws {
         var script = try script()
         try add(&script, 1, of: 1, at: "2019-07-08T03:59:59Z")
         try add(&script, 2, of: 1, at: "2019-07-08T04:00:00Z")
@@ -89,12 +90,12 @@ import Testing
         #expect(try week(script, "2019-07-10") == ["2019-07-08": [2], "2019-07-14": [3]])
     }
 
-    @Test func clocksChangeWhereTheyChange() throws {
+    @Test func daysFollowLocalClockChanges() throws {
         var script = try script()
-        // New York: spring on 2019-03-10, autumn on 2019-11-03. 23:30 local before and after.
+        // New York's clocks change on 2019-03-10 and 2019-11-03. 23:30 local time before and after.
         try add(&script, 1, of: 1, at: "2019-03-10T04:30:00Z")
         try add(&script, 2, of: 1, at: "2019-03-11T03:30:00Z")
-        // 00:30 local on Monday, which by winter time would still be Sunday.
+        // 00:30 local time on Monday, which would still be Sunday in winter time.
         try add(&script, 3, of: 1, at: "2019-03-11T04:30:00Z")
         try add(&script, 4, of: 1, at: "2019-11-03T03:30:00Z")
         try add(&script, 5, of: 1, at: "2019-11-04T04:30:00Z")
@@ -105,13 +106,13 @@ import Testing
             try week(script, "2019-11-01") == ["2019-11-02": [4], "2019-11-03": [5]])
     }
 
-    @Test func channelsWithoutACountryCountByUTC() throws {
+    @Test func channelsWithoutACountryUseUTC() throws {
         var script = try script()
         try add(&script, 1, of: 3, at: "2020-12-07T00:00:00Z", airtime: "")
         #expect(try week(script, "2020-12-07", web: true) == ["2020-12-07": [1]])
     }
 
-    @Test func farZonesAreNotCutOff() throws {
+    @Test func weekIncludesEpisodesInExtremeZones() throws {
         var script = Script()
         for (show, zone) in [(1, "Pacific/Kiritimati"), (2, "Etc/GMT+12")] {
             try script.add(
@@ -123,13 +124,13 @@ import Testing
         #expect(try week(script, "2019-07-08") == ["2019-07-08": [1], "2019-07-14": [2]])
     }
 
-    @Test func televisionIsOlderThan1970() throws {
+    @Test func episodesBefore1970AreScheduled() throws {
         var script = try script()
         try add(&script, 1, of: 2, at: "1963-11-23T17:15:00Z")
         #expect(try week(script, "1963-11-23", country: "GB") == ["1963-11-23": [1]])
     }
 
-    @Test func unknownZonesCountByUTC() throws {
+    @Test func unknownZonesUseUTC() throws {
         var script = Script()
         try script.add(
             "ShowObserved",
@@ -138,7 +139,7 @@ import Testing
         #expect(try week(script, "2019-07-08") == ["2019-07-08": [1]])
     }
 
-    @Test func optionsChooseTheChannels() throws {
+    @Test func optionsSelectTheChannels() throws {
         var script = try script()
         for show in 1...5 { try add(&script, show, of: show, at: "2019-07-10T12:00:00Z") }
         let day = "2019-07-10"
@@ -158,7 +159,7 @@ import Testing
         #expect(try week(script, "2019-07-10") == ["2019-07-10": [2, 9, 1]])
     }
 
-    @Test func rowsJoinTheShowAndItsChannel() throws {
+    @Test func rowsIncludeTheShowAndItsChannel() throws {
         var script = try script()
         try script.add(
             "EpisodeScheduled",
@@ -191,7 +192,7 @@ import Testing
         try checkOrderDoesNotMatter(EpisodeSchedule(), script.events)
     }
 
-    @Test func episodesWithoutABeginningAreNotScheduled() throws {
+    @Test func episodesWithoutAStartAreNotScheduled() throws {
         var script = try script()
         try script.add(
             "EpisodeScheduled",
@@ -202,7 +203,7 @@ import Testing
     }
 
     @Test(arguments: ["", "2019-7-1", "2019-02-30", "tomorrow", "2019-07-11T00:00:00Z"])
-    func whatIsNoDayIsRefused(_ day: String) {
+    func invalidDaysAreRefused(_ day: String) {
         let error = #expect(throws: ModelError.self) {
             try queries([]).schedule(week: day, scope: ScheduleScope())
         }
@@ -210,7 +211,7 @@ import Testing
     }
 
     @Test(arguments: ["", "U", "USA", "é"])
-    func whatIsNoCountryIsRefused(_ country: String) {
+    func invalidCountriesAreRefused(_ country: String) {
         let error = #expect(throws: ModelError.self) { try ScheduleScope(country: country) }
         #expect(error?.code == .usage)
     }

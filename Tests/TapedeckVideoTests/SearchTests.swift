@@ -5,7 +5,7 @@ import Testing
 
 @testable import TapedeckVideo
 
-/// What is found, and in which order.
+/// Search results and their order.
 @Suite(.offTasks) struct SearchTests {
     private func found(
         _ text: String, _ script: Script, in scope: SearchScope? = nil
@@ -13,7 +13,7 @@ import Testing
         try queries(script.events).search(text, in: scope).hits.map { "\($0.kind) \($0.id)" }
     }
 
-    @Test func whatIsFoundInATitleComesFirstThenTheWholeWordThenTheLatest() throws {
+    @Test func hitsAreRankedByFieldThenWholeWordThenTime() throws {
         var script = Script()
         func share(_ id: String, _ title: String, _ sharer: String, at second: Double) throws {
             try script.broadcast(
@@ -34,7 +34,7 @@ import Testing
         #expect(try found("cats", script).isEmpty)
     }
 
-    @Test func allWordsHaveToBeThereAndAllButTheLastWhole() throws {
+    @Test func everyWordMustMatchAndOnlyTheLastByPrefix() throws {
         var script = Script()
         try script.broadcast(
             "a", of: "youtube:a", created: 1, title: "Star Trek", sharer: "Zoë")
@@ -46,14 +46,14 @@ import Testing
         #expect(try found("trek dog", script).isEmpty)
     }
 
-    @Test func whoSharedAVideoTooIsFoundByWhatTheySaid() throws {
+    @Test func laterSharersAreFoundByTheirComments() throws {
         var script = Script()
         try script.broadcast("1", of: "youtube:v", created: 1, title: "Sintel", sharer: "ann")
         try script.broadcast(
             "2", of: "youtube:v", created: 2, title: "Sintel", sharer: "bob", comment: "dragons!")
         try script.comment("seen it", on: "youtube:v", author: "bobby", at: 90)
         let commented = try #require(script.events.last?.id.description)
-        // The first one stands for the video, which is found by its sharer.
+        // The first broadcast represents the video, so its sharer's name finds the video.
         #expect(try found("ann", script) == ["video youtube:v"])
         #expect(try found("bob", script) == ["comment 2", "comment \(commented)"])
         #expect(try found("bob drag", script) == ["comment 2"])
@@ -63,7 +63,7 @@ import Testing
         #expect(hit.texts.map(\.matches) == [[SearchMatch(start: 0, end: 7)], []])
     }
 
-    @Test func aVideoIsFoundByTheTitlesOfAllItsBroadcasts() throws {
+    @Test func videosAreFoundByTheTitlesOfAllTheirBroadcasts() throws {
         var script = Script()
         func texts(_ words: String) throws -> [[String]] {
             try queries(script.events).search(words).hits.map { hit in
@@ -80,11 +80,12 @@ import Testing
         let second = ["video youtube:v", "title First ", "otherTitle The Second 4-10"]
         #expect(try texts("second") == [second])
         #expect(try texts("first") == [["video youtube:v", "title First 0-5"]])
-        // Whole in the one title, and in the other the beginning of a longer word.
+        // A whole word in one title, the beginning of a longer word in the other.
         try script.broadcast("4", of: "youtube:v", created: 4, updated: 4, title: "Firs")
         #expect(
             try texts("firs") == [["video youtube:v", "title First 0-4", "otherTitle Firs 0-4"]])
-        // A title counts as long as one broadcast has it, also as another one stands for the video.
+        // A title can be found while any broadcast has it, even if another one represents the
+        // video.
         try script.broadcast("2", of: "youtube:v", created: 2, updated: 5, title: "Fresh")
         #expect(try texts("second") == [second])
         try script.broadcast("3", of: "youtube:v", created: 0, updated: 6, title: "Third")
@@ -94,7 +95,7 @@ import Testing
         #expect(try texts("third") == [["video youtube:v", "title Third 0-5"]])
     }
 
-    @Test func theIndexKeepsNoMoreOfAVideoThatWasSharedOnceThanTheList() throws {
+    @Test func indexAddsNothingToTheListForAVideoSharedOnce() throws {
         var script = Script()
         try script.broadcast("1", of: "youtube:v", created: 1, title: "First", sharer: "ann")
         let (list, index) = (
@@ -110,7 +111,7 @@ import Testing
         #expect(try bytes()[0] != bytes()[1])
     }
 
-    @Test func showsUsersQuestionsAndWhatIsSaidOfAnswersAreFound() throws {
+    @Test func showsUsersQuestionsAndAnswerCommentsAreFound() throws {
         var script = Script()
         try script.add(
             "ShowObserved",
@@ -139,7 +140,7 @@ import Testing
         #expect(try found("seven love", script) == ["user 5"])
     }
 
-    @Test func videosThatWereHandedInAreFoundAsTheListsShowThem() throws {
+    @Test func submittedVideosAreFoundAsTheListsShowThem() throws {
         var script = Script()
         try script.add(
             "SubmissionObserved",
@@ -161,7 +162,7 @@ import Testing
                 [SearchMatch(start: 0, end: 4)], [SearchMatch(start: 0, end: 3)],
             ])
         #expect(hit.at?.description == "2015-01-01T00:00:00.000Z" && hit.about == nil)
-        // Once a remote shows the video, what it shows counts.
+        // Once a remote reports the video, the reported title counts.
         try script.add("SubmissionObserved", #"{"video":"youtube:b","title":"Elsewhere"}"#)
         #expect(try found("findme", script) == ["submission youtube:a"])
         #expect(try found("elsew", script) == ["submission youtube:b"])
@@ -179,7 +180,7 @@ import Testing
         }
     }
 
-    @Test func whatCannotBeSearchedIsRefused() throws {
+    @Test func invalidSearchesAreRefused() throws {
         let queries = try queries([])
         func code(_ text: String, limit: Int = 5, cursor: String? = nil) -> ErrorCode? {
             #expect(throws: ModelError.self) {
@@ -193,7 +194,7 @@ import Testing
         #expect(code("a", cursor: PageCursor.text(.videos, [1, 2, 3])) == .usage)
     }
 
-    @Test func aCursorIsOfItsOwnWordsAndPlaceAlone() throws {
+    @Test func cursorsAreOnlyValidForTheirOwnSearch() throws {
         var script = Script()
         for number in 1...3 {
             try script.broadcast(
@@ -214,14 +215,14 @@ import Testing
         check("alph", .questions)
     }
 
-    // MARK: - Against a scan
+    // MARK: - Comparison with a scan
 
     private static let texts = [
         "the", "then", "theatre", "THÉ", "cat", "cats", "catalogue", "a", "of", "off", "東京", "東",
         "タワー", "Война", "воин", "ไทย", "straße", "strasse", "한국", "한국어", "x", "1080p", "🎬",
     ]
 
-    /// Things of all kinds, some of which change.
+    /// Returns events about things of all kinds, some of which change.
     private static func script(_ generator: inout SeededGenerator) throws -> Script {
         func number(_ limit: Int) -> Int { Int.random(in: 0..<limit, using: &generator) }
         func text() -> String {
@@ -292,7 +293,7 @@ import Testing
         return script
     }
 
-    /// The first class in whose fields all words are, by looking at each.
+    /// Returns the best rank at which all words occur, found by checking every field.
     private func scannedRank(of thing: SearchThing, _ text: String) -> SearchRank? {
         func words(_ text: String) -> [(letters: String, isUnspaced: Bool)] {
             let text = SearchText(text)
@@ -325,7 +326,7 @@ import Testing
         return nil
     }
 
-    /// All things by looking at every state and every item, sorted by what the rank is said to be.
+    /// Returns all matching things, sorted by rank, found by scanning every state and item.
     private func scanned(
         _ text: String, _ reader: FoldedReader, _ keys: Set<Tag>
     ) throws -> [String] {
@@ -375,7 +376,7 @@ import Testing
     }
 
     @Test(arguments: 0..<Soak.count(3, soak: 12))
-    func allTitlesOfBroadcastsAreKnownAndNoOthers(_ round: Int) throws {
+    func indexKnowsExactlyTheTitlesOfTheBroadcasts(_ round: Int) throws {
         var generator = SeededGenerator(seed: runSeed &+ UInt64(round))
         let script = try Self.script(&generator)
         let index = VideoProjections.standard.searchVideos
@@ -398,7 +399,7 @@ import Testing
     }
 
     @Test(arguments: 0..<Soak.count(2, soak: 12))
-    func theIndexFindsWhatAScanFinds(_ round: Int) throws {
+    func indexFindsTheSameAsAScan(_ round: Int) throws {
         var generator = SeededGenerator(seed: runSeed &+ UInt64(round))
         let script = try Self.script(&generator)
         let events = script.events.shuffled(using: &generator)

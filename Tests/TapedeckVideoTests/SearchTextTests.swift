@@ -3,9 +3,9 @@ import Testing
 
 @testable import TapedeckVideo
 
-/// The rows of an index follow from how texts are folded and cut.
+/// The folding and splitting of texts, on which the rows of a search index depend.
 ///
-/// What stands here never changes: where it has to, `SearchIndex` has another version.
+/// Do not change these expectations without a new version of `SearchIndex`.
 @Suite struct SearchTextTests {
     struct Folding: CustomTestStringConvertible {
         let text: String
@@ -42,20 +42,20 @@ import Testing
     ]
 
     @Test(arguments: foldings)
-    func textsHaveTheseTerms(_ folding: Folding) {
+    func textsAreSplitIntoFoldedTerms(_ folding: Folding) {
         let text = SearchText(folding.text)
         let found = Set(text.terms.map { String(decoding: text.bytes[$0], as: UTF8.self) })
         #expect(found.sorted() == folding.terms.sorted())
     }
 
-    /// An index of a newer system must be that of an older one.
-    @Test func charactersOfLaterVersionsOfUnicodeAreLettersAsTheyAre() {
-        // Of Unicode 16: a capital letter whose small one is another character.
+    /// Newer systems must build the same index as older ones.
+    @Test func lettersOfNewerUnicodeVersionsAreNotFolded() {
+        // U+1C89, added in Unicode 16, is a capital letter with a separate lowercase character.
         #expect(SearchText("a\u{1C89}É").bytes == Array("a\u{1C89}e".utf8))
         #expect(SearchText("a\u{1C89}É").words.count == 1)
     }
 
-    @Test func aPartOfATextFoldsAsItDoesWithinTheWhole() {
+    @Test func foldingIsIndependentOfContext() {
         var generator = SeededGenerator(seed: runSeed)
         let alphabet = Self.foldings.flatMap { Array($0.text.unicodeScalars) }
         for _ in 0..<2_000 {
@@ -74,14 +74,14 @@ import Testing
                 "\(scalars): TAPEDECK_SEED=\(runSeed)")
             let folded = String(String.UnicodeScalarView(whole))
             #expect(SearchText.folded(folded) == whole, "\(scalars): TAPEDECK_SEED=\(runSeed)")
-            // ASCII is folded by the byte there.
+            // `SearchText` folds ASCII byte by byte.
             #expect(
                 SearchText(text).bytes == Array(folded.utf8),
                 "\(scalars): TAPEDECK_SEED=\(runSeed)")
         }
     }
 
-    @Test func matchesCoverWholeCharactersOfTheText() throws {
+    @Test func matchesCoverWholeCharacters() throws {
         func matches(_ words: String, in text: String) throws -> [String] {
             let folded = SearchText(text)
             let places = try SearchWords(words).words.flatMap(folded.places)

@@ -10,7 +10,7 @@ import Testing
         return try queries(script.events).show(1)
     }
 
-    @Test func presentFieldsReplaceAndAbsentOnesKeep() throws {
+    @Test func updatesReplaceOnlyTheFieldsTheyContain() throws {
         var script = Script()
         try script.add(
             "ShowObserved",
@@ -22,7 +22,7 @@ import Testing
         #expect(report.genres == ["Drama"])
     }
 
-    @Test func nullTakesAwayWhatWasKnown() throws {
+    @Test func clearedFieldsLoseTheirValues() throws {
         var script = Script()
         try script.add(
             "ShowObserved",
@@ -86,7 +86,7 @@ import Testing
         #expect(error?.code == .notFound)
     }
 
-    @Test func networkComesBeforeTheWebChannel() throws {
+    @Test func networkIsPreferredToTheWebChannel() throws {
         var script = Script()
         try script.add("ShowObserved", #"{"show":1,"updated":1,"webChannel":{"id":1,"name":"W"}}"#)
         #expect(try show(script).network == "W")

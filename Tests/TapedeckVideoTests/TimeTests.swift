@@ -14,7 +14,7 @@ import Testing
                 format: "%04d-%02d-%02d", parts.year ?? 0, parts.month ?? 0, parts.day ?? 0)
             #expect(day.description == text)
             #expect(CalendarDay(text) == day)
-            // Foundation's Sunday is 1.
+            // Foundation counts Sunday as 1.
             let back = ((parts.weekday ?? 0) + 5) % 7
             #expect(day.monday.number == number - back)
         }
@@ -24,7 +24,7 @@ import Testing
         "", "2019-7-1", "2019-13-01", "2019-00-10", "2019-02-29", "2019-04-31", "2019-99-99",
         "0000-00-00", "2019-07-11T", "２０１９-07-11", "-019-07-11",
     ])
-    func daysThatDoNotExistAreNil(_ text: String) {
+    func invalidDaysAreNil(_ text: String) {
         #expect(CalendarDay(text) == nil)
     }
 
@@ -45,7 +45,7 @@ import Testing
         "0000-12-31T23:59:59Z", "2019-99-99T00:00:00Z", "2019-07-11T05:30:00+25:00",
         "9999-12-31T23:59:59-01:00", "2019-07-11T05:30:00ZZ",
     ])
-    func whatIsNoTimeIsNil(_ text: String) {
+    func invalidTimesAreNil(_ text: String) {
         #expect(Timestamps.milliseconds(text) == nil)
     }
 

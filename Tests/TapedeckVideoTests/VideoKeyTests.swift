@@ -2,7 +2,7 @@ import TapedeckModel
 import TapedeckVideo
 import Testing
 
-/// A text and the key that it must give; nil where it must be refused.
+/// A text and its expected key; nil if the text must be refused.
 struct KeyCase: CustomTestStringConvertible {
     let text: String
     let key: String?
@@ -111,7 +111,7 @@ private func cases(_ key: String?, _ texts: [String]) -> [KeyCase] {
 
     static let others =
         cases("blip:ABC/12", ["blip:ABC/12", "BLIP:ABC/12"])
-        // What lies beyond the URL forms is the provider's business.
+        // The format of these ids is up to their providers.
         + cases("youtube:one", ["youtube:one"]) + cases("hulu:1.2.3", ["hulu:1.2.3"])
 
     static let refused = cases(
@@ -145,12 +145,12 @@ private func cases(_ key: String?, _ texts: [String]) -> [KeyCase] {
         ])
 
     @Test(arguments: youTube + vimeo + dailymotion + others)
-    func allFormsOfAVideoGiveOneKey(_ form: KeyCase) throws {
+    func allFormsOfAVideoHaveTheSameKey(_ form: KeyCase) throws {
         #expect(try VideoKey(form.text).text == form.key)
     }
 
     @Test(arguments: refused)
-    func whatNamesNoVideoIsRefused(_ form: KeyCase) {
+    func textsThatNameNoVideoAreRefused(_ form: KeyCase) {
         let error = #expect(throws: ModelError.self) { try VideoKey(form.text) }
         #expect(error?.code == .invalidVideo)
     }
@@ -164,13 +164,13 @@ private func cases(_ key: String?, _ texts: [String]) -> [KeyCase] {
         }
     }
 
-    @Test func redirectsInsideRedirectsEnd() {
+    @Test func nestedRedirectsAreLimited() {
         var url = "https://youtu.be/\(id)"
         for _ in 0..<6 { url = "https://www.google.com/url?q=" + url }
         #expect(throws: ModelError.self) { try VideoKey(url) }
     }
 
-    @Test func anyBytesGiveAKeyOrAnError() {
+    @Test func randomTextsGiveAStableKeyOrAnError() {
         var generator = SeededGenerator(seed: runSeed)
         let alphabet = Array(
             "youtube.com/watch?v=&#%:@12dQw4w9WgXcQ vimeo\u{7F}é\u{0}".unicodeScalars)
@@ -183,7 +183,7 @@ private func cases(_ key: String?, _ texts: [String]) -> [KeyCase] {
         }
     }
 
-    @Test func keysSurviveTheirTags() throws {
+    @Test func keysCanBeRestoredFromTheirTags() throws {
         for text in ["youtube:\(id)", "blip:a:b/c"] {
             let key = try VideoKey(text)
             #expect(VideoKey(tag: key.tag) == key)

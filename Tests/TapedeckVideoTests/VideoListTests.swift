@@ -12,7 +12,7 @@ import Testing
         return try queries(script.events, projections).videos().videos
     }
 
-    @Test func broadcastsOfOneVideoAreOneRow() throws {
+    @Test func broadcastsOfAVideoShareOneRow() throws {
         var script = Script()
         try script.broadcast("b1", of: "youtube:one", created: 1, title: "One", sharer: "ann")
         try script.broadcast("b2", of: "youtube:one", created: 2, title: "1", sharer: "bob")
@@ -22,7 +22,7 @@ import Testing
         #expect(videos.map(\.broadcasts) == [1, 2])
     }
 
-    @Test func oldestBroadcastGivesTitleAndSharer() throws {
+    @Test func winningBroadcastProvidesTitleAndSharer() throws {
         var script = Script()
         try script.broadcast("b2", created: 2, title: "Two", sharer: "bob")
         try script.broadcast("b1", created: 1, title: "One", sharer: "ann")
@@ -33,7 +33,7 @@ import Testing
         #expect(newest.title == "Three" && newest.sharer == "cid")
     }
 
-    @Test func broadcastsOfOneMomentAreOrderedByID() throws {
+    @Test func simultaneousBroadcastsAreOrderedByID() throws {
         var script = Script()
         for id in ["b", "a", "c"] { try script.broadcast(id, created: 1, title: id) }
         #expect(try list(script).first?.title == "a")
@@ -50,7 +50,7 @@ import Testing
         #expect(try list(script).first?.newestAt?.milliseconds == Script.time(3))
     }
 
-    @Test func newerSightingReplacesFieldsAndKeepsWhatItLeavesOut() throws {
+    @Test func newerSightingReplacesOnlyTheFieldsItContains() throws {
         var script = Script()
         try script.broadcast(
             "b1", created: 1, updated: 1, title: "Old", sharer: "ann", comment: "said")
@@ -62,7 +62,7 @@ import Testing
         #expect(video.comments.map(\.text) == ["said"])
     }
 
-    @Test func lateOlderSightingNeverWins() throws {
+    @Test func lateOlderSightingOnlyFillsUnsetFields() throws {
         var script = Script()
         try script.broadcast("b1", created: 1, updated: 9, title: "New")
         try script.broadcast("b1", created: 1, updated: 2, title: "Old", sharer: "ann")
@@ -71,7 +71,7 @@ import Testing
         #expect(video.sharer == "ann")
     }
 
-    @Test func twoOlderSightingsOfAFieldAreFoldedAgain() throws {
+    @Test func twoOlderSightingsOfAFieldCauseARefold() throws {
         var script = Script()
         try script.broadcast("b1", created: 1, updated: 9)
         try script.broadcast("b1", created: 1, updated: 3, title: "Third")
@@ -81,7 +81,7 @@ import Testing
         #expect(try list(script).first?.title == "Fifth")
     }
 
-    @Test func creationThatChangesMovesTheBroadcast() throws {
+    @Test func changedCreationTimeMovesTheBroadcast() throws {
         var script = Script()
         try script.broadcast("b1", created: 5, updated: 5, title: "One")
         try script.broadcast("b2", created: 6, updated: 6, title: "Two")
@@ -105,7 +105,7 @@ import Testing
         #expect(video.newestAt?.milliseconds == Script.time(6))
     }
 
-    @Test func anyLikedBroadcastCounts() throws {
+    @Test func likedBroadcastsAreCounted() throws {
         func liked(_ script: Script) throws -> [UInt64] {
             let state = try FoldedReader(script.events).state(
                 of: VideoList(), key: Tag(unchecked: "video/youtube:one"))
@@ -119,7 +119,7 @@ import Testing
         #expect(try liked(script) == [0])
     }
 
-    @Test func commentsAreUnrolledOldestFirst() throws {
+    @Test func commentsAreListedOldestFirst() throws {
         var script = Script()
         try script.broadcast("b2", created: 20, title: "T2", sharer: "bob", comment: "nice")
         try script.broadcast("b1", created: 10, title: "T1", sharer: "ann", comment: "")
@@ -135,7 +135,7 @@ import Testing
         #expect(video.comments[2].id == script.events[2].id.description)
     }
 
-    @Test func videoThatNobodySharedIsNotListed() throws {
+    @Test func unsharedVideosAreNotListed() throws {
         var script = Script()
         try script.comment("alone", at: 1)
         try script.toggle(true, at: 2)
@@ -144,7 +144,7 @@ import Testing
         #expect(comments.map(\.text) == ["alone"])
     }
 
-    @Test func listTellsWhatIsToBeSeenLater() throws {
+    @Test func listShowsWatchLaterMarks() throws {
         var script = Script()
         try script.broadcast("b1", of: "youtube:one", created: 1)
         try script.broadcast("b2", of: "youtube:two", created: 2)
@@ -152,7 +152,7 @@ import Testing
         #expect(try list(script).map(\.watchLater) == [false, true])
     }
 
-    @Test func listHoldsTheFirstCommentsOnly() throws {
+    @Test func listContainsOnlyTheFirstComments() throws {
         var script = Script()
         for second in 0..<QueryLimits.commentsPerVideoMax + 5 {
             try script.comment("c\(second)", at: Double(second))
@@ -165,7 +165,7 @@ import Testing
 }
 
 extension VideoList.State {
-    /// How many broadcasts are liked, read from the state's bytes.
+    /// The number of liked broadcasts, read from the state's bytes.
     fileprivate var likedForTests: UInt64 {
         var writer = StateWriter()
         encode(into: &writer)

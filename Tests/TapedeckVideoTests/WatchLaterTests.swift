@@ -3,7 +3,8 @@ import TapedeckProjections
 import TapedeckVideo
 import Testing
 
-/// Since which second each video is on the list, whatever the order of arrival.
+/// Returns the second since which each video is on the list, and checks that the order of arrival
+/// does not matter.
 private func marks(
     _ script: Script, rule: WatchLaterRule = .crossing
 ) throws -> [String: Double] {
@@ -16,7 +17,7 @@ private func marks(
 }
 
 @Suite struct WatchLaterTests {
-    @Test func toggleSetsAndClears() throws {
+    @Test func togglesSetAndClearTheMark() throws {
         var script = Script()
         try script.toggle(true, at: 10)
         #expect(try marks(script) == ["youtube:one": 10])
@@ -26,14 +27,14 @@ private func marks(
         #expect(try marks(script) == ["youtube:one": 30])
     }
 
-    @Test func confirmedToggleGoesWithTheMarkOfItsRemote() throws {
+    @Test func confirmedToggleEndsWithTheRemotesMark() throws {
         var script = Script()
         try script.toggle(true, at: 10)
         let toggle = try #require(script.events.last).id
         try script.confirmation(of: toggle, "youtube:one", by: "b", version: 12, at: 13)
         try script.broadcast("b", updated: 12, watchLater: true)
         #expect(try marks(script) == ["youtube:one": 10])
-        // Another broadcast never had the mark, and an older telling of this one says nothing of now.
+        // Neither another broadcast without the mark nor an older sighting of this one clears it.
         try script.broadcast("c", updated: 50, watchLater: false)
         try script.broadcast("b", updated: 11, watchLater: false)
         #expect(try marks(script) == ["youtube:one": 10])
@@ -41,8 +42,8 @@ private func marks(
         #expect(try marks(script).isEmpty)
     }
 
-    /// The remote took its time: what it tells is the toggle, which the user has taken back meanwhile.
-    @Test func markThatWasGivenFromHereCountsAsOfItsToggle() throws {
+    /// The remote reports the mark late, after the user has undone the toggle.
+    @Test func remoteMarkCountsFromTheToggleThatSetIt() throws {
         var script = Script()
         try script.toggle(true, at: 10)
         let toggle = try #require(script.events.last).id
@@ -51,7 +52,7 @@ private func marks(
         #expect(try marks(script) == ["youtube:one": 15])
         try script.confirmation(of: toggle, "youtube:one", by: "b", version: 15, at: 16)
         #expect(try marks(script).isEmpty)
-        // Another edit there begins no new mark; taking it away and setting it again does.
+        // Another remote edit does not begin a new mark; clearing and setting the mark does.
         try script.broadcast("b", updated: 18, watchLater: true)
         #expect(try marks(script).isEmpty)
         try script.broadcast("b", updated: 20, watchLater: false)
@@ -59,14 +60,14 @@ private func marks(
         #expect(try marks(script) == ["youtube:one": 22])
     }
 
-    @Test func toggleThatNobodyConfirmedStaysWhateverRemotesTell() throws {
+    @Test func remotesCannotClearAnUnconfirmedToggle() throws {
         var script = Script()
         try script.toggle(true, at: 10)
         try script.broadcast("b", updated: 20, watchLater: false)
         #expect(try marks(script) == ["youtube:one": 10])
     }
 
-    @Test func earliestMarkThatStandsTellsSince() throws {
+    @Test func earliestActiveMarkDeterminesTheTime() throws {
         var script = Script()
         try script.toggle(true, at: 10)
         try script.toggle(true, at: 20, origin: 2)
@@ -75,7 +76,7 @@ private func marks(
         #expect(try marks(script) == ["youtube:one": 20])
     }
 
-    @Test func crossingClearsAtExactlyThreeQuarters() throws {
+    @Test func reachingThreeQuartersClearsTheMark() throws {
         var script = Script()
         try script.toggle(true, at: 10)
         try script.progress("v", 74.9, at: 20)
@@ -84,7 +85,7 @@ private func marks(
         #expect(try marks(script).isEmpty)
     }
 
-    @Test func viewingThatBeganBeforeTheMarkClearsItWhenItCrosses() throws {
+    @Test func viewingBegunBeforeTheMarkCanClearIt() throws {
         var script = Script()
         try script.progress("v", 10, at: 1)
         try script.toggle(true, at: 10)
@@ -92,7 +93,7 @@ private func marks(
         #expect(try marks(script).isEmpty)
     }
 
-    @Test func markBehindTheCrossingHoldsUntilALaterViewingCrosses() throws {
+    @Test func markAfterACrossingLastsUntilALaterViewingCrosses() throws {
         var script = Script()
         try script.toggle(true, at: 10)
         try script.progress("v", 80, at: 20)
@@ -107,7 +108,7 @@ private func marks(
     }
 
     @Test(arguments: [(48.3, 64.4), (0.3, 0.4), (45.3, 60.4), (75, 100), (450, 600)])
-    func threeQuartersAreMetExactly(position: Double, duration: Double) throws {
+    func threeQuartersAreComparedExactly(position: Double, duration: Double) throws {
         var script = Script()
         try script.toggle(true, at: 10)
         func report(_ position: Double, at second: Double) throws {
@@ -126,7 +127,7 @@ private func marks(
         #expect(try marks(script, rule: .rule2012).isEmpty)
     }
 
-    @Test func unknownDurationNeverCrosses() throws {
+    @Test func viewingsOfUnknownDurationNeverCross() throws {
         var script = Script()
         try script.toggle(true, at: 10)
         try script.progress("v", 100, of: 0, at: 20)
@@ -138,7 +139,7 @@ private func marks(
         #expect(try marks(script) == ["youtube:one": 10])
     }
 
-    @Test func seekingCounts() throws {
+    @Test func seekingPastThreeQuartersClearsTheMark() throws {
         var script = Script()
         try script.toggle(true, at: 10)
         try script.progress("v", 1, at: 11)
@@ -147,7 +148,7 @@ private func marks(
         #expect(try marks(script).isEmpty)
     }
 
-    @Test func earlierCrossingThatArrivesLateBringsTheMarkBack() throws {
+    @Test func lateEarlierCrossingRestoresTheMark() throws {
         var script = Script()
         try script.toggle(true, at: 7)
         try script.progress("v", 90, at: 10)
@@ -157,7 +158,7 @@ private func marks(
         #expect(try marks(script) == ["youtube:one": 7])
     }
 
-    @Test func crossingClearsTheWholeVideo() throws {
+    @Test func crossingClearsAllMarksOfTheVideo() throws {
         var script = Script()
         try script.broadcast("b1", created: 1, updated: 5, watchLater: true)
         try script.broadcast("b2", created: 2, updated: 6, watchLater: true)
@@ -167,12 +168,12 @@ private func marks(
         #expect(try marks(script).isEmpty)
     }
 
-    @Test func toggleOffClearsWhatRemotesToldBefore() throws {
+    @Test func toggleOffClearsEarlierRemoteMarks() throws {
         var script = Script()
         try script.broadcast("b1", created: 1, updated: 5, watchLater: true)
         try script.toggle(false, at: 10)
         #expect(try marks(script).isEmpty)
-        // The same run goes on: its mark is still that of second 5.
+        // The mark has been set without a break since second 5.
         try script.broadcast("b1", created: 1, updated: 20, liked: true, watchLater: true)
         #expect(try marks(script).isEmpty)
         try script.broadcast("b1", created: 1, updated: 30, watchLater: false)
@@ -180,7 +181,7 @@ private func marks(
         #expect(try marks(script) == ["youtube:one": 40])
     }
 
-    @Test func fallOfOneBroadcastClearsOnlyItsOwnMark() throws {
+    @Test func unmarkedBroadcastLosesOnlyItsOwnMark() throws {
         var script = Script()
         try script.broadcast("b1", created: 1, updated: 5, watchLater: true)
         try script.broadcast("b2", created: 1, updated: 6, watchLater: true)
@@ -191,14 +192,14 @@ private func marks(
         #expect(try marks(script) == ["youtube:one": 8])
     }
 
-    @Test func sightingThatLeavesTheMarkOutSaysNothing() throws {
+    @Test func sightingsWithoutTheMarkFieldDoNotChangeIt() throws {
         var script = Script()
         try script.broadcast("b1", created: 1, updated: 5, watchLater: true)
         try script.broadcast("b1", created: 1, updated: 9, title: "x")
         #expect(try marks(script) == ["youtube:one": 5])
     }
 
-    @Test func fallInTheMidstOfARunStartsItAnew() throws {
+    @Test func gapInARunOfMarksRestartsTheRun() throws {
         var script = Script()
         try script.broadcast("b1", created: 1, updated: 5, watchLater: true)
         try script.broadcast("b1", created: 1, updated: 7, watchLater: true)
@@ -219,7 +220,7 @@ private func marks(
 }
 
 @Suite struct WatchLater2012Tests {
-    @Test func crossingIsStrictlyBeyondThreeQuarters() throws {
+    @Test func onlyPositionsBeyondThreeQuartersCross() throws {
         var script = Script()
         try script.toggle(true, at: 1)
         try script.progress("v", 75, at: 10)
@@ -228,7 +229,7 @@ private func marks(
         #expect(try marks(script, rule: .rule2012).isEmpty)
     }
 
-    @Test func markDuringPlaybackDoesNotArm() throws {
+    @Test func markSetDuringAViewingIsNotClearedByIt() throws {
         var script = Script()
         try script.progress("v", 10, at: 1)
         try script.toggle(true, at: 5)
@@ -239,7 +240,7 @@ private func marks(
         #expect(try marks(script, rule: .rule2012).isEmpty)
     }
 
-    @Test func unmarkingAndMarkingAgainDuringPlaybackFires() throws {
+    @Test func markSetAgainDuringAViewingIsClearedByIt() throws {
         var script = Script()
         try script.toggle(true, at: 1)
         try script.progress("v", 10, at: 5)
@@ -250,7 +251,7 @@ private func marks(
         #expect(try marks(script, rule: .rule2012).isEmpty)
     }
 
-    @Test func viewingFiresOnce() throws {
+    @Test func viewingClearsAMarkOnlyOnce() throws {
         var script = Script()
         try script.toggle(true, at: 1)
         try script.progress("v", 80, at: 5)
@@ -259,7 +260,7 @@ private func marks(
         #expect(try marks(script, rule: .rule2012) == ["youtube:one": 6])
     }
 
-    @Test func markOfARemoteArmsFromItsTimeOn() throws {
+    @Test func onlyLaterViewingsClearARemoteMark() throws {
         var script = Script()
         try script.broadcast("b1", created: 1, updated: 5, watchLater: true)
         try script.progress("v", 10, at: 3)

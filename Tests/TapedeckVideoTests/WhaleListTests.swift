@@ -2,13 +2,13 @@ import TapedeckModel
 import TapedeckVideo
 import Testing
 
-/// Answers, questions, comments and users that a remote tells of, beside what was done here.
+/// Lists that combine a remote's answers, questions, comments and users with local events.
 @Suite struct WhaleListTests {
     private func makeQueries(_ script: Script) throws -> VideoQueries<FoldedReader> {
         try queries(script.events)
     }
 
-    @Test func commentPostedHereAndShownByARemoteIsOne() throws {
+    @Test func commentPostedHereAndSeenRemotelyIsListedOnce() throws {
         var script = Script()
         try script.add("CommentPosted", #"{"answer":"1","text":"mine"}"#, at: 50)
         let posted = try #require(script.events.last?.id)
@@ -16,10 +16,11 @@ import Testing
         try script.seenComment(7, "first", author: "ann")
         try checkOrderDoesNotMatter(AnswerList(), script.events)
         var comments = try queries(script.events).comments(answer: "1").comments
-        // What a remote shows stands by its number; what it does not show yet stands behind.
+        // Comments from the remote are sorted by number; local comments that it does not show yet
+        // follow.
         #expect(comments.map(\.text) == ["first", "theirs", "mine"])
         try script.seenComment(9, "mine", author: "me", postedAs: posted)
-        // A later sighting knows nothing of the event.
+        // A later sighting does not name the event.
         try script.seenComment(9, "mine", author: "me", at: 60)
         try checkOrderDoesNotMatter(AnswerList(), script.events)
         try script.seenAnswer("1", to: "q")
@@ -30,7 +31,7 @@ import Testing
         #expect(try queries(script.events).answers().answers.first?.commentCount == 3)
     }
 
-    @Test func videosCountTheCommentsThatRemotesShow() throws {
+    @Test func videosCountRemoteComments() throws {
         var script = Script()
         try script.broadcast("b1", created: 1, comment: "look")
         try script.comment("mine", at: 50)
@@ -44,7 +45,7 @@ import Testing
         #expect(video.commentCount == 3)
     }
 
-    @Test func commentsOfAllKindsPageTogether() throws {
+    @Test func localAndRemoteCommentsShareOnePagedList() throws {
         var script = Script()
         for number in 1...25 {
             try script.seenComment(number, "r\(number)")
@@ -61,7 +62,7 @@ import Testing
         #expect(ids.count == 50 && Set(ids).count == 50)
     }
 
-    @Test func nullCountIsNeitherZeroNorAbsent() throws {
+    @Test func clearedCountsAreNilAndAbsentCountsAreKept() throws {
         func likes(_ script: Script) throws -> Int? {
             try checkOrderDoesNotMatter(AnswerList(), script.events)
             return try queries(script.events).answers().answers.first?.likeCount
@@ -92,7 +93,7 @@ import Testing
         #expect(answers.first?.id == script.events[1].id.description)
         #expect(answers.first?.durationSeconds == 12)
         #expect(try queries(script.events).questions().questions.map(\.state) == [.answering])
-        // A page of one leads on from one list to the other.
+        // Pages of one entry continue from the waiting answers to the published ones.
         let first = try queries(script.events).answers(limit: 1)
         let second = try queries(script.events).answers(limit: 1, cursor: first.next)
         #expect((first.answers + second.answers).map(\.id) == answers.map(\.id))
@@ -105,7 +106,7 @@ import Testing
         #expect(all.map(\.state) == [.answered] && all.first?.answer == "12")
     }
 
-    @Test func answersAreShorterThanTwoMinutes() throws {
+    @Test func answersMustBeShorterThanTwoMinutes() throws {
         let digest = String(repeating: "0a", count: 32)
         func record(_ seconds: String, _ ending: String = "mov") throws {
             _ = try EventCatalogue.video.proposal(
@@ -119,7 +120,7 @@ import Testing
         try record("119.9")
         let error = #expect(throws: ModelError.self) { try record("125.5") }
         #expect(error?.code == .tooLarge)
-        #expect(error?.message.contains("5.5 too many") == true)
+        #expect(error?.message.contains("5.5 s too long") == true)
         #expect(throws: ModelError.self) { try record("120") }
         #expect(throws: ModelError.self) { try record("0") }
         #expect(throws: ModelError.self) { try record("5", "../x") }
@@ -151,7 +152,7 @@ import Testing
         #expect(try queries.questions().questions.count == 13)
     }
 
-    @Test func usersAreTheSumOfTheirSightings() throws {
+    @Test func usersCombineAllTheirSightings() throws {
         var script = Script()
         var user = UserObserved()
         (user.user, user.username, user.imageURL) = ("7", "Ada", "http://img.example.org/a")

@@ -1,25 +1,26 @@
 import Foundation
 
-/// A file system of its own, where the system allows mounting one; tests say so where it does not.
+/// A file system mounted for a test, if the system allows it; otherwise a message says that the
+/// test was skipped.
 package final class MountedDirectory {
     package let path: String
 
-    /// A disk in memory of so many megabytes; nil where it cannot be mounted.
+    /// Mounts a disk in memory of the given size; nil if it cannot be mounted.
     package init?(megabytes: Int, at path: String) {
         self.path = path
         try? FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
         guard run("mount", "-t", "tmpfs", "-o", "size=\(megabytes)m", "tapedeck", path) else {
-            print("skipped: a small disk needs the right to mount one")
+            print("skipped: the right to mount a small disk is missing")
             return nil
         }
     }
 
-    /// A directory seen through a mount that cannot be written; nil where it cannot be mounted.
+    /// Mounts a directory read-only; nil if it cannot be mounted.
     package init?(readOnly directory: String, at path: String) {
         self.path = path
         try? FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
         guard run("mount", "--bind", directory, path) else {
-            print("skipped: a read-only directory needs the right to mount one")
+            print("skipped: the right to mount a read-only directory is missing")
             return nil
         }
         guard run("mount", "-o", "remount,bind,ro", path) else {

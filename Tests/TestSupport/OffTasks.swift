@@ -1,11 +1,12 @@
 import Foundation
 package import Testing
 
-/// Runs tests on threads of their own, because they block or compute for long: the threads for tasks are as few as the
-/// processors, and tests that wait for answers need them.
+/// Runs tests on separate threads, because they block or compute for a long time.
 ///
-/// Tests with `#expect(processExitsWith:)` need it, too: the testing library reads what the child says with blocking
-/// calls, so two children at once would leave no thread to anything else.
+/// There are only as many threads for tasks as processors, and tests that wait for responses need
+/// them. Tests with `#expect(processExitsWith:)` need this trait, too: the testing library reads
+/// the output of the child with blocking calls, so two children at once would leave no thread for
+/// other tasks.
 package struct OffTasks: SuiteTrait, TestTrait, TestScoping {
     package var isRecursive: Bool { true }
 
@@ -20,7 +21,7 @@ extension Trait where Self == OffTasks {
     package static var offTasks: OffTasks { OffTasks() }
 }
 
-/// Runs each job on a thread that has nothing else to do, and starts one if there is none.
+/// Runs each job on an idle thread, and starts a thread if there is none.
 private final class OwnThreads: TaskExecutor, @unchecked Sendable {
     static let shared = OwnThreads()
     // All guarded by `condition`.

@@ -27,17 +27,17 @@ package struct SeededRandom: RandomNumberGenerator {
     }
 }
 
-/// The seed of a randomised test: a fresh one, or that of `TAPEDECK_SEED`.
+/// The seed of a randomised test: a fresh one, or the value of `TAPEDECK_SEED`.
 package enum Seed {
     package static func fresh(_ name: String = #function) -> UInt64 {
         let seed =
             ProcessInfo.processInfo.environment["TAPEDECK_SEED"].flatMap { UInt64($0) }
             ?? .random(in: 0...999_999_999)
-        print("\(name): seed \(seed); TAPEDECK_SEED=\(seed) replays")
+        print("\(name): seed \(seed); replay with TAPEDECK_SEED=\(seed)")
         return seed
     }
 
-    /// How often a loop runs: a default, or what the environment says.
+    /// Returns the number of rounds of a loop: the value of an environment variable, or a default.
     package static func rounds(_ variable: String, _ usual: Int) -> Int {
         ProcessInfo.processInfo.environment[variable].flatMap { Int($0) } ?? usual
     }

@@ -1,14 +1,16 @@
 import Foundation
 
-/// How much the long tests do: a part in `.ci/run`, all of it in `tools/soak`, which sets `TAPEDECK_SOAK=1`.
+/// The amount of work in long tests: a part in `.ci/run`, all of it in `tools/soak`, which sets
+/// `TAPEDECK_SOAK=1`.
 package enum Soak {
-    /// Whether long tests do all that they can.
+    /// Whether long tests do all of their work.
     package static let isOn = ProcessInfo.processInfo.environment["TAPEDECK_SOAK"] == "1"
 
-    /// A number of rounds or inputs.
+    /// Returns the number of rounds or inputs.
     package static func count(_ usual: Int, soak: Int) -> Int { isOn ? soak : usual }
 
-    /// All the values in a soak; otherwise `count` of them, evenly spread from the first to the last.
+    /// Returns all values in a soak test; otherwise `count` of them, evenly spread from the first
+    /// to the last.
     package static func sample<Values: RandomAccessCollection>(
         _ values: Values, _ count: Int
     ) -> [Values.Element] where Values.Index == Int {

@@ -1,25 +1,26 @@
 import Foundation
 
-/// A directory that is removed when the process of the tests ends.
+/// A directory that is removed when the test process ends.
 ///
-/// Not sooner: a store may be in use longer than the variable that made its directory.
+/// It is not removed sooner: a store may be in use longer than the variable that holds its
+/// directory.
 package struct TemporaryDirectory: Sendable {
     package let path: String
 
-    /// Where the directories of this process are.
+    /// The directory that contains the directories of this process.
     package static let base: String = {
         let path = NSTemporaryDirectory() + "tapedeck-tests-\(getpid())"
         atexit { try? FileManager.default.removeItem(atPath: TemporaryDirectory.base) }
         return path
     }()
 
-    /// Makes a directory with a name that nothing else has.
+    /// Creates a directory with a unique name.
     package init(_ name: String = #function) throws {
         let word = name.prefix { $0.isLetter || $0.isNumber }
         path = TemporaryDirectory.base + "/\(word)-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     }
 
-    /// A path inside; nothing is made there.
+    /// Returns a path inside the directory; creates nothing there.
     package func file(_ name: String) -> String { path + "/" + name }
 }

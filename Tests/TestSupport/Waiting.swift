@@ -2,17 +2,16 @@ import Foundation
 import Synchronization
 package import Testing
 
-/// How long a test waits for an event before it fails.
+/// The number of seconds for which a test waits before it fails.
 ///
-/// It only bounds tests that would never end: no result depends
-/// on how fast the machine is.
+/// It only bounds tests that would never end: no result depends on the speed of the machine.
 package let waitSecondsMax: Double = 300
 
 /// Waits until a condition holds.
 ///
 /// - Parameters:
-///   - what: what the test waits for, as the failure names it.
-///   - state: what is printed of the state if it never holds.
+///   - what: the awaited condition, as the failure names it.
+///   - state: a description of the state, printed if the condition never holds.
 package func eventually(
     _ what: String = "the condition", state: () throws -> String = { "" },
     _ condition: () throws -> Bool
@@ -21,13 +20,13 @@ package func eventually(
     while try !condition() {
         guard .now < end else {
             throw NeverHappened(
-                description: "\(what) did not come within \(waitSecondsMax) s \(try state())")
+                description: "waited \(waitSecondsMax) s in vain for \(what) \(try state())")
         }
         try await Task.sleep(for: .milliseconds(5))
     }
 }
 
-/// The same for tests that are no tasks and may block their thread.
+/// Like `eventually`, for tests that are not tasks and may block their thread.
 package func eventuallyBlocking(
     _ what: String = "the condition", state: () throws -> String = { "" },
     _ condition: () throws -> Bool
@@ -36,18 +35,19 @@ package func eventuallyBlocking(
     while try !condition() {
         guard .now < end else {
             throw NeverHappened(
-                description: "\(what) did not come within \(waitSecondsMax) s \(try state())")
+                description: "waited \(waitSecondsMax) s in vain for \(what) \(try state())")
         }
         Thread.sleep(forTimeInterval: 0.005)
     }
 }
 
-/// What a test waited for in vain.
+/// A condition that never held.
 package struct NeverHappened: Error, CustomStringConvertible {
     package let description: String
 }
 
-/// Runs `body` on a thread of its own and waits for it, but not for ever: a deadlock is a failed test.
+/// Runs `body` on a separate thread and waits for it with a limit, so that a deadlock fails the
+/// test.
 package func finishes(
     _ what: String = "this", sourceLocation: SourceLocation = #_sourceLocation,
     _ body: @escaping @Sendable () throws -> Void
@@ -68,7 +68,7 @@ package func finishes(
     if let error = failure.withLock({ $0 }) { throw error }
 }
 
-/// Runs `body` on a thread of its own, so that it may block while the threads for tasks go on.
+/// Runs `body` on a separate thread, so that it may block while the threads for tasks continue.
 package func onThread<Result: Sendable>(
     _ body: @escaping @Sendable () throws -> Result
 ) async throws -> Result {
@@ -79,7 +79,7 @@ package func onThread<Result: Sendable>(
     }
 }
 
-/// A door that stays shut until it is opened.
+/// A gate that stays closed until it is opened.
 package final class Latch: Sendable {
     private let condition = NSCondition()
     private let isOpen = Mutex(false)
@@ -93,7 +93,7 @@ package final class Latch: Sendable {
         condition.unlock()
     }
 
-    /// Returns false if nothing opened it.
+    /// Returns false if it was not opened in time.
     @discardableResult
     package func wait() -> Bool {
         let end = Date(timeIntervalSinceNow: waitSecondsMax)

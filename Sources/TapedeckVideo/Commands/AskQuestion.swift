@@ -1,45 +1,45 @@
 public import TapedeckModel
 public import TapedeckProjections
 
-/// Asks somebody something.
+/// Asks a user a question.
 ///
 /// ```swift
 /// let ask = try AskQuestion("7", text: "Why is the sky blue?")
 /// try await store.decide { try ask.decide(VideoQueries($0)) }
 /// ```
 public struct AskQuestion: Sendable {
-    /// What is recorded.
+    /// The event to record.
     public let question: QuestionAsked
 
-    /// Makes the command.
+    /// Creates the command.
     ///
     /// - Parameters:
-    ///   - receiver: the id of the user who is asked.
-    ///   - text: what is asked.
+    ///   - receiver: the id of the user to ask.
+    ///   - text: the question.
     ///
-    /// Throws `ModelError`: `.invalidPayload` for a text that is blank, `.tooLarge`.
+    /// Throws `ModelError`: `.invalidPayload` if the text is blank, `.tooLarge`.
     public init(_ receiver: String, text: String) throws(ModelError) {
         question = try QuestionAsked.with { ($0.receiver, $0.text) = (receiver, text) }.normalized()
     }
 
-    /// Why nothing is recorded.
+    /// A reason why nothing is recorded.
     public enum Refusal: CommandRefusal {
-        /// Nobody has told of the user.
+        /// The user is unknown.
         case unknownUser
 
-        /// What does not allow it.
-        public var message: String { "nobody has told of this user" }
+        /// The error message.
+        public var message: String { "unknown user" }
 
         /// `.notFound`.
         public var code: ErrorCode { .notFound }
 
-        /// What to do.
-        public var hint: String? { "sync with the remote that has the user, or name another" }
+        /// A hint for the user.
+        public var hint: String? { "sync with the remote that has the user, or check the id" }
     }
 
-    /// What is to be recorded; nothing while the same question to the same user waits to be asked.
+    /// Returns the question; nothing while the same question to the same user is pending.
     ///
-    /// Throws a `Refusal`, or what reading throws. Costs a look-up.
+    /// Throws a `Refusal`, or errors from reading. Costs one lookup.
     public func decide(_ queries: VideoQueries<some ViewReader>) throws -> [any Event] {
         guard try queries.shownProfile(question.receiver) != nil else { throw Refusal.unknownUser }
         return try queries.isAsking(question) ? [] : [question]
@@ -47,7 +47,7 @@ public struct AskQuestion: Sendable {
 }
 
 extension VideoQueries {
-    /// Whether a question waits to be asked.
+    /// Returns whether a question is pending.
     fileprivate func isAsking(_ question: QuestionAsked) throws -> Bool {
         let state = try reader.state(of: projections.users, key: Tag("user", question.receiver))
         return state?.asked.contains { $0.text == question.text } ?? false

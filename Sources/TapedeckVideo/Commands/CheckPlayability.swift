@@ -1,6 +1,6 @@
 public import TapedeckModel
 
-/// Records what a check of a video has found.
+/// Records the result of checking whether a video plays.
 ///
 /// ```swift
 /// try await store.decide(VideoProjections.standard.playability, key: video.tag) { state in
@@ -10,14 +10,14 @@ public import TapedeckModel
 public struct CheckPlayability: Sendable {
     /// The video.
     public var video: VideoKey
-    /// What was found.
+    /// The result of the check.
     public var finding: PlayabilityFinding
-    /// When it was checked.
+    /// The time of the check.
     public var now: UTCTime
-    /// When to check again behind a failure.
+    /// The delay before the next check after a failure.
     public var delay: RetryDelay
 
-    /// Makes a command.
+    /// Creates a command.
     public init(
         _ video: VideoKey, _ finding: PlayabilityFinding, now: UTCTime,
         delay: RetryDelay = .standard
@@ -28,23 +28,25 @@ public struct CheckPlayability: Sendable {
         self.delay = delay
     }
 
-    /// Why nothing is recorded.
+    /// A reason why nothing is recorded.
     public enum Refusal: CommandRefusal {
-        /// A failure came before the next check was due: two that check at once would wait twice as long.
+        /// A check failed before the next one was due.
+        ///
+        /// Recording it would double the delay when two devices check at the same time.
         case notDue(until: UTCTime)
 
-        /// What does not allow it.
+        /// The error message.
         public var message: String {
             switch self {
-            case .notDue(let time): "the last check has failed, and the next one is due at \(time)"
+            case .notDue(let time): "the last check failed; the next one is due at \(time)"
             }
         }
 
-        /// What to do.
-        public var hint: String? { "check again then" }
+        /// A hint for the user.
+        public var hint: String? { "wait until then" }
     }
 
-    /// What is to be recorded; nothing where the same is known already.
+    /// Returns the event to record; nothing if the result is already known.
     public func decide(_ state: Playability.State) throws(Refusal) -> [any Event] {
         var event = PlayabilityChecked()
         event.video = video.text

@@ -1,17 +1,17 @@
 public import TapedeckModel
 
-/// Why a command is not to be done: what the state of things does not allow.
+/// A reason why a command cannot be executed in the current state.
 ///
-/// Each command has a type of its own, so that an app can tell the cases apart; `localizedDescription` says each
-/// as a sentence for people, and `code` which kind of error it is where all are treated alike.
+/// Each command has its own type, so that an app can distinguish the cases. `localizedDescription`
+/// is a message for users; `code` is the error code, for apps that treat all refusals alike.
 public protocol CommandRefusal: CodedError, Hashable {}
 
 extension CommandRefusal {
-    /// `.conditionFailed`: what is known does not allow it.
+    /// `.conditionFailed`: the current state does not allow the command.
     public var code: ErrorCode { .conditionFailed }
-    /// Nil: nothing can be said.
+    /// Nil: there is no hint.
     public var hint: String? { nil }
-    /// Nil: there is no error below a refusal.
+    /// Nil: a refusal has no underlying error.
     public var cause: (any Error)? { nil }
     /// The message.
     public var description: String { message }

@@ -1,41 +1,42 @@
 public import TapedeckModel
 public import TapedeckProjections
 
-/// Says something about an answer.
+/// Comments on an answer.
 ///
 /// ```swift
 /// let comment = try CommentOnAnswer("4711", text: "Well said.")
 /// try await store.decide { try comment.decide(VideoQueries($0)) }
 /// ```
 public struct CommentOnAnswer: Sendable {
-    /// What is recorded.
+    /// The event to record.
     public let comment: CommentPosted
 
-    /// Makes the command.
+    /// Creates the command.
     ///
-    /// Throws `ModelError`: `.invalidPayload` for a text that is blank, `.tooLarge`.
+    /// Throws `ModelError`: `.invalidPayload` if the text is blank, `.tooLarge`.
     public init(_ answer: String, text: String) throws(ModelError) {
         comment = try CommentPosted.with { ($0.answer, $0.text) = (answer, text) }.normalized()
     }
 
-    /// Why nothing is recorded.
+    /// A reason why nothing is recorded.
     public enum Refusal: CommandRefusal {
-        /// Nobody has told of the answer.
+        /// The answer is unknown.
         case unknownAnswer
 
-        /// What does not allow it.
-        public var message: String { "nobody has told of this answer" }
+        /// The error message.
+        public var message: String { "unknown answer" }
 
         /// `.notFound`.
         public var code: ErrorCode { .notFound }
 
-        /// What to do.
-        public var hint: String? { "sync with the remote that has the answer, or name another" }
+        /// A hint for the user.
+        public var hint: String? { "sync with the remote that has the answer, or check the id" }
     }
 
-    /// What is to be recorded: the comment, said by the user of the account where it is known who that is.
+    /// Returns the comment, with the account's user as its author if that user is known.
     ///
-    /// The same text twice is two comments. Throws a `Refusal`, or what reading throws. Costs a few look-ups.
+    /// The same text twice makes two comments. Throws a `Refusal`, or errors from reading. Costs a
+    /// few lookups.
     public func decide(_ queries: VideoQueries<some ViewReader>) throws -> [any Event] {
         guard try queries.answer(comment.answer) != nil else { throw Refusal.unknownAnswer }
         var comment = comment

@@ -2,7 +2,7 @@ internal import SwiftProtobuf
 public import TapedeckModel
 public import TapedeckProjections
 
-/// Changes the profile of the user of the account, field by field.
+/// Changes the profile of the account's user, field by field.
 ///
 /// ```swift
 /// let edit = EditProfile {
@@ -12,22 +12,23 @@ public import TapedeckProjections
 /// try await store.decide { try edit.decide(VideoQueries($0)) }
 /// ```
 public struct EditProfile: Sendable {
-    /// What is to change; its user is filled in.
+    /// The requested changes; `decide` sets their user.
     public var changes: ProfileEdited
 
-    /// Makes the command.
+    /// Creates the command.
     ///
-    /// - Parameter write: sets the fields that change, and names those that are taken away.
+    /// - Parameter write: sets the fields to change, and lists the fields to remove in `cleared`.
     public init(_ write: (inout ProfileEdited) -> Void) {
         var changes = ProfileEdited()
         write(&changes)
         self.changes = changes
     }
 
-    /// What is to be recorded: the fields that differ from what is shown; nothing where none does.
+    /// Returns an edit with only the fields that differ from the current profile; nothing if there
+    /// are none.
     ///
-    /// Throws `ModelError`: `.signInRequired` where nobody knows whose profile it is, `.invalidPayload`,
-    /// `.tooLarge`; or what reading throws. Costs a few look-ups.
+    /// Throws `ModelError`: `.signInRequired` if the account's user is unknown, `.invalidPayload`,
+    /// `.tooLarge`; or errors from reading. Costs a few lookups.
     public func decide(_ queries: VideoQueries<some ViewReader>) throws -> [any Event] {
         var edit = changes
         edit.user = try queries.requireOwnUser()
@@ -48,7 +49,7 @@ public struct EditProfile: Sendable {
 }
 
 extension ProfileField {
-    /// Takes the field out of an edit: it stays as it is.
+    /// Removes the field from an edit, so that the edit leaves it unchanged.
     fileprivate func remove(from edit: inout ProfileEdited) {
         switch self {
         case .username: edit.clearUsername()

@@ -1,7 +1,7 @@
 public import TapedeckModel
 public import TapedeckProjections
 
-/// Changes a queue, if there is anything to change.
+/// Edits a play queue.
 ///
 /// ```swift
 /// try await store.decide { views in
@@ -9,55 +9,56 @@ public import TapedeckProjections
 /// }
 /// ```
 public struct EditQueue: Sendable {
-    /// The queue's name.
+    /// The name of the queue.
     public var queue: String
-    /// What to do.
+    /// The change to make.
     public var edit: Edit
 
-    /// What can be done with a queue.
+    /// A change to a queue.
     public enum Edit: Hashable, Sendable {
-        /// Puts a video behind all others.
+        /// Adds a video to the end.
         case append(VideoKey)
-        /// Puts a video behind another, the one that plays, or to the front; one that is in the queue moves.
+        /// Inserts a video after another one, such as the one that is playing, or at the front; a
+        /// queued video moves.
         case playNext(VideoKey, after: VideoKey?)
-        /// Takes a video out.
+        /// Removes a video.
         case remove(VideoKey)
-        /// Takes all out.
+        /// Removes all videos.
         case clear
     }
 
-    /// Makes a command.
+    /// Creates a command.
     public init(_ edit: Edit, queue: String = PlayQueue.defaultName) {
         self.edit = edit
         self.queue = queue
     }
 
-    /// Why nothing is recorded.
+    /// A reason why nothing is recorded.
     public enum Refusal: CommandRefusal {
-        /// It is in the queue already.
+        /// The video is already in the queue.
         case alreadyQueued
-        /// It is not in the queue.
+        /// The video is not in the queue.
         case notQueued
-        /// The video behind which it is to be played is not in the queue, or is itself.
+        /// The video to insert after is not in the queue, or is the same video.
         case noSuchPlace
         /// The queue is empty.
         case empty
         /// The queue holds `PlayQueue.videosMax` videos.
         case full
 
-        /// What does not allow it.
+        /// The error message.
         public var message: String {
             switch self {
-            case .alreadyQueued: "the video is in the queue already"
+            case .alreadyQueued: "the video is already in the queue"
             case .notQueued: "the video is not in the queue"
             case .noSuchPlace:
-                "the video behind which it is to be played is not in the queue, or is itself"
+                "the video to insert after is not in the queue, or is the same video"
             case .empty: "the queue is empty"
-            case .full: "the queue holds \(PlayQueue.videosMax) videos, and no more fit in"
+            case .full: "the queue is full: it holds \(PlayQueue.videosMax) videos"
             }
         }
 
-        /// `.notFound` for what is not in the queue, else `.conditionFailed`.
+        /// `.notFound` if a video is not in the queue, else `.conditionFailed`.
         public var code: ErrorCode {
             switch self {
             case .notQueued, .noSuchPlace: .notFound
@@ -65,23 +66,27 @@ public struct EditQueue: Sendable {
             }
         }
 
-        /// What to do.
+        /// A hint for the user.
         public var hint: String? {
             switch self {
-            case .alreadyQueued: "play it next, which moves it"
+            case .alreadyQueued: "to move the video, play it next"
             case .notQueued, .empty: nil
-            case .noSuchPlace: "name another one, or none for the front"
-            case .full: "take a video out first"
+            case .noSuchPlace: "name another video, or none to insert at the front"
+            case .full: "remove a video first"
             }
         }
     }
 
-    /// What is to be recorded; throws a `Refusal`, or what reading throws.
+    /// Returns the event to record; throws a `Refusal`, or errors from reading.
     public func decide(_ queries: VideoQueries<some ViewReader>) throws -> [any Event] {
         try decide(count: queries.queueCount(queue)) { try queries.isQueued($0, queue: queue) }
     }
 
-    /// What is to be recorded, of how many videos a queue holds, and whether one of them is a given one.
+    /// Returns the event to record for a queue with `count` videos.
+    ///
+    /// - Parameter isQueued: returns whether a video is in the queue.
+    ///
+    /// Throws a `Refusal`, or the errors of `isQueued`.
     public func decide(
         count: Int, isQueued: (VideoKey) throws -> Bool
     ) throws -> [any Event] {

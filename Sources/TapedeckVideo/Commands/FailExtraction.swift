@@ -1,6 +1,6 @@
 public import TapedeckModel
 
-/// Records that the address of a video's content was not found.
+/// Records that a video's content URL could not be extracted.
 ///
 /// ```swift
 /// try await store.decide(VideoProjections.standard.extractions, key: video.tag) { state in
@@ -10,23 +10,24 @@ public import TapedeckModel
 public struct FailExtraction: Sendable {
     /// The video.
     public var video: VideoKey
-    /// Why: one of the words below, or another of lower-case letters, digits and hyphens.
+    /// The reason: one of the constants below, or another word of lower-case letters, digits and
+    /// hyphens.
     public var reason: String
-    /// When it failed.
+    /// The time of the failure.
     public var now: UTCTime
-    /// When to try again.
+    /// The delay before the next attempt.
     public var delay: RetryDelay
 
-    /// It took longer than `ExtractionPolicy.timeoutSeconds`.
+    /// The extraction took longer than `ExtractionPolicy.timeoutSeconds`.
     public static let timeout = "timeout"
-    /// The provider does not have the video any more; it is not tried again by itself.
+    /// The provider no longer has the video; there is no automatic retry.
     public static let gone = "gone"
-    /// The provider does not give the address.
+    /// The provider refuses to give the content URL.
     public static let refused = "refused"
-    /// Nobody here knows how to find addresses at this provider; it is not tried again by itself.
+    /// Extraction from this provider is not supported; there is no automatic retry.
     public static let unsupported = "unsupported"
 
-    /// Makes a command.
+    /// Creates a command.
     public init(
         _ video: VideoKey, reason: String, now: UTCTime, delay: RetryDelay = .standard
     ) {
@@ -36,23 +37,24 @@ public struct FailExtraction: Sendable {
         self.delay = delay
     }
 
-    /// Why nothing is recorded.
+    /// A reason why nothing is recorded.
     public enum Refusal: CommandRefusal {
-        /// A failure came before the next try was due, as where two devices try at once.
+        /// An attempt failed before the next one was due, for example because two devices tried at
+        /// the same time.
         case notDue(until: UTCTime)
 
-        /// What does not allow it.
+        /// The error message.
         public var message: String {
             switch self {
-            case .notDue(let time): "the last try has failed, and the next one is due at \(time)"
+            case .notDue(let time): "the last attempt failed; the next one is due at \(time)"
             }
         }
 
-        /// What to do.
-        public var hint: String? { "try again then" }
+        /// A hint for the user.
+        public var hint: String? { "wait until then" }
     }
 
-    /// What is to be recorded.
+    /// Returns the event to record.
     public func decide(_ state: ExtractionCache.State) throws(Refusal) -> [any Event] {
         if let next = state.failure?.nextTryAt, now.milliseconds < next {
             throw .notDue(until: UTCTime(milliseconds: next))

@@ -1,53 +1,53 @@
 public import TapedeckModel
 public import TapedeckProjections
 
-/// Follows somebody, or no longer.
+/// Follows or unfollows a user.
 ///
 /// ```swift
 /// let follow = FollowUser("7")
 /// try await store.decide { try follow.decide(VideoQueries($0)) }
 /// ```
 public struct FollowUser: Sendable {
-    /// The id of the user who is followed.
+    /// The id of the user to follow or unfollow.
     public var user: String
-    /// Whether from now on.
+    /// Whether to follow the user.
     public var isOn: Bool
 
-    /// Makes the command.
+    /// Creates the command.
     public init(_ user: String, isOn: Bool = true) {
         self.user = user
         self.isOn = isOn
     }
 
-    /// Why nothing is recorded.
+    /// A reason why nothing is recorded.
     public enum Refusal: CommandRefusal {
-        /// Nobody has told of the user.
+        /// The user is unknown.
         case unknownUser
-        /// It is the user of the account.
+        /// The user is the account's own.
         case isOneself
 
-        /// What does not allow it.
+        /// The error message.
         public var message: String {
             switch self {
-            case .unknownUser: "nobody has told of this user"
-            case .isOneself: "nobody follows themselves"
+            case .unknownUser: "unknown user"
+            case .isOneself: "users cannot follow themselves"
             }
         }
 
-        /// `.notFound`, or `.invalidPayload` for oneself.
+        /// `.notFound`; `.invalidPayload` for the account's own user.
         public var code: ErrorCode { self == .unknownUser ? .notFound : .invalidPayload }
 
-        /// What to do.
+        /// A hint for the user.
         public var hint: String? {
             self == .unknownUser
-                ? "sync with the remote that has the user, or name another" : "name another user"
+                ? "sync with the remote that has the user, or check the id" : "name another user"
         }
     }
 
-    /// What is to be recorded; nothing where it is so already.
+    /// Returns the event to record; nothing if it would change nothing.
     ///
-    /// Throws a `Refusal`; `ModelError` with `.signInRequired` where nobody knows who follows; or what reading
-    /// throws. Costs a few look-ups.
+    /// Throws a `Refusal`; `ModelError` with `.signInRequired` if the account's user is unknown; or
+    /// errors from reading. Costs a few lookups.
     public func decide(_ queries: VideoQueries<some ViewReader>) throws -> [any Event] {
         let own = try queries.requireOwnUser()
         guard own != user else { throw Refusal.isOneself }

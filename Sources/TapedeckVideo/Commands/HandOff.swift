@@ -1,6 +1,6 @@
 public import TapedeckModel
 
-/// Hands what one device plays to another, with the place where it is.
+/// Continues playback on another device, at the same position.
 ///
 /// ```swift
 /// try await store.decide(VideoProjections.standard.nowPlaying, key: Tag("device", "tv")) { state in
@@ -8,48 +8,50 @@ public import TapedeckModel
 /// }
 /// ```
 ///
-/// The viewing goes along: it is the same sitting, so it counts once. The two devices hear of it by the log.
+/// The viewing continues on the other device, so it counts once. The devices learn of the change
+/// from the log.
 public struct HandOff: Sendable {
-    /// The device that plays.
+    /// The device that plays the video.
     public var source: String
-    /// The one that goes on.
+    /// The device that continues playback.
     public var target: String
-    /// When.
+    /// The time of the change.
     public var now: UTCTime
 
-    /// Makes a command.
+    /// Creates a command.
     public init(from source: String, to target: String, now: UTCTime) {
         self.source = source
         self.target = target
         self.now = now
     }
 
-    /// Why nothing is recorded.
+    /// A reason why nothing is recorded.
     public enum Refusal: CommandRefusal {
-        /// The two are one device.
+        /// The source and the target are the same device.
         case sameDevice
-        /// The device has no video.
+        /// The source has no video.
         case nothingPlays
 
-        /// What does not allow it.
+        /// The error message.
         public var message: String {
             switch self {
-            case .sameDevice: "the two are one device"
+            case .sameDevice: "the source and the target are the same device"
             case .nothingPlays: "the device plays nothing"
             }
         }
 
-        /// `.notFound` where nothing plays, `.invalidPayload` for one device.
+        /// `.notFound` if the source has no video, `.invalidPayload` if both devices are the same.
         public var code: ErrorCode { self == .nothingPlays ? .notFound : .invalidPayload }
 
-        /// What to do.
+        /// A hint for the user.
         public var hint: String? {
-            self == .nothingPlays ? "name the device that plays" : "name two devices"
+            self == .nothingPlays ? "name the device that plays" : "name two different devices"
         }
     }
 
-    /// What is to be recorded, of what the source plays: it pauses, and the target goes on, or pauses there
-    /// if the source did not play.
+    /// Returns the events to record for the state of the source.
+    ///
+    /// The source pauses, and the target continues, or pauses as well if the source was paused.
     public func decide(_ state: NowPlaying.State) throws(Refusal) -> [any Event] {
         guard source != target else { throw .sameDevice }
         guard let video = state.video else { throw .nothingPlays }

@@ -1,43 +1,44 @@
 public import TapedeckModel
 public import TapedeckProjections
 
-/// Likes an answer, or no longer.
+/// Likes or unlikes an answer.
 ///
 /// ```swift
 /// let like = LikeAnswer("4711")
 /// try await store.decide { try like.decide(VideoQueries($0)) }
 /// ```
 public struct LikeAnswer: Sendable {
-    /// The answer's id.
+    /// The id of the answer.
     public var answer: String
-    /// Whether from now on.
+    /// Whether to like the answer.
     public var isOn: Bool
 
-    /// Makes the command.
+    /// Creates the command.
     public init(_ answer: String, isOn: Bool = true) {
         self.answer = answer
         self.isOn = isOn
     }
 
-    /// Why nothing is recorded.
+    /// A reason why nothing is recorded.
     public enum Refusal: CommandRefusal {
-        /// Nobody has told of the answer.
+        /// The answer is unknown.
         case unknownAnswer
 
-        /// What does not allow it.
-        public var message: String { "nobody has told of this answer" }
+        /// The error message.
+        public var message: String { "unknown answer" }
 
         /// `.notFound`.
         public var code: ErrorCode { .notFound }
 
-        /// What to do.
-        public var hint: String? { "sync with the remote that has the answer, or name another" }
+        /// A hint for the user.
+        public var hint: String? { "sync with the remote that has the answer, or check the id" }
     }
 
-    /// What is to be recorded; nothing where the answer is liked so already, here or at a remote: a remote counts
-    /// every like, also a second one of the same user.
+    /// Returns the event to record; nothing if the answer already has this state, here or at a
+    /// remote.
     ///
-    /// Throws a `Refusal`, or what reading throws. Costs a few look-ups.
+    /// Repeated likes are avoided because a remote counts each of them, even from the same user.
+    /// Throws a `Refusal`, or errors from reading. Costs a few lookups.
     public func decide(_ queries: VideoQueries<some ViewReader>) throws -> [any Event] {
         guard let known = try queries.answer(answer) else { throw Refusal.unknownAnswer }
         guard known.isLiked != isOn else { return [] }

@@ -8,15 +8,15 @@ public import TapedeckProjections
 /// try await store.decide { try open.decide(VideoQueries($0)) }
 /// ```
 public struct OpenVideo: Sendable {
-    /// What is recorded.
+    /// The event to record.
     public let opening: VideoOpened
 
-    /// Makes the command.
+    /// Creates the command.
     ///
     /// - Parameters:
-    ///   - video: the video's key, or any URL form of it.
-    ///   - viewer: who opens it: an account, or a name that the device gives its guests.
-    ///   - viewing: the name of the viewing, unique for ever; the same when it is tried again.
+    ///   - video: the video's key, or any form of its URL.
+    ///   - viewer: the viewer: an account, or a name that the device assigns to its guests.
+    ///   - viewing: a name for this viewing, which must never be reused except to retry it.
     ///
     /// Throws `ModelError`: `.invalidVideo`, `.invalidPayload`, `.tooLarge`.
     public init(_ video: String, viewer: String, viewing: String) throws(ModelError) {
@@ -25,17 +25,17 @@ public struct OpenVideo: Sendable {
         }.normalized()
     }
 
-    /// What happens: the opening, or nothing where this viewing is recorded already.
+    /// Returns the event to record; nothing if this viewing is already recorded.
     ///
-    /// It takes nobody to be signed in. Whether the opening counts is the affair of `ViewCounts`. Costs a
-    /// look-up.
+    /// The user need not be signed in. `ViewCounts` determines whether the view counts. Costs one
+    /// lookup.
     public func decide(_ queries: VideoQueries<some ViewReader>) throws -> [any Event] {
         try queries.isOpened(opening) ? [] : [opening]
     }
 }
 
 extension VideoQueries {
-    /// Whether a viewing of a video is recorded.
+    /// Returns whether a viewing of a video is recorded.
     fileprivate func isOpened(_ opening: VideoOpened) throws -> Bool {
         try reader.item(
             of: projections.viewCounts, key: VideoKey(opening.video).tag,

@@ -1,37 +1,37 @@
 public import TapedeckModel
 public import TapedeckProjections
 
-/// Says something in the chat of a video.
+/// Posts a message in the chat of a video.
 ///
 /// ```swift
 /// let post = try PostChatMessage("youtube:aqz-KE-bpKQ", text: "The rabbit wins.")
 /// try await store.decide { try post.decide(VideoQueries($0)) }
 /// ```
 public struct PostChatMessage: Sendable {
-    /// What is recorded.
+    /// The event to record.
     public let message: ChatMessagePosted
 
-    /// Makes the command for a text.
+    /// Creates the command for a text message.
     ///
     /// - Parameters:
-    ///   - video: the video's key, or any URL form of it.
-    ///   - text: what is said.
+    ///   - video: the video's key, or any form of its URL.
+    ///   - text: the message.
     ///
-    /// Throws `ModelError`: `.invalidVideo`, `.invalidPayload` for a text that is blank, `.tooLarge`.
+    /// Throws `ModelError`: `.invalidVideo`, `.invalidPayload` if the text is blank, `.tooLarge`.
     public init(_ video: String, text: String) throws(ModelError) {
         message = try ChatMessagePosted.with { ($0.video, $0.text) = (video, text) }.normalized()
     }
 
-    /// Makes the command for a file, which is at its address already.
+    /// Creates the command for a file that is already available at its URL.
     ///
     /// Throws `ModelError`: `.invalidVideo`, `.invalidPayload`, `.tooLarge`.
     public init(_ video: String, file: ChatFile) throws(ModelError) {
         message = try ChatMessagePosted.with { ($0.video, $0.file) = (video, file) }.normalized()
     }
 
-    /// What happens: the message, said by the account with which the user is signed in.
+    /// Returns the message, sent by the account with which the user is signed in.
     ///
-    /// Throws `ModelError` with `.signInRequired` where nobody is. Costs a look-up.
+    /// Throws `ModelError` with `.signInRequired` if the user is not signed in. Costs one lookup.
     public func decide(_ queries: VideoQueries<some ViewReader>) throws -> [any Event] {
         var message = message
         message.sender = try queries.requireSignedIn().account

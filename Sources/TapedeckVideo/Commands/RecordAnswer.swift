@@ -2,7 +2,7 @@ internal import SwiftProtobuf
 public import TapedeckModel
 public import TapedeckProjections
 
-/// Records an answer by segments, merges them and hands the answer in.
+/// Records an answer in segments, merges them and submits the answer.
 ///
 /// ```swift
 /// let segment = try AnswerSegment("1", blob: blobs.add(contentsOf: file), seconds: 34.5)
@@ -10,72 +10,75 @@ public import TapedeckProjections
 /// try await store.decide { try record.decide(VideoQueries($0)) }
 /// ```
 ///
-/// A recording is one device's, as its files lie there. After a restart `answers` tells how far it was: one that
-/// was being merged is merged again, and handed in.
+/// A recording belongs to one device, which stores its files. After a restart, `answers` reports
+/// the state of each recording: if a merge was interrupted, merge the segments again and submit the
+/// answer.
 public struct RecordAnswer: Sendable {
-    /// The question's id.
+    /// The id of the question.
     public var question: String
-    /// The recording's name: one that the device gives, unique for ever.
+    /// A name for the recording, chosen by the device, which must never be reused.
     public var recording: String
-    /// What to do.
+    /// The step to record.
     public var step: Step
 
-    /// What can be done with a recording.
+    /// A step of a recording.
     public enum Step: Hashable, Sendable {
-        /// Adds a segment behind the others.
+        /// Adds a segment to the end.
         case add(AnswerSegment)
-        /// Takes a segment out.
+        /// Removes a segment.
         case remove(segment: String)
-        /// Takes all out.
+        /// Removes all segments.
         case discard
-        /// Says that the segments are being merged.
+        /// Records that merging the segments has started.
         case merge
-        /// Says that they could not be merged, and why: lower-case letters, digits and hyphens.
+        /// Records that merging has failed, with a reason of lower-case letters, digits and
+        /// hyphens.
         case failMerge(reason: String)
-        /// Says that they are merged: the next sync hands the answer in.
+        /// Records the merged files; the next sync submits the answer.
         case handIn(AnswerFiles)
     }
 
-    /// Makes a command.
+    /// Creates a command.
     public init(to question: String, recording: String, _ step: Step) {
         self.question = question
         self.recording = recording
         self.step = step
     }
 
-    /// Why nothing is recorded.
+    /// A reason why nothing is recorded.
     public enum Refusal: CommandRefusal {
-        /// All segments together are too long by so much; by 0 where they last exactly as long as an answer must
-        /// not.
+        /// The segments together exceed the longest permitted duration by this many seconds; 0 if
+        /// they last exactly `AnswerRecorded.secondsMax`, which is too long as well.
         case tooLong(excessSeconds: Double)
-        /// Somebody else is asked.
+        /// The question was asked of another user.
         case notAsked
-        /// The question has an answer, or one is handed in that no remote has refused.
+        /// The question has an answer, or an answer was submitted that no remote has refused.
         case alreadyAnswered
-        /// There is an answer of this recording; another one needs another name.
+        /// An answer from this recording was already submitted; another recording needs another
+        /// name.
         case hasEnded
-        /// There is no segment.
+        /// The recording has no segments.
         case nothingRecorded
         /// The segments are being merged.
         case isMerging
         /// The segments are not being merged.
         case notMerging
 
-        /// What does not allow it.
+        /// The error message.
         public var message: String {
             switch self {
             case .tooLong(let excess):
-                "together the segments are \(excess) s too long: an answer is shorter than \(Int(AnswerRecorded.secondsMax)) s"
-            case .notAsked: "the question is asked of somebody else"
-            case .alreadyAnswered: "the question is answered, or an answer is on its way"
-            case .hasEnded: "this recording was handed in; another one needs another name"
-            case .nothingRecorded: "nothing is recorded"
+                "the segments together are \(excess) s too long; an answer must be shorter than \(Int(AnswerRecorded.secondsMax)) s"
+            case .notAsked: "the question was asked of another user"
+            case .alreadyAnswered: "the question is already answered, or an answer is pending"
+            case .hasEnded: "this recording was already submitted"
+            case .nothingRecorded: "the recording has no segments"
             case .isMerging: "the segments are being merged"
             case .notMerging: "the segments are not being merged"
             }
         }
 
-        /// `.tooLarge` for segments that are too long, else `.conditionFailed`.
+        /// `.tooLarge` if the segments are too long, else `.conditionFailed`.
         public var code: ErrorCode {
             switch self {
             case .tooLong: .tooLarge
@@ -83,30 +86,30 @@ public struct RecordAnswer: Sendable {
             }
         }
 
-        /// What to do.
+        /// A hint for the user.
         public var hint: String? {
             switch self {
-            case .tooLong: "take a segment out, or record a shorter one"
+            case .tooLong: "remove a segment, or record a shorter one"
             case .notAsked, .alreadyAnswered: "answer another question"
-            case .hasEnded: "begin another recording"
+            case .hasEnded: "start another recording with a new name"
             case .nothingRecorded: "add a segment first"
-            case .isMerging: "wait for its end, or say that it has failed"
-            case .notMerging: "begin to merge them first"
+            case .isMerging: "wait until merging ends, or record that it failed"
+            case .notMerging: "start merging them first"
             }
         }
     }
 
-    /// What is to be recorded; nothing where it is done already.
+    /// Returns the events to record; nothing if the step is already done.
     ///
-    /// Throws a `Refusal`; `ModelError` with `.invalidPayload` or `.tooLarge` for a name, a digest or a duration
-    /// that is none; or what reading throws. Costs a few look-ups.
+    /// Throws a `Refusal`; `ModelError` with `.invalidPayload` or `.tooLarge` for an invalid name,
+    /// digest or duration; or errors from reading. Costs a few lookups.
     public func decide(_ queries: VideoQueries<some ViewReader>) throws -> [any Event] {
         try decide(queries.questionState(question), by: queries.ownUser())
     }
 
-    /// What is to be recorded, of what is known of the question.
+    /// Returns the events to record for a known state of the question.
     ///
-    /// - Parameter user: who answers; nil where nobody knows.
+    /// - Parameter user: the user who answers; nil if unknown.
     public func decide(_ state: QuestionList.State, by user: String?) throws -> [any Event] {
         guard state.isPending, !state.isAnswering else { throw Refusal.alreadyAnswered }
         let asked = state.question.receiver
@@ -179,16 +182,16 @@ public struct RecordAnswer: Sendable {
     }
 }
 
-/// A part of an answer, as a camera has recorded it.
+/// A segment of an answer, as a camera recorded it.
 public struct AnswerSegment: Hashable, Sendable {
-    /// Its name, unique in its recording.
+    /// The segment's name, unique in its recording.
     public var name: String
-    /// Its file among the store's blobs: the SHA-256 as 64 hexadecimal digits in lower case.
+    /// The segment's file in the store's blobs: its SHA-256 as 64 lower-case hexadecimal digits.
     public var blob: String
-    /// How long it is, in seconds.
+    /// The duration in seconds.
     public var seconds: Double
 
-    /// Makes a segment.
+    /// Creates a segment.
     public init(_ name: String, blob: String, seconds: Double) {
         self.name = name
         self.blob = blob
@@ -196,18 +199,18 @@ public struct AnswerSegment: Hashable, Sendable {
     }
 }
 
-/// The files of an answer that was merged, among the store's blobs.
+/// The files of a merged answer, in the store's blobs.
 public struct AnswerFiles: Hashable, Sendable {
-    /// The video: its SHA-256 as 64 hexadecimal digits in lower case.
+    /// The video: its SHA-256 as 64 lower-case hexadecimal digits.
     public var video: String
-    /// The still picture, named in the same way.
+    /// The still picture: its SHA-256 in the same form.
     public var thumbnail: String
-    /// How the video's file name ends, without the dot.
+    /// The extension of the video's file name, without the dot.
     public var videoExtension: String
-    /// How the picture's file name ends, without the dot.
+    /// The extension of the picture's file name, without the dot.
     public var thumbnailExtension: String
 
-    /// Names the files.
+    /// Creates the names of the files.
     public init(
         video: String, thumbnail: String, videoExtension: String = "mov",
         thumbnailExtension: String = "jpg"
@@ -220,7 +223,7 @@ public struct AnswerFiles: Hashable, Sendable {
 }
 
 extension VideoQueries {
-    /// What is known of a question; nothing of one that nobody has told of.
+    /// Returns the known state of a question; an empty state if the question is unknown.
     fileprivate func questionState(_ question: String) throws -> QuestionList.State {
         try reader.state(of: projections.questions, key: Tag("question", question)) ?? .init()
     }

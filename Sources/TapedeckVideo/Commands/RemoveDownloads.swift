@@ -1,7 +1,7 @@
 public import TapedeckModel
 public import TapedeckProjections
 
-/// Records that downloads were taken off a device's disk.
+/// Records that downloads were removed from a device's disk.
 ///
 /// ```swift
 /// try await store.decide { views in
@@ -16,21 +16,21 @@ public struct RemoveDownloads: Sendable {
     /// The device.
     public var device: String
 
-    /// Makes a command.
+    /// Creates a command.
     public init(_ videos: [VideoKey], device: String = Downloads.defaultDevice) {
         self.videos = videos
         self.device = device
     }
 
-    /// Why nothing is recorded.
+    /// A reason why nothing is recorded.
     public enum Refusal: CommandRefusal {
-        /// The device's disk does not hold this video.
+        /// The video is not on the device's disk.
         case notOnDisk(VideoKey)
 
-        /// What does not allow it.
+        /// The error message.
         public var message: String {
             switch self {
-            case .notOnDisk(let video): "the device's disk does not hold \(video.text)"
+            case .notOnDisk(let video): "\(video.text) is not on the device's disk"
             }
         }
 
@@ -38,12 +38,16 @@ public struct RemoveDownloads: Sendable {
         public var code: ErrorCode { .notFound }
     }
 
-    /// What is to be recorded; throws a `Refusal`, or what reading throws.
+    /// Returns the events to record; throws a `Refusal`, or errors from reading.
     public func decide(_ queries: VideoQueries<some ViewReader>) throws -> [any Event] {
         try decide { try queries.isOnDisk($0, device: device) }
     }
 
-    /// What is to be recorded, of whether the device's disk holds a video.
+    /// Returns the events to record.
+    ///
+    /// - Parameter isOnDisk: returns whether a video is on the device's disk.
+    ///
+    /// Throws a `Refusal`, or the errors of `isOnDisk`.
     public func decide(isOnDisk: (VideoKey) throws -> Bool) throws -> [any Event] {
         try videos.map { video in
             guard try isOnDisk(video) else { throw Refusal.notOnDisk(video) }

@@ -2,18 +2,18 @@ internal import Foundation
 public import TapedeckModel
 public import TapedeckProjections
 
-/// Shares a video with others, by the rules of the app of 2012.
+/// Shares a video with others, by the rules of the 2012 app.
 ///
 /// ```swift
 /// let share = try ShareVideo("youtube:aqz-KE-bpKQ", to: ["twitter", "email"], recipients: ["ada@example.org"])
 /// try await store.decide { try share.decide(VideoQueries($0)) }
 /// ```
 ///
-/// Each destination is an intent of its own, so that each has an outcome of its own.
+/// Each destination is a separate intent with its own outcome.
 public struct ShareVideo: Sendable {
-    /// The longest text for Twitter, in Unicode scalars.
+    /// The maximum length of a text for Twitter, in Unicode scalars.
     public static let twitterCharactersMax = 140
-    /// What stands for the address of the video until the remote puts it in.
+    /// The placeholder that the remote replaces with the video's URL.
     public static let linkPlaceholder = "[shelby.tv_short_link]"
 
     private let video: VideoKey
@@ -21,22 +21,23 @@ public struct ShareVideo: Sendable {
     private let text: String?
     private let recipients: [String]
 
-    /// Makes the command.
+    /// Creates the command.
     ///
     /// - Parameters:
-    ///   - video: the video's key, or any URL form of it.
+    ///   - video: the video's key, or any form of its URL.
     ///   - destinations: `twitter`, `facebook`, `tumblr` or `email`; at least one.
-    ///   - text: what is said; nil says what the app of 2012 proposed.
+    ///   - text: the text to share; nil for the text that the 2012 app proposed.
     ///   - recipients: the addresses for `email`.
     ///
-    /// Throws `ModelError`: `.invalidVideo`, and `.invalidPayload` for no or an unknown destination, for an
-    /// e-mail without an address, and for what is no address.
+    /// Throws `ModelError`: `.invalidVideo`, and `.invalidPayload` for missing or unknown
+    /// destinations, for `email` without an address, and for an invalid address.
     public init(
         _ video: String, to destinations: [String], text: String? = nil, recipients: [String] = []
     ) throws(ModelError) {
         self.video = try VideoKey(video)
         for address in recipients where !VideoShared.isAddress(address) {
-            throw FieldChecks.invalid("to", "holds \"\(address.prefix(80))\", which is no address")
+            throw FieldChecks.invalid(
+                "to", "contains \"\(address.prefix(80))\", which is not an email address")
         }
         var seen: Set<String> = []
         let once = recipients.filter { seen.insert($0.lowercased()).inserted }
@@ -50,17 +51,19 @@ public struct ShareVideo: Sendable {
         }.normalized()
     }
 
-    /// What happens: an intent for each destination.
+    /// Returns an intent for each destination.
     ///
-    /// Throws `ModelError` with `.tooLarge` for a text that is too long for Twitter, and says by how much.
-    /// Costs a few look-ups.
+    /// Throws `ModelError` with `.tooLarge` if the text is too long for Twitter. Costs a few
+    /// lookups.
     public func decide(_ queries: VideoQueries<some ViewReader>) throws -> [any Event] {
         let text = try self.text ?? queries.shareText(of: video)
         let excess = text.unicodeScalars.count - ShareVideo.twitterCharactersMax
         if destinations.contains("twitter"), excess > 0 {
             throw ModelError(
-                .tooLarge, "text is \(excess) characters too long for twitter",
-                hint: "twitter takes \(ShareVideo.twitterCharactersMax)")
+                .tooLarge,
+                "text exceeds twitter's limit of \(ShareVideo.twitterCharactersMax) characters by "
+                    + "\(excess)",
+                hint: "shorten the text")
         }
         return try destinations.map { destination in
             try VideoShared.with {
@@ -75,7 +78,7 @@ public struct ShareVideo: Sendable {
 }
 
 extension VideoShared {
-    /// What stands between two addresses in `to`.
+    /// The separator between addresses in `to`.
     static let recipientSeparator = ","
 
     /// The addresses in `to`.
@@ -85,7 +88,8 @@ extension VideoShared {
             .filter { !$0.isEmpty }
     }
 
-    /// One "@" with something on both sides, and nothing that parts addresses.
+    /// Returns whether a text has the form of an email address: one "@" with text on both sides,
+    /// and no white space, comma or semicolon.
     static func isAddress(_ text: String) -> Bool {
         let parts = text.split(separator: "@", omittingEmptySubsequences: false)
         return parts.count == 2 && parts.allSatisfy { !$0.isEmpty }
@@ -94,8 +98,8 @@ extension VideoShared {
 }
 
 extension VideoQueries {
-    /// What the app of 2012 proposed to say of a video: its title, where it is, and from whom it came, with an
-    /// "@" where that is a name of Twitter.
+    /// Returns the text that the 2012 app proposed for a video: its title, its link and the name of
+    /// the sharer, with an "@" before a Twitter name.
     func shareText(of video: VideoKey) throws -> String {
         let state = try reader.state(of: projections.videos, key: video.tag)
         let title = state?.title.map { "\"\($0.utf8Text)\"" } ?? "Great video"

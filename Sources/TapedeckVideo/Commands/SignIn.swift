@@ -1,19 +1,19 @@
 public import TapedeckModel
 public import TapedeckProjections
 
-/// Says that the user is signed in with an account of a system, and with no other one there.
+/// Records that the user is signed in with one account of a system, and with no other one there.
 ///
 /// ```swift
 /// let signIn = try SignIn("ada@example.org", at: "birdtube")
 /// try await store.decide { try signIn.decide(VideoQueries($0)) }
 /// ```
 ///
-/// What signs in is not its affair: that lies outside of the log.
+/// The command only records the sign-in: authentication happens outside the log.
 public struct SignIn: Sendable {
-    /// What is recorded.
+    /// The event to record.
     public let signedIn: SignedIn
 
-    /// Makes the command.
+    /// Creates the command.
     ///
     /// - Parameters:
     ///   - account: the account, by its system's name for it.
@@ -24,10 +24,10 @@ public struct SignIn: Sendable {
         signedIn = try SignedIn.with { ($0.account, $0.system) = (account, system) }.normalized()
     }
 
-    /// What happens: other accounts of the system are signed out, and this one is signed in; nothing where
-    /// it is so already.
+    /// Returns the events that sign out other accounts of the system and sign in this one; nothing
+    /// if only this one is signed in.
     ///
-    /// Costs a look-up for each account that is signed in.
+    /// Costs one lookup per signed-in account.
     public func decide(_ queries: VideoQueries<some ViewReader>) throws -> [any Event] {
         let held = try queries.signedInAccounts(at: signedIn.system)
         var events: [any Event] = held.filter { $0.account != signedIn.account }.map(\.signedOut)
@@ -36,7 +36,7 @@ public struct SignIn: Sendable {
     }
 }
 
-/// Says that the user is signed in with no account of a system any more.
+/// Records that the user is signed out of all accounts of a system.
 ///
 /// ```swift
 /// let signOut = SignOut(at: "birdtube")
@@ -46,12 +46,12 @@ public struct SignOut: Sendable {
     /// The system.
     public let system: String
 
-    /// Makes the command; `system` is such as `birdtube`.
+    /// Creates the command for a system, such as `birdtube`.
     public init(at system: String) { self.system = system }
 
-    /// What happens: every account of the system that is signed in is signed out.
+    /// Returns the events that sign out every signed-in account of the system.
     ///
-    /// Costs a look-up for each.
+    /// Costs one lookup per account.
     public func decide(_ queries: VideoQueries<some ViewReader>) throws -> [any Event] {
         try queries.signedInAccounts(at: system).map(\.signedOut)
     }

@@ -1,43 +1,42 @@
 public import TapedeckModel
 public import TapedeckProjections
 
-/// Hands a video of YouTube in, unless it is there already.
+/// Submits a YouTube video that is not submitted yet.
 ///
 /// ```swift
 /// let submit = try SubmitVideo("https://youtu.be/aqz-KE-bpKQ", title: "Big Buck Bunny")
 /// try await store.decide { try submit.decide(VideoQueries($0)) }
 /// ```
 public struct SubmitVideo: Sendable {
-    /// What is recorded.
+    /// The event to record.
     public let submission: VideoSubmitted
 
-    /// Makes the command.
+    /// Creates the command.
     ///
     /// - Parameters:
-    ///   - video: the address of the video's page, or its key.
-    ///   - title: its title; nil where it is not known.
-    ///   - thumbnail: where its still picture is; nil where that is not known.
+    ///   - video: the URL of the video's page, or the video's key.
+    ///   - title: the title; nil if unknown.
+    ///   - thumbnail: the URL of the still picture; nil if unknown.
     ///
-    /// Throws `ModelError`: `.invalidVideo` for what is no video of YouTube, `.tooLarge`.
+    /// Throws `ModelError`: `.invalidVideo` if it is not a YouTube video, `.tooLarge`.
     public init(
         _ video: String, title: String? = nil, thumbnail: String? = nil
     ) throws(ModelError) {
         var event = VideoSubmitted()
         let key = try VideoKey(video)
         event.video = key.text
-        // A key of YouTube has no slash, an address has.
+        // A YouTube key has no slash, but a URL does.
         if video.contains("/") { event.url = video }
         if let title { event.title = title }
         if let thumbnail { event.thumbnail = thumbnail }
         submission = try event.normalized()
     }
 
-    /// What happens: the submission, or nothing.
+    /// Returns the submission; nothing if a remote lists the video or an earlier submission is
+    /// pending.
     ///
-    /// Nothing is to be done where a remote lists the video or an earlier submission still waits; one that
-    /// was refused is handed in again.
-    ///
-    /// Throws `ModelError` with `.signInRequired` where nobody is signed in. Costs a few look-ups.
+    /// A refused video is submitted again. Throws `ModelError` with `.signInRequired` if the user
+    /// is not signed in. Costs a few lookups.
     public func decide(_ queries: VideoQueries<some ViewReader>) throws -> [any Event] {
         _ = try queries.requireSignedIn()
         switch try queries.submission(video: submission.video)?.state {

@@ -11,16 +11,16 @@ extension AccountObserved: Observation {
     /// `<system>/account/<account>`.
     public var entity: String { "\(system.lowercased())/account/\(account)" }
 
-    /// None: no system tells of changes.
+    /// Nil: no system versions its accounts.
     public var remoteVersion: UInt64? { nil }
 
-    /// Sightings are told apart by the time at which they were made, in milliseconds.
+    /// One millisecond: the version of a sighting is its time.
     public static var versionMilliseconds: Int64 { 1 }
 
-    /// Checks the names, the texts and the address, and leaves out what the message has no field for.
+    /// Checks the names, the texts and the URL, and removes unknown fields.
     ///
-    /// An address that holds a user or a password is refused with `.invalidPayload`: no secret comes into
-    /// the log.
+    /// An image URL with a user name or a password is refused with `.invalidPayload`, to keep
+    /// secrets out of the log.
     public func normalized() throws(ModelError) -> AccountObserved {
         var copy = self
         copy.unknownFields = SwiftProtobuf.UnknownStorage()
@@ -30,7 +30,7 @@ extension AccountObserved: Observation {
         if hasImage {
             try FieldChecks.url(image, "image")
             guard !AccountNames.isSigned(image) else {
-                throw FieldChecks.invalid("image", "holds the name or the password of a user")
+                throw FieldChecks.invalid("image", "contains a user name or a password")
             }
         }
         for (names, field) in [(services, "services"), (channels, "channels")] {
@@ -49,7 +49,7 @@ extension SignedIn: VideoEvent {
     /// The account.
     public var tags: [Tag] { get throws { [try AccountNames.tag(account, system)] } }
 
-    /// Checks the names, and leaves out what the message has no field for.
+    /// Checks the names, and removes unknown fields.
     public func normalized() throws(ModelError) -> SignedIn {
         var copy = self
         copy.unknownFields = SwiftProtobuf.UnknownStorage()
@@ -65,7 +65,7 @@ extension SignedOut: VideoEvent {
     /// The account.
     public var tags: [Tag] { get throws { [try AccountNames.tag(account, system)] } }
 
-    /// Checks the names, and leaves out what the message has no field for.
+    /// Checks the names, and removes unknown fields.
     public func normalized() throws(ModelError) -> SignedOut {
         var copy = self
         copy.unknownFields = SwiftProtobuf.UnknownStorage()
@@ -74,20 +74,20 @@ extension SignedOut: VideoEvent {
     }
 }
 
-/// How accounts are named.
+/// The naming of accounts.
 enum AccountNames {
-    /// `account/<system>:<account>`.
+    /// Returns `account/<system>:<account>`.
     static func tag(_ account: String, _ system: String) throws(ModelError) -> Tag {
         try Tag("account", "\(system.lowercased()):\(account)")
     }
 
-    /// The system and the account of a tag.
+    /// Returns the system and the account of a tag.
     static func parts(of tag: Tag) -> (system: String, account: String) {
         let system = tag.name.prefix { $0 != ":" }
         return (String(system), String(tag.name.dropFirst(system.count + 1)))
     }
 
-    /// Checks both names; gives the system's in lower case.
+    /// Checks both names and returns the system's in lower case.
     static func check(_ account: String, _ system: String) throws(ModelError) -> String {
         try FieldChecks.id(account, "account")
         let lower = system.lowercased()
@@ -99,7 +99,7 @@ enum AccountNames {
         return lower
     }
 
-    /// Whether the host of an address has a user or a password in front.
+    /// Returns whether a URL has a user name or a password before its host.
     static func isSigned(_ url: String) -> Bool {
         guard let scheme = url.range(of: "//") else { return false }
         return url[scheme.upperBound...].prefix { !"/?#".contains($0) }.contains("@")

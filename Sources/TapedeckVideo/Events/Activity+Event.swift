@@ -4,13 +4,13 @@ extension VideoExtracted: VideoEvent {
     /// `VideoExtracted`.
     public static let eventType: EventType = "VideoExtracted"
 
-    /// The last address of a video stands for all before it.
+    /// `.latest`: the newest URL of a video supersedes earlier ones.
     public static var retention: Retention { .latest }
 
     /// The video.
     public var tags: [Tag] { get throws { [try VideoKey(video).tag] } }
 
-    /// Checks the video, the address and the times.
+    /// Checks the video, the URL and the times.
     public func normalized() throws(ModelError) -> VideoExtracted {
         var copy = self
         copy.video = try FieldChecks.video(video, "video").text
@@ -25,10 +25,10 @@ extension CommentPosted: VideoEvent, SubjectEvent {
     /// `CommentPosted`.
     public static let eventType: EventType = "CommentPosted"
 
-    /// The video, or the answer.
+    /// The video or the answer.
     public var tags: [Tag] { get throws { try subjectTags } }
 
-    /// Checks that exactly one thing is commented and that something is said.
+    /// Checks that exactly one subject is set, and that the text is not blank.
     public func normalized() throws(ModelError) -> CommentPosted {
         var copy = self
         try copy.normalizeSubject()
@@ -45,7 +45,7 @@ extension WatchLaterToggled: VideoEvent {
     /// The video.
     public var tags: [Tag] { get throws { [try VideoKey(video).tag] } }
 
-    /// Checks the video and that the toggle says which way.
+    /// Checks the video, and that `isOn` is set.
     public func normalized() throws(ModelError) -> WatchLaterToggled {
         var copy = self
         copy.video = try FieldChecks.video(video, "video").text
@@ -58,15 +58,15 @@ extension PlaybackProgressed: VideoEvent {
     /// `PlaybackProgressed`.
     public static let eventType: EventType = "PlaybackProgressed"
 
-    /// The furthest place of a viewing stands for all.
+    /// `.max`: the furthest position of a viewing supersedes the others.
     public static var retention: Retention { .max }
 
     /// The video.
     public var tags: [Tag] { get throws { [try VideoKey(video).tag] } }
 
-    /// Checks the video, the viewing and the figures.
+    /// Checks the video, the viewing and the numbers.
     ///
-    /// A position beyond the duration is accepted: players round both.
+    /// A position beyond the duration is accepted, because players round both.
     public func normalized() throws(ModelError) -> PlaybackProgressed {
         var copy = self
         copy.video = try FieldChecks.video(video, "video").text
@@ -86,7 +86,7 @@ extension AnswerUploaded: VideoEvent {
         get throws { [try Tag("answer", answer), try Tag("question", question)] }
     }
 
-    /// Checks the ids, the duration and the addresses.
+    /// Checks the ids, the duration and the URLs.
     public func normalized() throws(ModelError) -> AnswerUploaded {
         try FieldChecks.id(question, "question")
         try FieldChecks.id(answer, "answer")
@@ -101,10 +101,10 @@ extension LikeToggled: VideoEvent, SubjectEvent {
     /// `LikeToggled`.
     public static let eventType: EventType = "LikeToggled"
 
-    /// The video, or the answer.
+    /// The video or the answer.
     public var tags: [Tag] { get throws { try subjectTags } }
 
-    /// Checks that exactly one thing is named and that the toggle says which way.
+    /// Checks that exactly one subject is set, and that `isOn` is set.
     public func normalized() throws(ModelError) -> LikeToggled {
         var copy = self
         try copy.normalizeSubject()
@@ -120,7 +120,7 @@ extension VideoWatched: VideoEvent {
     /// The video.
     public var tags: [Tag] { get throws { [try VideoKey(video).tag] } }
 
-    /// Checks the video and the figures.
+    /// Checks the video and the numbers.
     public func normalized() throws(ModelError) -> VideoWatched {
         var copy = self
         copy.video = try FieldChecks.video(video, "video").text
@@ -137,7 +137,7 @@ extension VideoShared: VideoEvent {
     /// `VideoShared`.
     public static let eventType: EventType = "VideoShared"
 
-    /// Where a video can be shared.
+    /// The destinations to which a video can be shared.
     static let destinationsKnown: Set<String> = ["twitter", "facebook", "tumblr", "email"]
 
     /// The video.
@@ -155,16 +155,17 @@ extension VideoShared: VideoEvent {
         where !VideoShared.destinationsKnown.contains(destination) {
             throw FieldChecks.invalid(
                 "destinations",
-                "holds \"\(destination.prefix(40))\"; known are "
+                "contains \"\(destination.prefix(40))\"; valid destinations are "
                     + VideoShared.destinationsKnown.sorted().joined(separator: ", "))
         }
         try FieldChecks.text(text, "text")
         try FieldChecks.text(to, "to")
         for address in recipients where !VideoShared.isAddress(address) {
-            throw FieldChecks.invalid("to", "holds \"\(address.prefix(80))\", which is no address")
+            throw FieldChecks.invalid(
+                "to", "contains \"\(address.prefix(80))\", which is not an email address")
         }
         guard !destinations.contains("email") || !recipients.isEmpty else {
-            throw FieldChecks.invalid("to", "is missing: an e-mail needs an address")
+            throw FieldChecks.invalid("to", "is missing: email needs an address")
         }
         if hasTo { copy.to = recipients.joined(separator: VideoShared.recipientSeparator) }
         return copy

@@ -7,7 +7,8 @@ extension AnswerSegmentRecorded: VideoEvent {
     /// The question.
     public var tags: [Tag] { get throws { [try Tag("question", question)] } }
 
-    /// Checks the ids, the digest and the duration: a segment alone is shorter than an answer may be.
+    /// Checks the ids, the digest and the duration: even a single segment must be shorter than the
+    /// limit for an answer.
     public func normalized() throws(ModelError) -> AnswerSegmentRecorded {
         try FieldChecks.id(question, "question")
         try FieldChecks.id(recording, "recording")
@@ -41,7 +42,7 @@ extension AnswerMergeStarted: VideoEvent {
     /// The question.
     public var tags: [Tag] { get throws { [try Tag("question", question)] } }
 
-    /// Checks the ids, and that there is something to merge.
+    /// Checks the ids, and that there are segments to merge.
     public func normalized() throws(ModelError) -> AnswerMergeStarted {
         try FieldChecks.id(question, "question")
         try FieldChecks.id(recording, "recording")
@@ -51,7 +52,7 @@ extension AnswerMergeStarted: VideoEvent {
         }
         for segment in segments { try FieldChecks.id(segment, "segments") }
         guard Set(segments).count == segments.count else {
-            throw FieldChecks.invalid("segments", "names a segment twice")
+            throw FieldChecks.invalid("segments", "contains a segment twice")
         }
         return self
     }
@@ -74,7 +75,7 @@ extension AnswerMergeFailed: VideoEvent {
 }
 
 extension FieldChecks {
-    /// How long an answer is, or a part of it: above 0, and below the longest.
+    /// Checks the duration of an answer or a segment: above 0 and below the limit.
     static func answerSeconds(_ value: Double, _ field: String) throws(ModelError) {
         guard value.isFinite, value > 0 else {
             throw invalid(field, "is missing or not above 0")
@@ -87,16 +88,17 @@ extension FieldChecks {
     }
 }
 
-/// How long an answer is, in whole milliseconds: the sum of its segments is the same on all devices.
+/// The duration of an answer in whole milliseconds, so that the sum of its segments is the same on
+/// all devices.
 struct AnswerLength: Hashable, Comparable, Sendable {
-    /// What an answer stays below.
+    /// The duration that an answer must stay below.
     static let end = AnswerLength(milliseconds: Int64(AnswerRecorded.secondsMax) * 1_000)
 
     private(set) var milliseconds: Int64
 
     private init(milliseconds: Int64) { self.milliseconds = milliseconds }
 
-    /// Rounds to milliseconds; what is no duration counts as none.
+    /// Rounds to milliseconds; an invalid duration counts as 0.
     init(seconds: Double) {
         let limit = FieldLimits.secondsMax
         let known = seconds.isFinite ? min(max(seconds, 0), limit) : 0
@@ -109,16 +111,16 @@ struct AnswerLength: Hashable, Comparable, Sendable {
 
     var seconds: Double { Double(milliseconds) / 1_000 }
     var isTooLong: Bool { self >= .end }
-    /// How many seconds are to go, beyond which nothing may stay; 0 for one of exactly the limit.
+    /// The number of seconds over the limit; 0 at exactly the limit, which is too long as well.
     var excessSeconds: Double {
         max(0, Double(milliseconds - AnswerLength.end.milliseconds) / 1_000)
     }
 
-    /// Why it is too long.
+    /// A sentence that explains why the duration is too long.
     var sentence: String {
         let limit = Int(AnswerRecorded.secondsMax)
-        let excess = excessSeconds > 0 ? "\(excessSeconds) " : ""
-        return "\(seconds) seconds are \(excess)too many: an answer is shorter than \(limit)"
+        let excess = excessSeconds > 0 ? "\(excessSeconds) s " : ""
+        return "\(seconds) s is \(excess)too long; an answer must be shorter than \(limit) s"
     }
 
     static func < (left: AnswerLength, right: AnswerLength) -> Bool {

@@ -4,10 +4,10 @@ extension QuestionAsked: VideoEvent {
     /// `QuestionAsked`.
     public static let eventType: EventType = "QuestionAsked"
 
-    /// Who is asked.
+    /// The user who is asked.
     public var tags: [Tag] { get throws { [try Tag("user", receiver)] } }
 
-    /// Checks that somebody is asked something.
+    /// Checks the user, and that the question is not blank.
     public func normalized() throws(ModelError) -> QuestionAsked {
         try FieldChecks.id(receiver, "receiver")
         try FieldChecks.saying(text, "text")
@@ -19,13 +19,13 @@ extension AnswerRecorded: VideoEvent {
     /// `AnswerRecorded`.
     public static let eventType: EventType = "AnswerRecorded"
 
-    /// What an answer stays below, in seconds.
+    /// The duration in seconds that an answer must stay below.
     public static let secondsMax = 120.0
 
     /// The question.
     public var tags: [Tag] { get throws { [try Tag("question", question)] } }
 
-    /// Checks the ids, the digests, the duration and how the files' names end.
+    /// Checks the ids, the digests, the duration and the file extensions.
     public func normalized() throws(ModelError) -> AnswerRecorded {
         try FieldChecks.id(question, "question")
         try FieldChecks.digest(blob, "blob")
@@ -49,21 +49,21 @@ extension UserObserved: Observation {
 
     /// `whale/user/<id>`, or `whale/user/<id>/counts` for a sighting of the counts.
     ///
-    /// Most responses show a user without the counts. If both were sightings of one thing, each reading
-    /// would take the place of the one before, and be news for ever.
+    /// Most responses show a user without the counts. If both kinds of sightings had the same
+    /// entity, each would replace the other and count as new every time.
     public var entity: String { "whale/user/\(user)" + (isOfCounts ? "/counts" : "") }
 
     private var isOfCounts: Bool {
         hasFollowerCount || hasFollowingCount || hasIsOwn || !cleared.isEmpty
     }
 
-    /// None: the remote tells of no changes.
+    /// Nil: the remote does not version its users.
     public var remoteVersion: UInt64? { nil }
 
-    /// Sightings are told apart by the time at which they were made, in milliseconds.
+    /// One millisecond: the version of a sighting is its time.
     public static var versionMilliseconds: Int64 { 1 }
 
-    /// Checks the id, the texts and the address.
+    /// Checks the id, the texts and the URL.
     public func normalized() throws(ModelError) -> UserObserved {
         try FieldChecks.id(user, "user")
         for (value, field) in [
@@ -80,7 +80,7 @@ extension QuestionObserved: Observation {
     /// `QuestionObserved`.
     public static let eventType: EventType = "QuestionObserved"
 
-    /// The question, and who is asked.
+    /// The question and the user who is asked.
     public var tags: [Tag] {
         get throws { [try Tag("question", question), try Tag("user", receiver)] }
     }
@@ -88,10 +88,10 @@ extension QuestionObserved: Observation {
     /// `whale/question/<id>`.
     public var entity: String { "whale/question/\(question)" }
 
-    /// None: questions do not change.
+    /// Nil: questions do not change.
     public var remoteVersion: UInt64? { nil }
 
-    /// Sightings are told apart by the time at which they were made, in milliseconds.
+    /// One millisecond: the version of a sighting is its time.
     public static var versionMilliseconds: Int64 { 1 }
 
     /// Checks the ids and the text.
@@ -117,13 +117,13 @@ extension AnswerObserved: Observation {
     /// `whale/answer/<id>`.
     public var entity: String { "whale/answer/\(answer)" }
 
-    /// None: the remote tells of no changes.
+    /// Nil: the remote does not version its answers.
     public var remoteVersion: UInt64? { nil }
 
-    /// Sightings are told apart by the time at which they were made, in milliseconds.
+    /// One millisecond: the version of a sighting is its time.
     public static var versionMilliseconds: Int64 { 1 }
 
-    /// Checks the ids and the addresses.
+    /// Checks the ids and the URLs.
     public func normalized() throws(ModelError) -> AnswerObserved {
         try FieldChecks.id(answer, "answer")
         try FieldChecks.id(question, "question")
@@ -145,10 +145,10 @@ extension LikeObserved: Observation {
     /// `whale/like/<id>`.
     public var entity: String { "whale/like/\(like)" }
 
-    /// None: likes do not change.
+    /// Nil: likes do not change.
     public var remoteVersion: UInt64? { nil }
 
-    /// Sightings are told apart by the time at which they were made, in milliseconds.
+    /// One millisecond: the version of a sighting is its time.
     public static var versionMilliseconds: Int64 { 1 }
 
     /// Checks the ids.
@@ -161,7 +161,7 @@ extension LikeObserved: Observation {
 }
 
 extension FieldChecks {
-    /// A text that says something.
+    /// Checks that a text is not blank.
     static func saying(_ value: String, _ field: String) throws(ModelError) {
         guard value.unicodeScalars.contains(where: { !$0.properties.isWhitespace }) else {
             throw invalid(field, "is missing or blank")
@@ -169,29 +169,29 @@ extension FieldChecks {
         try text(value, field)
     }
 
-    /// The id of an event.
+    /// Checks the id of an event.
     static func eventID(_ value: String, _ field: String) throws(ModelError) {
         guard EventID(value) != nil else { throw invalid(field, "is not the id of an event") }
     }
 
-    /// A SHA-256 in hexadecimal digits.
+    /// Checks a SHA-256 in hexadecimal digits.
     static func digest(_ value: String, _ field: String) throws(ModelError) {
         let isDigest =
             value.utf8.count == 64
             && value.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
         guard isDigest else {
-            throw invalid(field, "is not a SHA-256: 64 hexadecimal digits in lower case")
+            throw invalid(field, "is not a SHA-256 of 64 lower-case hexadecimal digits")
         }
     }
 
-    /// How a file's name ends, in lower case and without the dot.
+    /// Checks a file extension without the dot, and returns it in lower case.
     static func fileExtension(_ value: String, _ field: String) throws(ModelError) -> String {
         let lower = value.lowercased()
         let isExtension =
             (1...FieldLimits.fileExtensionBytesMax).contains(lower.utf8.count)
             && lower.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x7A).contains($0) }
         guard isExtension else {
-            throw invalid(field, "is not how a file's name ends, such as mov")
+            throw invalid(field, "is not a file extension, such as mov")
         }
         return lower
     }

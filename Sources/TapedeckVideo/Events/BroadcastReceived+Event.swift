@@ -10,14 +10,15 @@ extension BroadcastReceived: Observation {
     /// `shelby/broadcast/<id>`.
     public var entity: String { "shelby/broadcast/\(broadcast)" }
 
-    /// When the remote last changed it, else when it was shared, in Unix milliseconds.
+    /// The time at which the remote last changed the broadcast, or else when it was shared, in
+    /// milliseconds since 1970.
     public var remoteVersion: UInt64? {
         let time =
             hasUpdatedAt ? updatedAt.milliseconds : hasCreatedAt ? createdAt.milliseconds : nil
         return time.map { UInt64(max(0, $0)) }
     }
 
-    /// Versions are milliseconds.
+    /// One millisecond: versions are in milliseconds.
     public static var versionMilliseconds: Int64 { 1 }
 
     /// Checks the ids, the texts and the times.

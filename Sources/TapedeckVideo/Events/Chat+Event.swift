@@ -7,12 +7,12 @@ extension ChatMessagePosted: VideoEvent {
     /// The video.
     public var tags: [Tag] { get throws { [try VideoKey(video).tag] } }
 
-    /// Checks that a text that says something or a file is sent, and not both.
+    /// Checks that either a text that is not blank or a file is set.
     public func normalized() throws(ModelError) -> ChatMessagePosted {
         var copy = self
         copy.video = try FieldChecks.video(video, "video").text
         guard hasText != hasFile else {
-            throw FieldChecks.invalid("text", "or file must be given, and not both")
+            throw FieldChecks.invalid("text", "or file must be given, but not both")
         }
         if hasText { try FieldChecks.saying(text, "text") }
         if hasFile { try file.check() }
@@ -34,13 +34,13 @@ extension ChatMessageObserved: Observation {
     /// `birdtube/message/<number>`.
     public var entity: String { "birdtube/message/\(message)" }
 
-    /// None: the remote tells of no changes.
+    /// Nil: the remote does not version its messages.
     public var remoteVersion: UInt64? { nil }
 
-    /// Sightings are told apart by the time at which they were made, in milliseconds.
+    /// One millisecond: the version of a sighting is its time.
     public static var versionMilliseconds: Int64 { 1 }
 
-    /// Checks the number, the time, the kind, the texts and the addresses.
+    /// Checks the number, the time, the kind, the texts and the URLs.
     public func normalized() throws(ModelError) -> ChatMessageObserved {
         var copy = self
         try FieldChecks.id(message, "message")
@@ -48,7 +48,7 @@ extension ChatMessageObserved: Observation {
         guard !hasKind || ChatMessageObserved.kindsKnown.contains(kind) else {
             throw FieldChecks.invalid(
                 "kind",
-                "is \"\(kind.prefix(40))\"; known are "
+                "is \"\(kind.prefix(40))\"; valid kinds are "
                     + ChatMessageObserved.kindsKnown.sorted().joined(separator: ", "))
         }
         try FieldChecks.text(text, "text")
@@ -63,14 +63,14 @@ extension ChatMessageObserved: Observation {
         return copy
     }
 
-    /// The event of this user that it came of.
+    /// The id of this user's event that the remote published as this message; nil if there is none.
     var posted: EventID? {
         hasPostedAs ? EventID(postedAs) : hasTempID ? EventID(tempID) : nil
     }
 }
 
 extension ChatFile {
-    /// Checks the address, the name and the type.
+    /// Checks the URL, the name and the type.
     func check() throws(ModelError) {
         try FieldChecks.url(url, "file.url")
         try FieldChecks.text(name, "file.name")

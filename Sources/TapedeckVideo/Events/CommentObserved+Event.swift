@@ -4,16 +4,16 @@ extension CommentObserved: Observation, SubjectEvent {
     /// `CommentObserved`.
     public static let eventType: EventType = "CommentObserved"
 
-    /// The video, or the answer.
+    /// The video or the answer.
     public var tags: [Tag] { get throws { try subjectTags } }
 
     /// `comment/<system>:<id>`.
     public var entity: String { "comment/\(comment)" }
 
-    /// None: no remote tells of changes.
+    /// Nil: no remote versions its comments.
     public var remoteVersion: UInt64? { nil }
 
-    /// Sightings are told apart by the time at which they were made, in milliseconds.
+    /// One millisecond: the version of a sighting is its time.
     public static var versionMilliseconds: Int64 { 1 }
 
     /// Checks the ids, the texts and the time.

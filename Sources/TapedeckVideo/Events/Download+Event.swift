@@ -4,7 +4,7 @@ extension DownloadCompleted: VideoEvent {
     /// `DownloadCompleted`.
     public static let eventType: EventType = "DownloadCompleted"
 
-    /// The most bytes that a download has: a pebibyte.
+    /// The maximum size of a download in bytes: one pebibyte.
     public static let bytesMax: UInt64 = 1 << 50
 
     /// The device and the video.
@@ -45,7 +45,7 @@ extension DownloadRemoved: VideoEvent {
 }
 
 extension FieldChecks {
-    /// A device's name; none stands for the account's only one.
+    /// Checks a device's name; an empty name means the account's default device.
     static func device(_ value: String) throws(ModelError) -> String {
         if value.isEmpty { return Downloads.defaultDevice }
         try id(value, "device")

@@ -4,7 +4,7 @@ extension ExtractionFailed: VideoEvent {
     /// `ExtractionFailed`.
     public static let eventType: EventType = "ExtractionFailed"
 
-    /// The last failure of a video stands for all before it.
+    /// `.latest`: the newest failure of a video supersedes earlier ones.
     public static var retention: Retention { .latest }
 
     /// The video.

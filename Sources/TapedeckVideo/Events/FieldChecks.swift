@@ -1,44 +1,48 @@
 package import SwiftProtobuf
 package import TapedeckModel
 
-/// Checks of single fields; each throws a `ModelError` that begins with the field's JSON name.
+/// Checks of single fields.
+///
+/// Each throws a `ModelError` whose message begins with the field's JSON name.
 package enum FieldChecks {
-    /// A remote's id: not empty, no control characters.
+    /// Checks a remote's id: not empty, no control characters.
     package static func id(_ value: String, _ field: String) throws(ModelError) {
         guard !value.isEmpty else { throw invalid(field, "is missing or empty") }
         try size(value, field, FieldLimits.idBytesMax)
         guard !value.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
-            throw invalid(field, "holds a control character")
+            throw invalid(field, "contains a control character")
         }
     }
 
-    /// An id that is a number of the remote.
+    /// Checks a remote's numeric id.
     package static func id(_ value: Int64, _ field: String) throws(ModelError) {
         guard value > 0 else { throw invalid(field, "is missing or not above 0") }
     }
 
-    /// Any text.
+    /// Checks the size of a text.
     package static func text(_ value: String, _ field: String) throws(ModelError) {
         try size(value, field, FieldLimits.textBytesMax)
     }
 
-    /// A URL of any scheme; it is kept as it came, so only its size and its bytes are checked.
+    /// Checks a URL of any scheme.
+    ///
+    /// The URL is stored unchanged, so only its size and its bytes are checked.
     package static func url(_ value: String, _ field: String) throws(ModelError) {
         guard !value.isEmpty else { throw invalid(field, "is missing or empty") }
         try size(value, field, FieldLimits.urlBytesMax)
         guard !value.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
-            throw invalid(field, "holds a control character")
+            throw invalid(field, "contains a control character")
         }
     }
 
-    /// A position or a duration.
+    /// Checks a position or a duration.
     package static func seconds(_ value: Double, _ field: String) throws(ModelError) {
         guard value.isFinite, value >= 0, value <= FieldLimits.secondsMax else {
             throw invalid(field, "is not between 0 and \(Int(FieldLimits.secondsMax)) seconds")
         }
     }
 
-    /// A time from 1970 to 9999.
+    /// Checks a time from 1970 to 9999.
     package static func time(
         _ value: Google_Protobuf_Timestamp, _ field: String
     ) throws(ModelError) {
@@ -48,24 +52,24 @@ package enum FieldChecks {
         }
     }
 
-    /// A time of any year from 1 to 9999; what was broadcast may be older than 1970.
+    /// Checks a time in the years 1 to 9999, because broadcasts may be older than 1970.
     package static func moment(
         _ value: Google_Protobuf_Timestamp, _ field: String
     ) throws(ModelError) {
         let seconds = Timestamps.whole.lowerBound / 1_000..<Timestamps.whole.upperBound / 1_000
         guard seconds.contains(value.seconds), (0..<1_000_000_000).contains(value.nanos) else {
-            throw invalid(field, "is not a time of the years 1 to 9999")
+            throw invalid(field, "is not a time in the years 1 to 9999")
         }
     }
 
-    /// A calendar day, `YYYY-MM-DD`.
+    /// Checks a calendar day, `YYYY-MM-DD`.
     package static func day(_ value: String, _ field: String) throws(ModelError) {
         guard CalendarDay(value) != nil else {
             throw invalid(field, "is not a day, such as 2019-07-11")
         }
     }
 
-    /// A time of day, `HH:MM`; empty where none is known.
+    /// Checks a time of day, `HH:MM`; empty if unknown.
     package static func timeOfDay(_ value: String, _ field: String) throws(ModelError) {
         guard !value.isEmpty else { return }
         let parts = value.utf8.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
@@ -77,7 +81,7 @@ package enum FieldChecks {
         }
     }
 
-    /// A list.
+    /// Checks the number of entries in a list.
     package static func list(_ count: Int, _ field: String) throws(ModelError) {
         guard count <= FieldLimits.listCountMax else {
             throw ModelError(
@@ -86,7 +90,7 @@ package enum FieldChecks {
         }
     }
 
-    /// A video by its key or by a URL, as its key.
+    /// Checks a video, given by its key or a URL, and returns its key.
     package static func video(_ value: String, _ field: String) throws(ModelError) -> VideoKey {
         guard value.utf8.contains(where: { !VideoKey.isSpace($0) }) else {
             throw ModelError(

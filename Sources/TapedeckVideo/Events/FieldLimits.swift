@@ -1,21 +1,21 @@
-/// How large the parts of a payload may be.
+/// The limits on the parts of a payload.
 ///
-/// What exceeds a limit is refused with `.tooLarge`; nothing is ever cut.
+/// Values over a limit are refused with `.tooLarge`; nothing is ever truncated.
 public enum FieldLimits {
-    /// The longest id of a broadcast, question, answer or viewing, in UTF-8 bytes.
+    /// The maximum length of the id of a broadcast, question, answer or viewing, in UTF-8 bytes.
     public static let idBytesMax = 128
-    /// The longest title, comment, summary or other text, in UTF-8 bytes.
+    /// The maximum length of a title, comment, summary or other text, in UTF-8 bytes.
     public static let textBytesMax = 65_536
-    /// The longest URL, in UTF-8 bytes.
+    /// The maximum length of a URL, in UTF-8 bytes.
     public static let urlBytesMax = 8_192
-    /// The longest ending of a file's name, in UTF-8 bytes.
+    /// The maximum length of a file extension, in UTF-8 bytes.
     public static let fileExtensionBytesMax = 16
-    /// The longest reason, in UTF-8 bytes.
+    /// The maximum length of a reason, in UTF-8 bytes.
     public static let reasonBytesMax = 40
-    /// The longest list in a payload: a cast, a show's genres.
+    /// The maximum number of entries in a list, such as a cast or a show's genres.
     public static let listCountMax = 2_000
-    /// The longest duration or position, in seconds: a hundred years.
+    /// The maximum duration or position in seconds: a hundred years.
     public static let secondsMax = 3_155_760_000.0
-    /// The largest payload as JSON, in bytes.
+    /// The maximum size of a payload as JSON, in bytes.
     public static let jsonBytesMax = 4_194_304
 }

@@ -2,18 +2,18 @@ internal import SwiftProtobuf
 internal import Synchronization
 package import TapedeckModel
 
-/// The fields of a message by their JSON names, those of the messages in it included.
+/// The JSON names of a message's fields, including those of nested messages.
 ///
-/// SwiftProtobuf keeps the names to itself. So a message is read that has one field, and written as
-/// JSON, which names that field; what is not a field of it writes nothing.
+/// SwiftProtobuf does not expose these names. To find them, a message with one field is read and
+/// then written as JSON, which contains the name; a number without a field is not written.
 package struct FieldNames: Sendable {
-    /// What each field holds; nothing for one that is no message.
+    /// The fields with their nested fields, which are empty unless the field is a message.
     private let fields: [(name: String, inner: FieldNames)]
 
     /// The names, in the order of the schema.
     package var names: [String] { fields.map(\.name) }
 
-    /// The fields of a type; found once and then remembered.
+    /// Returns the fields of a type, which are determined once and then cached.
     package static func of<E: VideoEvent>(_: E.Type) -> FieldNames {
         let type = E.eventType.name
         if let known = found.withLock({ $0[type] }) { return known }
@@ -24,13 +24,13 @@ package struct FieldNames: Sendable {
 
     private static let found = Mutex<[String: FieldNames]>([:])
 
-    // MARK: - Names that are none
+    // MARK: - Unknown names
 
-    /// Why a payload cannot be taken: the first name in it that is no field; nil where all are.
+    /// Returns an error for the first unknown name in a payload; nil if all names are known.
     ///
     /// - Parameters:
-    ///   - order: the names of the object as they stand in the text.
-    ///   - type: what the payload is of.
+    ///   - order: the names of the object, in the order of the text.
+    ///   - type: the type of the event.
     package func refusal(
         of object: [String: JSONValue], order: [String], _ type: EventType
     ) -> ModelError? {
@@ -38,9 +38,9 @@ package struct FieldNames: Sendable {
         let known = stranger.among.names.joined(separator: ", ")
         let near = Spelling.nearest(to: stranger.name, among: stranger.among.names)
         return ModelError(
-            .invalidPayload, "\(stranger.path.prefix(200)) is no field of a \(type)",
-            hint: near.map { "did you mean \($0)? Known there are \(known)" }
-                ?? "known there are \(known)")
+            .invalidPayload, "\(type) has no field \(stranger.path.prefix(200))",
+            hint: near.map { "did you mean \($0)? The valid fields are \(known)" }
+                ?? "the valid fields are \(known)")
     }
 
     private struct Stranger {
@@ -76,7 +76,8 @@ package struct FieldNames: Sendable {
         }
     }
 
-    /// The schema's own names are read, too: `created_at` for `createdAt`.
+    /// Converts a name of the schema to its JSON name, such as `created_at` to `createdAt`, since
+    /// both are accepted.
     private static func jsonName(_ name: String) -> String {
         let words = name.split(separator: "_", omittingEmptySubsequences: false)
         return words.dropFirst().reduce(String(words.first ?? "")) {
@@ -84,12 +85,12 @@ package struct FieldNames: Sendable {
         }
     }
 
-    // MARK: - Looking
+    // MARK: - Finding names
 
-    /// Beyond it this schema has no fields; a test holds it to that.
+    /// The highest field number to try; a test checks that the schema has no higher one.
     private static let numberMax = 60
 
-    /// A field's wire type and something that it can hold; a message cannot be the byte `a`.
+    /// Sample values by wire type; the first, the byte `a`, is not a valid message.
     private static let samples: [(wireType: Int, bytes: [UInt8])] = [
         (2, [1, 0x61]), (2, [0]), (0, [1]), (1, [0, 0, 0, 0, 0, 0, 0xF0, 0x3F]),
         (5, [0, 0, 0x80, 0x3F]),
@@ -121,7 +122,7 @@ package struct FieldNames: Sendable {
         return key < 0x80 ? [UInt8(key)] : [UInt8(key & 0x7F | 0x80), UInt8(key >> 7)]
     }
 
-    /// The one field of the innermost message, where the bytes have one.
+    /// Returns the only field of the innermost message; nil if the bytes contain none.
     private static func written<E: VideoEvent>(
         _: E.Type, _ bytes: [UInt8], depth: Int
     ) -> (name: String, isMessage: Bool)? {

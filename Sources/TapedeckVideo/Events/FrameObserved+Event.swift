@@ -10,10 +10,10 @@ extension FrameObserved: Observation {
     /// `shelby/frame/<id>`.
     public var entity: String { "shelby/frame/\(frame)" }
 
-    /// None: the remote tells of no changes.
+    /// Nil: the remote does not version its frames.
     public var remoteVersion: UInt64? { nil }
 
-    /// Sightings are told apart by the time at which they were made, in milliseconds.
+    /// One millisecond: the version of a sighting is its time.
     public static var versionMilliseconds: Int64 { 1 }
 
     /// Checks the ids, the title and the times.

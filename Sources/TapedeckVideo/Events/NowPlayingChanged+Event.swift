@@ -4,17 +4,17 @@ extension NowPlayingChanged: VideoEvent {
     /// `NowPlayingChanged`.
     public static let eventType: EventType = "NowPlayingChanged"
 
-    /// What a device plays last stands for all before it.
+    /// `.latest`: the newest report of a device supersedes earlier ones.
     public static var retention: Retention { .latest }
 
-    /// The device, and the video where there is one.
+    /// The device, and the video if there is one.
     public var tags: [Tag] {
         get throws {
             [try Tag("device", device)] + (hasVideo ? [try VideoKey(video).tag] : [])
         }
     }
 
-    /// Checks the device, and that nothing is said of a video where there is none.
+    /// Checks the device and the video, and that fields of a video are set only with a video.
     public func normalized() throws(ModelError) -> NowPlayingChanged {
         var copy = self
         try FieldChecks.id(device, "device")
@@ -23,7 +23,7 @@ extension NowPlayingChanged: VideoEvent {
                 (hasViewing, "viewing"), (positionSeconds != 0, "positionSeconds"),
                 (isPlaying, "isPlaying"),
             ] where isThere {
-                throw FieldChecks.invalid(field, "belongs to a video, and none is named")
+                throw FieldChecks.invalid(field, "requires a video")
             }
             return copy
         }

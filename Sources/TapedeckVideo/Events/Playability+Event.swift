@@ -7,26 +7,26 @@ extension PlayabilityChecked: VideoEvent {
     /// The video.
     public var tags: [Tag] { get throws { [try VideoKey(video).tag] } }
 
-    /// Checks the video, the outcome and what belongs to it.
+    /// Checks the video, the outcome and its details.
     public func normalized() throws(ModelError) -> PlayabilityChecked {
         var copy = self
         copy.video = try FieldChecks.video(video, "video").text
         guard let outcome = PlayabilityOutcome(rawValue: outcome) else {
             throw FieldChecks.invalid(
                 "outcome",
-                "is none of "
+                "is not one of "
                     + PlayabilityOutcome.allCases.map(\.rawValue).joined(separator: ", "))
         }
         if outcome == .playable {
             guard !hasReason else {
-                throw FieldChecks.invalid("reason", "is not for what is playable")
+                throw FieldChecks.invalid("reason", "is not allowed for a playable video")
             }
         } else {
             try FieldChecks.reason(reason, "reason")
         }
         guard outcome == .failed || !hasAttempt && !hasRetryAfterSeconds else {
             throw FieldChecks.invalid(
-                hasAttempt ? "attempt" : "retryAfterSeconds", "belongs to failed checks")
+                hasAttempt ? "attempt" : "retryAfterSeconds", "is allowed only for failed checks")
         }
         if hasRetryAfterSeconds {
             try FieldChecks.seconds(retryAfterSeconds, "retryAfterSeconds")
@@ -36,7 +36,7 @@ extension PlayabilityChecked: VideoEvent {
 }
 
 extension FieldChecks {
-    /// Why something is as it is, for programs: lower-case letters, digits and hyphens.
+    /// Checks a reason for programs: lower-case letters, digits and hyphens.
     static func reason(_ value: String, _ field: String) throws(ModelError) {
         let isReason =
             (1...FieldLimits.reasonBytesMax).contains(value.utf8.count)

@@ -7,7 +7,7 @@ extension ProfileEdited: VideoEvent {
     /// The user.
     public var tags: [Tag] { get throws { [try Tag("user", user)] } }
 
-    /// Checks the id, the texts and the address, and that something changes.
+    /// Checks the id, the texts and the URL, and that at least one field changes.
     public func normalized() throws(ModelError) -> ProfileEdited {
         try FieldChecks.id(user, "user")
         for (value, field) in [
@@ -20,14 +20,14 @@ extension ProfileEdited: VideoEvent {
         for name in cleared {
             guard let field = ProfileField(rawValue: name), field != .username else {
                 throw FieldChecks.invalid(
-                    "cleared", "names \"\(name.prefix(40))\", which is nothing to take away")
+                    "cleared", "contains \"\(name.prefix(40))\", which cannot be cleared")
             }
             guard !written.contains(field) else {
-                throw FieldChecks.invalid("cleared", "names \(name), which is given, too")
+                throw FieldChecks.invalid("cleared", "contains \(name), which is also set")
             }
         }
         guard !written.isEmpty || !cleared.isEmpty else {
-            throw FieldChecks.invalid("cleared", "is empty, and no field is given")
+            throw FieldChecks.invalid("cleared", "is empty, and no field is set")
         }
         var copy = self
         copy.cleared = Set(cleared).sorted()
@@ -39,15 +39,15 @@ extension FollowToggled: VideoEvent {
     /// `FollowToggled`.
     public static let eventType: EventType = "FollowToggled"
 
-    /// The number of the field that says who follows.
+    /// The number of the field that contains the follower.
     package static let followerField = 2
 
-    /// Who is followed, and who follows.
+    /// The followed user and the follower.
     public var tags: [Tag] {
         get throws { [try Tag("user", user), try Tag("follower", follower)] }
     }
 
-    /// Checks the ids, and that the toggle says which way.
+    /// Checks the ids, and that `isOn` is set.
     public func normalized() throws(ModelError) -> FollowToggled {
         try FieldChecks.follow(user, follower)
         guard hasIsOn else { throw FieldChecks.invalid("isOn", "is missing") }
@@ -59,7 +59,7 @@ extension FollowObserved: Observation {
     /// `FollowObserved`.
     public static let eventType: EventType = "FollowObserved"
 
-    /// Who is followed, and who follows.
+    /// The followed user and the follower.
     public var tags: [Tag] {
         get throws { [try Tag("user", user), try Tag("follower", follower)] }
     }
@@ -67,13 +67,13 @@ extension FollowObserved: Observation {
     /// `whale/follow/<follower>/<user>`.
     public var entity: String { "whale/follow/\(follower)/\(user)" }
 
-    /// None: the remote tells of no changes.
+    /// Nil: the remote does not version its follows.
     public var remoteVersion: UInt64? { nil }
 
-    /// Sightings are told apart by the time at which they were made, in milliseconds.
+    /// One millisecond: the version of a sighting is its time.
     public static var versionMilliseconds: Int64 { 1 }
 
-    /// Checks the ids, and that the sighting says which way.
+    /// Checks the ids, and that `isOn` is set.
     public func normalized() throws(ModelError) -> FollowObserved {
         try FieldChecks.follow(user, follower)
         guard hasIsOn else { throw FieldChecks.invalid("isOn", "is missing") }
@@ -82,12 +82,12 @@ extension FollowObserved: Observation {
 }
 
 extension FieldChecks {
-    /// Two users of whom one follows the other.
+    /// Checks a user and a follower, who must be different.
     static func follow(_ user: String, _ follower: String) throws(ModelError) {
         try id(user, "user")
         try id(follower, "follower")
         guard user != follower else {
-            throw invalid("follower", "is the user: nobody follows themselves")
+            throw invalid("follower", "is the user: users cannot follow themselves")
         }
     }
 }

@@ -76,7 +76,7 @@ extension QueueCleared: VideoEvent {
 }
 
 extension FieldChecks {
-    /// A queue's name; none stands for the account's only one.
+    /// Checks a queue's name; an empty name means the account's default queue.
     static func queue(_ value: String) throws(ModelError) -> String {
         if value.isEmpty { return PlayQueue.defaultName }
         try id(value, "queue")

@@ -7,23 +7,24 @@ extension VideoSubmitted: VideoEvent {
     /// The video.
     public var tags: [Tag] { get throws { [try VideoKey(video.isEmpty ? url : video).tag] } }
 
-    /// Checks that a video of YouTube is named, by its key or its address, and the texts.
+    /// Checks that the video is a YouTube video, given by its key or its URL, and the texts.
     ///
-    /// Where the key is missing it is made of the address. Throws `ModelError` with `.invalidVideo` for a
-    /// video of another provider, and with `.invalidPayload` where the two name different ones.
+    /// If the key is missing, it is derived from the URL. Throws `ModelError` with `.invalidVideo`
+    /// for a video from another provider, and with `.invalidPayload` if the key and the URL name
+    /// different videos.
     public func normalized() throws(ModelError) -> VideoSubmitted {
         var copy = self
         let field = video.isEmpty ? "url" : "video"
         let key = try FieldChecks.video(video.isEmpty ? url : video, field)
         guard key.provider == "youtube" else {
             throw ModelError(
-                .invalidVideo, "\(field): only videos of YouTube can be handed in",
-                hint: "give the address of its page at youtube.com")
+                .invalidVideo, "\(field): only YouTube videos can be submitted",
+                hint: "give the URL of the video's page at youtube.com")
         }
         copy.video = key.text
         if !url.isEmpty {
             guard try FieldChecks.video(url, "url") == key else {
-                throw FieldChecks.invalid("url", "names another video than video does")
+                throw FieldChecks.invalid("url", "and video name different videos")
             }
             try FieldChecks.url(url, "url")
         }
@@ -43,13 +44,13 @@ extension SubmissionObserved: Observation {
     /// `birdtube/video/<key>`: the remote has each video once.
     public var entity: String { "birdtube/video/\((try? VideoKey(video).text) ?? video)" }
 
-    /// None: what the remote tells of changes leaves the views out.
+    /// Nil: the remote's change times do not cover views.
     public var remoteVersion: UInt64? { nil }
 
-    /// Sightings are told apart by the time at which they were made, in milliseconds.
+    /// One millisecond: the version of a sighting is its time.
     public static var versionMilliseconds: Int64 { 1 }
 
-    /// Checks the video, the texts, the addresses and the time.
+    /// Checks the video, the texts, the URLs and the time.
     public func normalized() throws(ModelError) -> SubmissionObserved {
         var copy = self
         copy.video = try FieldChecks.video(video, "video").text

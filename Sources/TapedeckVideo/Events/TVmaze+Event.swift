@@ -10,10 +10,10 @@ extension ShowObserved: Observation {
     /// `tvmaze/show/<id>`.
     public var entity: String { "tvmaze/show/\(show)" }
 
-    /// When TVmaze last changed the show, in Unix seconds.
+    /// The time at which TVmaze last changed the show, in seconds since 1970.
     public var remoteVersion: UInt64? { hasUpdated ? UInt64(max(0, updated)) : nil }
 
-    /// Versions are seconds.
+    /// One second: versions are in seconds.
     public static var versionMilliseconds: Int64 { 1_000 }
 
     /// Checks the id, the texts and the days.
@@ -55,10 +55,11 @@ extension EpisodeScheduled: Observation {
     /// `tvmaze/episode/<id>`.
     public var entity: String { "tvmaze/episode/\(episode)" }
 
-    /// The version of the show with which it came: a change to an episode marks its show.
+    /// The version of the show in the same response: TVmaze reports changed episodes as changes to
+    /// their show.
     public var remoteVersion: UInt64? { hasShowUpdated ? UInt64(max(0, showUpdated)) : nil }
 
-    /// Versions are seconds.
+    /// One second: versions are in seconds.
     public static var versionMilliseconds: Int64 { 1_000 }
 
     /// Checks the ids, the texts and the times.
@@ -89,13 +90,13 @@ extension CastObserved: Observation {
     /// `tvmaze/cast/<show>`.
     public var entity: String { "tvmaze/cast/\(show)" }
 
-    /// The version of the show with which it came, if it came with one.
+    /// The version of the show in the same response; nil if there was none.
     public var remoteVersion: UInt64? { hasShowUpdated ? UInt64(max(0, showUpdated)) : nil }
 
-    /// Versions are seconds.
+    /// One second: versions are in seconds.
     public static var versionMilliseconds: Int64 { 1_000 }
 
-    /// Checks the ids and the texts of everybody in it.
+    /// Checks the ids and the texts of all cast members.
     public func normalized() throws(ModelError) -> CastObserved {
         try FieldChecks.id(show, "show")
         if hasShowUpdated { try FieldChecks.version(showUpdated, "showUpdated") }
@@ -119,21 +120,21 @@ extension ScheduleListed: Observation {
     /// `ScheduleListed`.
     public static let eventType: EventType = "ScheduleListed"
 
-    /// The listing: what it lists, of which country, on which day.
+    /// The listing: its kind, its country and its day.
     public var tags: [Tag] { get throws { [try Tag("listing", listing)] } }
 
-    /// `tvmaze/listing/<what>:<country>:<day>`.
+    /// `tvmaze/listing/<kind>:<country>:<day>`.
     public var entity: String { "tvmaze/listing/\(listing)" }
 
-    /// When TVmaze answered, in Unix milliseconds.
+    /// The time of TVmaze's response, in milliseconds since 1970.
     public var remoteVersion: UInt64? { UInt64(max(0, listedAt.milliseconds)) }
 
-    /// Versions are milliseconds.
+    /// One millisecond: versions are in milliseconds.
     public static var versionMilliseconds: Int64 { 1 }
 
     private var listing: String { "\(web ? "web" : "network"):\(country):\(date)" }
 
-    /// Checks the day, the country, the time and the ids, and sorts these.
+    /// Checks the day, the country, the time and the ids, and sorts the ids.
     public func normalized() throws(ModelError) -> ScheduleListed {
         try FieldChecks.day(date, "date")
         guard hasListedAt else { throw FieldChecks.invalid("listedAt", "is missing") }
@@ -147,7 +148,8 @@ extension ScheduleListed: Observation {
             }
             listed.country = code
         } else if !web {
-            throw FieldChecks.invalid("country", "is missing: only web channels have a list of all")
+            throw FieldChecks.invalid(
+                "country", "is missing: only web schedules cover all countries")
         }
         listed.episodes = Set(episodes).sorted()
         return listed

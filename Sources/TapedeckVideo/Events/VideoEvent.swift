@@ -3,59 +3,60 @@ public import TapedeckModel
 
 /// An event of this domain: a protobuf message that can check itself.
 ///
-/// What leaves `payload()` is always checked and normalised, whoever made the message, so a fold
-/// meets no empty id, no infinite position and no video by its URL.
+/// `payload()` always checks and normalizes the message, so a fold never encounters an empty id, an
+/// infinite position or a video given by its URL.
 public protocol VideoEvent: Event, SwiftProtobuf.Message {
-    /// The message with video references as keys.
+    /// Returns the checked message, with video references as keys.
     ///
     /// Throws `ModelError` with `.invalidPayload`, `.invalidVideo` or `.tooLarge`; its message
-    /// names the field by its JSON name.
+    /// contains the JSON name of the field.
     func normalized() throws(ModelError) -> Self
 }
 
 extension VideoEvent {
     /// Reads a payload.
     ///
-    /// Throws `ModelError` with `.invalidPayload` where the bytes are not this message.
+    /// Throws `ModelError` with `.invalidPayload` if the bytes are not this message.
     public init(payload: [UInt8]) throws {
         do {
             try self.init(serializedBytes: payload)
         } catch {
             throw ModelError(
                 .invalidPayload,
-                "\(payload.count) bytes are not the payload of a \(Self.eventType)")
+                "\(payload.count) bytes are not a valid \(Self.eventType) payload")
         }
     }
 
-    /// Checks the message and writes it, the same bytes for equal messages.
+    /// Checks and serializes the message; equal messages give the same bytes.
     ///
-    /// Throws what `normalized()` throws.
+    /// Throws the errors of `normalized()`.
     public func payload() throws -> [UInt8] {
-        // No message of this schema has a map, so the plain serialisation is deterministic.
+        // No message of this schema contains a map, so plain serialization is deterministic.
         try normalized().serializedBytes()
     }
 }
 
-/// An event that is a sighting of a remote fact.
+/// An event that records a sighting of a remote fact.
 public protocol Observation: VideoEvent {
-    /// The remote entity for ever, such as `tvmaze/show/118`.
+    /// The permanent name of the remote entity, such as `tvmaze/show/118`.
     var entity: String { get }
-    /// The remote's own version of the entity, in the entity's own unit; nil if it gave none.
+    /// The remote's version of the entity, in a unit of `versionMilliseconds`; nil if it gave none.
     var remoteVersion: UInt64? { get }
-    /// How many milliseconds a unit of `remoteVersion` has.
+    /// The number of milliseconds in a unit of `remoteVersion`.
     static var versionMilliseconds: Int64 { get }
 }
 
 extension Observation {
-    /// The sighting at an unknown time; see `fact(observedAt:)`.
+    /// The sighting as a fact observed at an unknown time; see `fact(observedAt:)`.
     public var fact: ObservedFact? { get throws { try fact(observedAt: nil) } }
 
-    /// The sighting at a time.
+    /// Returns the sighting as a fact observed at a time.
     ///
-    /// Where the remote gives no version, the time of the sighting stands for it, in the unit of
-    /// the entity's versions: what was seen later is newer. Without either, the version is 0.
+    /// If the remote gives no version, the time of the sighting replaces it, in the unit of the
+    /// entity's versions, so that later sightings are newer. Without either, the version is 0.
     ///
-    /// - Parameter observedAt: Unix milliseconds of the response, or nil if unknown.
+    /// - Parameter observedAt: the time of the response, in milliseconds since 1970; nil if
+    ///   unknown.
     public func fact(observedAt: Int64?) throws -> ObservedFact {
         let sighted = observedAt.map { UInt64(max(0, $0) / Self.versionMilliseconds) }
         return ObservedFact(
@@ -65,16 +66,17 @@ extension Observation {
 }
 
 extension ProposedEvent {
-    /// Makes a proposal of a sighting.
+    /// Creates a proposal for a sighting.
     ///
-    /// - Parameter observedAt: Unix milliseconds of the response, or nil if unknown.
+    /// - Parameter observedAt: the time of the response, in milliseconds since 1970; nil if
+    ///   unknown.
     public init(sighting: some Observation, observedAt: Int64?) throws {
         try self.init(sighting)
         fact = try sighting.fact(observedAt: observedAt)
     }
 }
 
-/// An event about a video or about an answer; exactly one of the two is named.
+/// An event about either a video or an answer.
 protocol SubjectEvent: VideoEvent {
     var hasVideo: Bool { get }
     var video: String { get set }
@@ -87,10 +89,10 @@ extension SubjectEvent {
         get throws { hasVideo ? [try VideoKey(video).tag] : [try Tag("answer", answer)] }
     }
 
-    /// Checks that exactly one thing is named, and writes a video as its key.
+    /// Checks that exactly one subject is set, and replaces a video reference with its key.
     mutating func normalizeSubject() throws(ModelError) {
         guard hasVideo != hasAnswer else {
-            throw FieldChecks.invalid("video", "or answer must be given, and not both")
+            throw FieldChecks.invalid("video", "or answer must be given, but not both")
         }
         if hasVideo { video = try FieldChecks.video(video, "video").text }
         if hasAnswer { try FieldChecks.id(answer, "answer") }

@@ -10,10 +10,10 @@ extension VideoListed: Observation {
     /// `list/<list>/<entry>`.
     public var entity: String { "list/\(list)/\(entry)" }
 
-    /// None: remotes tell of no changes.
+    /// Nil: remotes do not version the entries of lists.
     public var remoteVersion: UInt64? { nil }
 
-    /// Sightings are told apart by the time at which they were made, in milliseconds.
+    /// One millisecond: the version of a sighting is its time.
     public static var versionMilliseconds: Int64 { 1 }
 
     /// Checks the list, the entry, the video and the time.
@@ -21,7 +21,7 @@ extension VideoListed: Observation {
         var copy = self
         guard case .listed? = VideoGroup(list) else {
             throw FieldChecks.invalid(
-                "list", "is none of stream, personal-roll, dashboard/ID and roll/ID")
+                "list", "is not stream, personal-roll, dashboard/ID or roll/ID")
         }
         try FieldChecks.id(entry, "entry")
         copy.video = try FieldChecks.video(video, "video").text

@@ -98,8 +98,8 @@ extension VideoQueries {
     public func requireSignedIn(at system: String = BirdTube.system) throws -> AccountEntry {
         if let account = try signedInAccount(at: system) { return account }
         throw ModelError(
-            .signInRequired, "nobody is signed in at \(system.prefix(40))",
-            hint: "sign in there first; what does not need an account works without")
+            .signInRequired, "not signed in at \(system.prefix(40))",
+            hint: "sign in there first; features that need no account still work")
     }
 
     /// Returns the nickname of an account; if no remote has shown the account, the part of its name

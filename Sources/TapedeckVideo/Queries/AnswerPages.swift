@@ -60,8 +60,7 @@ public struct AnswerEntry: Codable, Hashable, Sendable {
     @NullWhenNil public var videoUrl: String?
     /// The URL of the still picture.
     @NullWhenNil public var thumbnailUrl: String?
-    /// The number of comments that `comments` lists: those posted here and those that a remote
-    /// shows.
+    /// The number of comments that `comments` lists, whether posted here or shown by a remote.
     public var commentCount: Int
     /// The number of likes that the remote reports.
     @NullWhenNil public var likeCount: Int?
@@ -79,7 +78,7 @@ public struct AnswerEntry: Codable, Hashable, Sendable {
 extension VideoQueries {
     /// Returns the answers: unpublished ones first, then newest first.
     ///
-    /// The list has three parts: answers that nobody can watch yet, most recently begun first;
+    /// The list has three parts: answers that cannot be watched yet, most recently begun first;
     /// submitted answers, newest first; and answers without a known time, by descending number.
     ///
     /// A page continues after the last row of the previous page, so new rows at the front neither
@@ -115,7 +114,7 @@ extension VideoQueries {
         return (try rows.compactMap(recordedAnswer), next)
     }
 
-    /// Returns the answer for a row of the table of answers that nobody can watch yet.
+    /// Returns the answer for a row of the table of answers that cannot be watched yet.
     func recordedAnswer(_ row: Row) throws -> AnswerEntry? {
         let (question, name, state) = try StateReader.read(row.value) {
             (reader) throws(ModelError) in
@@ -143,7 +142,7 @@ extension VideoQueries {
             entry.state = .refused
             (entry.code, entry.message) = (ErrorCode.tooLarge.rawValue, length.sentence)
         } else if let reason = recording.failure {
-            (entry.code, entry.message) = (reason, "its segments could not be merged: \(reason)")
+            (entry.code, entry.message) = (reason, "the segments could not be merged: \(reason)")
         }
         return entry
     }

@@ -2,7 +2,7 @@ public import TapedeckProjections
 
 internal import TapedeckModel
 
-/// A list of this domain that is followed and is arranged of the rows of others.
+/// A live list of this domain that is derived from the rows of other lists.
 ///
 /// ```swift
 /// var episodes: [ScheduleWeek.Episode] = []
@@ -11,19 +11,22 @@ internal import TapedeckModel
 /// }
 /// ```
 public struct ArrangedList<Row: Hashable & Sendable, Entry: Hashable & Sendable>: LiveArrangement {
-    /// Rows elsewhere that decide of which rows it is made.
+    /// The rows elsewhere that determine which rows are arranged.
     public let basis: [RowRange]
     private let choose: @Sendable (Int64) -> LiveList<Row>
     private let read: (@Sendable (Views) throws -> LiveList<Row>)?
     private let arrange: @Sendable ([Row], Bool, UTCTime) -> LiveArranged<Entry>
     private let name: @Sendable (Entry) -> String
 
+    /// Creates a list.
+    ///
     /// - Parameters:
-    ///   - choose: the rows at a time, in Unix milliseconds.
-    ///   - basis: what decides of which rows it is made, as `read` finds out.
-    ///   - read: the rows, of the same tables as those of `choose`; nil where the time alone decides.
-    ///   - name: what an entry is about.
-    ///   - arrange: the list of the rows, whether there are more of these, and the time.
+    ///   - choose: returns the rows to arrange at a time, in milliseconds since 1970.
+    ///   - basis: the rows from which `read` determines the rows to arrange.
+    ///   - read: returns the rows to arrange, from the same tables as `choose`; nil if they depend
+    ///     only on the time.
+    ///   - name: returns the identity of an entry.
+    ///   - arrange: returns the list for the rows, whether there are more rows, and the time.
     init(
         of choose: @escaping @Sendable (Int64) -> LiveList<Row>, basis: [RowRange] = [],
         read: (@Sendable (Views) throws -> LiveList<Row>)? = nil,
@@ -34,32 +37,32 @@ public struct ArrangedList<Row: Hashable & Sendable, Entry: Hashable & Sendable>
         (self.basis, self.read) = (basis, read)
     }
 
-    /// The rows that it is made of at a time.
+    /// Returns the rows to arrange at a time.
     public func rows(at now: Int64) -> LiveList<Row> { choose(now) }
 
-    /// The same where views decide it.
+    /// Returns the rows to arrange if they depend on views.
     public func rows(at now: Int64, from views: Views) throws -> LiveList<Row> {
         try read?(views) ?? choose(now)
     }
 
-    /// The list.
+    /// Arranges the rows.
     public func arranged(_ rows: [Row], hasMore: Bool, at now: Int64) -> LiveArranged<Entry> {
         arrange(rows, hasMore, UTCTime(milliseconds: now))
     }
 
-    /// What an entry is about.
+    /// Returns the identity of an entry.
     public func subject(of entry: Entry) -> String { name(entry) }
 }
 
-/// A row of a followed list, which may show nothing.
+/// A row of a live list, which may show nothing.
 public struct LiveRow<Shown: Hashable & Sendable>: Hashable, Sendable {
     let shown: Shown?
-    /// The time that it stands under, in Unix milliseconds; 0 where rows stand under none.
+    /// The time in the row's key, in milliseconds since 1970; 0 if the key has none.
     var at: Int64 = 0
 }
 
 extension LiveArrangement where Self == ArrangedList<LiveRow<LikerEntry>, LikerEntry> {
-    /// The first of those who like an answer; see `VideoQueries.likers`.
+    /// The first users who like an answer; see `VideoQueries.likers`.
     ///
     /// Throws `ModelError` with `.invalidTag`.
     public static func likers(
@@ -78,11 +81,11 @@ extension LiveArrangement where Self == ArrangedList<LiveRow<LikerEntry>, LikerE
             LiveEntry(LiveRow(shown: try queries.shownLiker(row, key)), keys: [key])
         }
         let details: [(RowRange, prefix: Int?)] = [
-            // Whether the user's own like is shown.
+            // These determine whether the user's own like is shown.
             (RowRange(keysOf: answers), nil),
             (RowRange(keysOf: answers, itemsWith: RowKey(AnswerItems.likers)), nil),
         ]
-        // A row that shows nothing, and one more to tell whether there are any.
+        // One extra row because a row may show nothing, and one to detect whether there are more.
         let rows = Likers(
             [own, shown], details: details + people(projections), limit: limit + 2, projections)
         return Self(
@@ -95,7 +98,7 @@ extension LiveArrangement where Self == ArrangedList<LiveRow<LikerEntry>, LikerE
 }
 
 extension LiveArrangement where Self == ArrangedList<ShareEntry, RecipientEntry> {
-    /// To whom the user has sent videos lately; see `VideoQueries.recipients`.
+    /// The email addresses to which the user recently sent videos; see `VideoQueries.recipients`.
     public static func recipients(
         prefix: String = "", limit: Int = QueryLimits.pageCountDefault,
         projections: VideoProjections = .standard
@@ -110,7 +113,8 @@ extension LiveArrangement where Self == ArrangedList<ShareEntry, RecipientEntry>
 }
 
 extension LiveArrangement where Self == ArrangedList<LiveRow<PlayabilityEntry>, PlayabilityEntry> {
-    /// The first videos with whether they can be played, as the time is; see `VideoQueries.playability`.
+    /// The first videos and whether they can be played, as time passes; see
+    /// `VideoQueries.playability`.
     public static func playability(
         _ filter: PlayabilityFilter = .all, limit: Int = QueryLimits.pageCountDefault,
         projections: VideoProjections = .standard
@@ -124,7 +128,7 @@ extension LiveArrangement where Self == ArrangedList<LiveRow<PlayabilityEntry>, 
             of: { now in
                 isShared
                     ? source.shared(limit: looked)
-                    // What ceases to hold leaves the front of its list.
+                    // Expired entries leave the list at the front.
                     : source.checked(
                         filter, from: filter == .unplayable ? now : nil, limit: looked)
             }, by: \.video
@@ -154,14 +158,14 @@ extension LiveArrangement where Self == ArrangedList<LiveRow<PlayabilityEntry>, 
     }
 }
 
-/// The rows that lists of playability are arranged of.
+/// The rows from which lists of playability are arranged.
 private struct PlayabilityRows {
     private typealias Rows = LiveList<LiveRow<PlayabilityEntry>>
     private let projections: VideoProjections
 
     init(_ projections: VideoProjections) { self.projections = projections }
 
-    /// The videos that were shared, checked or not.
+    /// Returns the shared videos, whether checked or not.
     func shared(limit: Int) -> LiveList<LiveRow<PlayabilityEntry>> {
         let part = Rows.Part(RowRange(of: projections.videos), prefix: 8) { row, queries, now in
             entry(try queries.sharedPlayability(row, at: now), 0, now)
@@ -171,9 +175,9 @@ private struct PlayabilityRows {
             projections)
     }
 
-    /// Those of a list of checks.
+    /// Returns the rows of a table of checks.
     ///
-    /// - Parameter time: those that stand under a later one, in Unix milliseconds; nil for all.
+    /// - Parameter time: only rows with a later time, in milliseconds since 1970; nil for all.
     func checked(
         _ filter: PlayabilityFilter, from time: Int64?, limit: Int
     ) -> LiveList<LiveRow<PlayabilityEntry>> {

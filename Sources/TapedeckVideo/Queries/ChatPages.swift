@@ -80,7 +80,7 @@ extension QueryLimits {
 }
 
 extension VideoQueries {
-    /// Returns the newest messages in a video's chat, or those before a time or a page.
+    /// Returns the newest messages in a video's chat, or the messages before a time or a page.
     ///
     /// A page holds more than `limit` messages if several share the time of its oldest message.
     /// That time can therefore be passed as `before` to continue without gaps or repeats. If more
@@ -90,11 +90,11 @@ extension VideoQueries {
     ///
     /// - Parameters:
     ///   - video: the video's key, or any form of its URL.
-    ///   - before: only messages before this time, in Unix milliseconds; nil for the newest.
+    ///   - before: only messages before this time, in milliseconds since 1970; nil for the newest.
     ///   - isWithBlocked: whether to include blocked messages.
     ///   - isGuestAllowed: whether users who are not signed in may read the chat.
-    ///   - limit: the number of messages, not counting pending ones and those that share the oldest
-    ///     message's time.
+    ///   - limit: the number of messages, not counting pending messages and extra ones that share
+    ///     the oldest message's time.
     ///   - cursor: the `next` of the previous page; it takes precedence over `before`.
     public func chat(
         video: String, before: Int64? = nil, isWithBlocked: Bool = false,
@@ -190,8 +190,8 @@ extension VideoQueries {
 }
 
 extension ChatPage {
-    /// Returns the number of messages on a page: up to `limit`, plus those that share the last
-    /// one's time.
+    /// Returns the number of messages on a page: up to `limit`, plus any others with the time of
+    /// the last one.
     fileprivate static func end(of places: [[UInt8]], limit: Int) -> Int {
         guard places.count > limit else { return places.count }
         let time = places[limit - 1].prefix(8)

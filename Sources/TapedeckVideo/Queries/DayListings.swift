@@ -8,7 +8,7 @@ extension QueryLimits {
     static let airdateDaysMax = 1
 }
 
-/// The complete listings of some days, which show what episodes were removed from them.
+/// The complete listings of some days, which show which episodes were removed.
 struct DayListings {
     private var days: [Int: [ScheduleListings.State]] = [:]
 

@@ -75,14 +75,14 @@ extension QueryLimits {
         guard (0...FieldLimits.secondsMax).contains(windowSeconds) else {
             throw ModelError(
                 .usage,
-                "a window of \(windowSeconds) is not between 0 and \(Int(FieldLimits.secondsMax))"
-                    + " seconds")
+                "a window of \(windowSeconds) s is not between 0 and \(Int(FieldLimits.secondsMax))"
+                    + " s")
         }
     }
 }
 
 extension VideoQueries {
-    /// Returns the content URL of a video if it is valid at `now`, or else why not and when to
+    /// Returns the content URL of a video if it is valid at `now`; otherwise, why not and when to
     /// retry.
     ///
     /// A URL is valid until its expiry time. Without one, it is valid for `windowSeconds` after it

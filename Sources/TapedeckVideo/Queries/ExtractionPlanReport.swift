@@ -15,7 +15,7 @@ public struct ExtractionPlanReport: Codable, Hashable, Sendable {
     public var waiting: [String]
     /// The videos that are not extracted.
     public var skipped: [Skip]
-    /// The time at which the plan may change even if nothing happens.
+    /// The time at which the plan may change without new events.
     @NullWhenNil public var nextChangeAt: UTCTime?
 
     /// An extraction to cancel.

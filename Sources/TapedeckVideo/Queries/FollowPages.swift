@@ -19,9 +19,9 @@ public struct FollowsPage: Codable, Hashable, Sendable {
 public struct FollowEntry: Codable, Hashable, Sendable {
     /// The state of a follow.
     public enum State: String, Codable, Sendable {
-        /// The user followed here, and no remote shows it yet.
+        /// It was requested here, and no remote shows it yet.
         case waiting
-        /// The user followed here, and a remote refused it, so it counts only in this store.
+        /// It was requested here, and a remote refused it, so it exists only in this store.
         case refused
         /// A remote shows or has confirmed it.
         case shown

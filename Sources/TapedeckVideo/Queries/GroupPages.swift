@@ -44,7 +44,8 @@ extension QueryLimits {
 
     static func check(newest: Int?) throws(ModelError) {
         guard let newest, !(1...groupCountMax).contains(newest) else { return }
-        throw ModelError(.usage, "\(newest) is not between 1 and \(groupCountMax) entries")
+        throw ModelError(
+            .usage, "a limit of \(newest) entries is not between 1 and \(groupCountMax)")
     }
 
     /// Returns the number of broadcasts that the app of 2012 kept on a device.
@@ -62,9 +63,9 @@ extension QueryLimits {
 extension VideoQueries {
     /// Returns a page of a group's videos, from any position and in either direction.
     ///
-    /// A page continues after or before the rows of another page, from where they were at that
-    /// time. A row is repeated or skipped only if it has moved. The cost is that of the page's rows
-    /// and of those before `index`.
+    /// A page continues after or before the rows of another page, from the positions they had when
+    /// that page was read. A row is repeated or skipped only if it has moved. The cost is that of
+    /// the page's rows and of the rows before `index`.
     ///
     /// Throws the reader's errors, and `ModelError` with `.usage` for arguments outside their
     /// bounds.
@@ -73,9 +74,9 @@ extension VideoQueries {
     ///   - group: the group.
     ///   - now: the time at which to judge whether a video can be played.
     ///   - index: the number of rows to skip at the front; only without a cursor.
-    ///   - newest: the number of entries to which to limit the group. In groups in timeline order,
-    ///     only the videos with one of the most recently shared broadcasts remain; in others, only
-    ///     the first entries. Nothing is deleted.
+    ///   - newest: the size to which to limit the group; nil for no limit. In groups in timeline
+    ///     order, this counts the most recently shared broadcasts, and only videos with one of them
+    ///     remain. In other groups, it counts entries from the front. Nothing is deleted.
     ///   - playableOnly: whether to leave out videos that are not known to be playable. At most
     ///     `QueryLimits.groupScanMax` videos are examined, so a page may be shorter than `limit`
     ///     although there is a next one.
@@ -88,7 +89,8 @@ extension VideoQueries {
     ) throws -> GroupPage {
         try QueryLimits.check(limit)
         guard index >= 0, index == 0 || cursor == nil else {
-            throw ModelError(.usage, "a list begins at an index of 0 or more, or at a cursor")
+            throw ModelError(
+                .usage, "the index must be 0 or more, and cannot be combined with a cursor")
         }
         try QueryLimits.check(newest: newest)
         var rows = GroupRows(GroupTable(group, projections), reader)
@@ -102,7 +104,7 @@ extension VideoQueries {
             guard key.starts(with: name) else {
                 throw ModelError(
                     .usage, "the cursor belongs to another group",
-                    hint: "give back the \"next\" or \"previous\" of a page of \(group.name)")
+                    hint: "pass the \"next\" or \"previous\" of a page of \(group.name)")
             }
             return Array(key.dropFirst(name.count))
         }
@@ -155,8 +157,7 @@ extension VideoQueries {
         }
     }
 
-    /// Returns a row's entry and the time until which it is correct if nothing happens; nil for no
-    /// time limit.
+    /// Returns a row's entry and the time at which it changes without new events; nil for never.
     func entry(
         _ row: Row, _ table: GroupTable, at now: UTCTime
     ) throws -> (GroupEntry, until: UTCTime?) {

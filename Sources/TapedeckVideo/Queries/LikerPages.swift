@@ -45,9 +45,9 @@ public struct LikerEntry: Codable, Hashable, Sendable {
 extension VideoQueries {
     /// Returns the users who like an answer, each once.
     ///
-    /// Users are sorted by their first likes at the remote. These never change, so a page continues
-    /// where the previous one ended, whatever is added in between. The cost depends on the size of
-    /// the page.
+    /// Users are sorted by their first likes at the remote. The first likes never change, so a page
+    /// continues where the previous one ended, even if likes are added in between. The cost depends
+    /// on the size of the page.
     ///
     /// - Parameter answer: the answer's id.
     public func likers(

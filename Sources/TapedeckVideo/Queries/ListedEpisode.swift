@@ -5,8 +5,8 @@ internal import TapedeckProjections
 enum ScheduleQuery {
     static let dayMilliseconds: Int64 = 86_400_000
 
-    /// Returns the days whose listings may contain episodes that begin between two times in Unix
-    /// milliseconds.
+    /// Returns the days whose listings may contain episodes that begin between two times, in
+    /// milliseconds since 1970.
     static func days(from lower: Int64, to upper: Int64) -> (first: CalendarDay, last: CalendarDay)
     {
         // The day in a channel's time zone may be one earlier or later than in UTC.
@@ -38,11 +38,11 @@ struct ListedEpisode {
         (self.episode, self.show, self.channel) = (episode, show, channel)
     }
 
-    /// The time at which the episode begins, in Unix milliseconds.
+    /// The time at which the episode begins, in milliseconds since 1970.
     var start: Int64 { episode.airstamp.milliseconds }
 
-    /// The time at which the episode ends, in Unix milliseconds; nil if its time of day or its
-    /// length is unknown.
+    /// The time at which the episode ends, in milliseconds since 1970; nil if its time of day or
+    /// its length is unknown.
     var end: Int64? {
         let minutes = [
             episode.runtimeMinutes, show.runtimeMinutes, show.averageRuntimeMinutes,

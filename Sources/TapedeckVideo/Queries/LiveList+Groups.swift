@@ -5,18 +5,18 @@ internal import TapedeckModel
 extension LiveArrangement where Self == ArrangedList<GroupEntry, GroupEntry> {
     /// A part of a group; see `VideoQueries.videos(in:at:from:newest:playableOnly:limit:cursor:)`.
     ///
-    /// The rows in front of it are kept in memory, too, and where only what can be played is shown,
-    /// `QueryLimits.groupScanMax` of them.
+    /// The rows before the part are kept in memory as well. With `playableOnly`, so are
+    /// `QueryLimits.groupScanMax` rows from its start. Throws `ModelError` with `.usage` for
+    /// arguments outside their bounds.
     ///
     /// - Parameters:
-    ///   - index: how many rows are left out in front; `QueryLimits.groupCountMax` at the most.
-    ///   - newest: of the groups in the order of the timeline, only the videos with one of the so many
-    ///     broadcasts that were shared last, which are looked through for each that comes; of the others, the
-    ///     so many first entries.
-    ///   - playableOnly: leaves out what is not known to be playable.
-    ///   - limit: how many at the most.
-    ///
-    /// Throws `ModelError` with `.usage` for figures outside their bounds.
+    ///   - index: the number of rows to skip at the front; at most `QueryLimits.groupCountMax`.
+    ///   - newest: the size to which to limit the group; nil for no limit. In groups in timeline
+    ///     order, this counts the most recently shared broadcasts, which are read again after each
+    ///     new one, and only videos with one of them remain. In other groups, it counts entries
+    ///     from the front.
+    ///   - playableOnly: whether to leave out videos that are not known to be playable.
+    ///   - limit: the maximum number of videos.
     public static func part(
         of group: VideoGroup, from index: Int = 0, newest: Int? = nil, playableOnly: Bool = false,
         limit: Int = QueryLimits.pageCountDefault, projections: VideoProjections = .standard
@@ -24,11 +24,11 @@ extension LiveArrangement where Self == ArrangedList<GroupEntry, GroupEntry> {
         try QueryLimits.check(newest: newest)
         guard (0...QueryLimits.groupCountMax).contains(index) else {
             throw ModelError(
-                .usage, "a part begins at an index from 0 to \(QueryLimits.groupCountMax)")
+                .usage, "the index must be between 0 and \(QueryLimits.groupCountMax)")
         }
         let table = GroupTable(group, projections)
         let wanted = index + (playableOnly ? QueryLimits.groupScanMax : limit)
-        // Groups in another order than that of sharing end behind so many entries.
+        // Groups that are not in timeline order end after `newest` entries.
         let end = table.isTimed ? .max : newest ?? .max
         let count = min(wanted, end)
         @Sendable func rows(_ table: GroupTable) -> LiveList<GroupEntry> {
@@ -39,7 +39,7 @@ extension LiveArrangement where Self == ArrangedList<GroupEntry, GroupEntry> {
         ) -> LiveArranged<GroupEntry> {
             var shown: [GroupEntry] = []
             for entry in rows.dropFirst(index) {
-                // Whether what is behind a full page can be played is not asked.
+                // Rows after a full page are not checked for playability.
                 guard shown.count < limit else { return LiveArranged(shown, hasMore: true) }
                 if !playableOnly || entry.playability == .playable { shown.append(entry) }
             }

@@ -37,11 +37,11 @@ extension LiveQuery where Self == LiveList<CommentEntry> {
 }
 
 extension LiveQuery where Self == LiveList<ChatEntry> {
-    /// The chat of a video, the newest message first.
+    /// The chat of a video, newest message first.
     ///
-    /// In front, in the order in which they were said, are those of the user that no remote shows yet. Blocked
-    /// messages are not in it. Whether one may read it who is not signed in is not asked; see
-    /// `VideoQueries.chat`. Throws `ModelError` with `.invalidVideo`.
+    /// The user's messages that no remote shows yet come first, oldest first. Blocked messages are
+    /// left out. Unlike `VideoQueries.chat`, this does not require the user to be signed in. Throws
+    /// `ModelError` with `.invalidVideo`.
     public static func chat(
         video: String, limit: Int = QueryLimits.pageCountDefault,
         projections: VideoProjections = .standard

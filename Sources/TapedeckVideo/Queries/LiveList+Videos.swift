@@ -3,7 +3,7 @@ public import TapedeckProjections
 internal import TapedeckModel
 
 extension LiveQuery where Self == LiveList<VideoEntry> {
-    /// The first videos that were shared, with what was said about them; see `VideoQueries.videos`.
+    /// The first shared videos with their comments; see `VideoQueries.videos`.
     public static func videos(
         limit: Int = QueryLimits.pageCountDefault, projections: VideoProjections = .standard
     ) -> Self {
@@ -36,7 +36,7 @@ extension LiveQuery where Self == LiveList<DuplicateEntry> {
 }
 
 extension LiveQuery where Self == LiveList<WatchLaterEntry> {
-    /// The first videos to be seen later; see `VideoQueries.watchLater`.
+    /// The first videos on the watch-later list; see `VideoQueries.watchLater`.
     public static func watchLater(
         limit: Int = QueryLimits.pageCountDefault, projections: VideoProjections = .standard
     ) -> Self {
@@ -48,7 +48,7 @@ extension LiveQuery where Self == LiveList<WatchLaterEntry> {
 }
 
 extension LiveQuery where Self == LiveList<ShareEntry> {
-    /// What the user shared last; see `VideoQueries.shares`.
+    /// The user's most recent shares; see `VideoQueries.shares`.
     public static func shares(
         limit: Int = QueryLimits.pageCountDefault, projections: VideoProjections = .standard
     ) -> Self {
@@ -71,9 +71,9 @@ extension LiveQuery where Self == LiveList<AccountEntry> {
 }
 
 extension LiveQuery where Self == LiveList<ExtractionEntry> {
-    /// The first videos of which the last try has failed; see `VideoQueries.failedExtractions`.
+    /// The first videos whose last extraction failed; see `VideoQueries.failedExtractions`.
     ///
-    /// Throws `ModelError` with `.usage` for a window that is no duration.
+    /// Throws `ModelError` with `.usage` if the window is negative or too long.
     public static func failedExtractions(
         windowSeconds: Double = QueryLimits.extractionWindowSeconds,
         limit: Int = QueryLimits.pageCountDefault, projections: VideoProjections = .standard
@@ -90,9 +90,9 @@ extension LiveQuery where Self == LiveList<ExtractionEntry> {
 }
 
 extension LiveQuery where Self == LiveList<NowPlayingEntry> {
-    /// The first devices with what they play; see `VideoQueries.nowPlaying`.
+    /// The first devices and what they play; see `VideoQueries.nowPlaying`.
     ///
-    /// `estimatedSeconds` is the position that the device has told: whoever shows it counts on from `at`.
+    /// `estimatedSeconds` is the reported position; the caller derives the current one from `at`.
     public static func nowPlaying(
         limit: Int = QueryLimits.pageCountDefault, projections: VideoProjections = .standard
     ) -> Self {
@@ -100,7 +100,8 @@ extension LiveQuery where Self == LiveList<NowPlayingEntry> {
         return devices(rows, prefix: 8, limit, projections)
     }
 
-    /// The first devices that have a video; see `VideoQueries.nowPlaying(video:)` and `nowPlaying(limit:)`.
+    /// The first devices on which a video is playing or paused; see
+    /// `VideoQueries.nowPlaying(video:)` and `nowPlaying(limit:)`.
     ///
     /// Throws `ModelError` with `.invalidVideo`.
     public static func nowPlaying(
@@ -124,7 +125,7 @@ extension LiveQuery where Self == LiveList<NowPlayingEntry> {
 }
 
 extension LiveQuery where Self == LiveList<DownloadEntry> {
-    /// The first of what lies on a device's disk; see `VideoQueries.downloads`.
+    /// The first downloads on a device's disk; see `VideoQueries.downloads`.
     ///
     /// Throws `ModelError` with `.invalidTag`.
     public static func downloads(
@@ -140,14 +141,14 @@ extension LiveQuery where Self == LiveList<DownloadEntry> {
                 try queries.downloadEntry(row, tag),
                 keys: [queries.tag("video", in: row, after: prefix)])
         }
-        // Whether it was watched to its end.
+        // Whether the video was watched to the end.
         let watched = RowRange(keysOf: projections.playback)
         return Self([part], details: [(watched, nil)], limit: limit, projections)
     }
 }
 
 extension UTCTime {
-    /// The first of some times behind this one, in Unix milliseconds.
+    /// Returns the earliest of some times after this one, in milliseconds since 1970.
     func first(of times: [UTCTime?]) -> Int64? {
         times.compactMap { $0?.milliseconds }.filter { $0 > milliseconds }.min()
     }

@@ -18,7 +18,7 @@ extension LiveQuery where Self == LiveList<AnswerEntry> {
         let shown = Self.Part(RowRange(of: projections.answers)) { row, queries, _ in
             LiveEntry(try queries.shownAnswer(row, likedBy: queries.ownUser()))
         }
-        // Whose question it is, and who likes it, is in no key.
+        // No key says which user a question belongs to, or who likes an answer.
         let details =
             people(projections) + [
                 (RowRange(of: projections.questions), nil),
@@ -36,8 +36,9 @@ extension LiveQuery where Self == LiveList<QuestionEntry> {
     /// The first questions; see `VideoQueries.questions`.
     ///
     /// - Parameters:
-    ///   - receiver: only what this user is asked, once a remote shows it; nil for everybody.
-    ///   - isPending: whether those that have an answer are left out.
+    ///   - receiver: the user who was asked, which includes only questions that a remote shows; nil
+    ///     for all users.
+    ///   - isPending: whether to leave out answered questions.
     public static func questions(
         to receiver: String? = nil, isPending: Bool = true,
         limit: Int = QueryLimits.pageCountDefault, projections: VideoProjections = .standard
@@ -62,11 +63,13 @@ extension LiveQuery where Self == LiveList<QuestionEntry> {
 }
 
 extension LiveArrangement where Self == ArrangedList<QuestionEntry, QuestionEntry> {
-    /// The first questions to the user of the account, once a remote shows them; see `VideoQueries.ownQuestions`.
+    /// The first questions to the account's user that a remote shows; see
+    /// `VideoQueries.ownQuestions`.
     ///
-    /// While nobody knows who that is it is empty, and `LiveState.failures` says so: `.signInRequired`.
+    /// While that user is unknown, the list is empty, and `LiveState.failures` contains
+    /// `.signInRequired`.
     ///
-    /// - Parameter isPending: whether those that have an answer are left out.
+    /// - Parameter isPending: whether to leave out answered questions.
     public static func ownQuestions(
         isPending: Bool = true, limit: Int = QueryLimits.pageCountDefault,
         projections: VideoProjections = .standard
@@ -88,14 +91,14 @@ extension LiveArrangement where Self == ArrangedList<QuestionEntry, QuestionEntr
 }
 
 extension LiveQuery where Self == LiveList<UserEntry> {
-    /// The first users by their names; see `VideoQueries.users`.
+    /// The first users by name; see `VideoQueries.users`.
     public static func users(
         limit: Int = QueryLimits.pageCountDefault, projections: VideoProjections = .standard
     ) -> Self {
         let part = Self.Part(RowRange(of: projections.users)) { row, queries, _ in
             LiveEntry(try queries.userEntry(row))
         }
-        // Whom the user of the account follows.
+        // The users whom the account's user follows.
         let followed = RowRange(
             of: projections.following, itemsOf: nil, prefix: RowKey(FollowList.Edge.prefix))
         return Self(
@@ -104,7 +107,7 @@ extension LiveQuery where Self == LiveList<UserEntry> {
 }
 
 extension LiveQuery where Self == LiveList<FollowEntry> {
-    /// The first who follow a user, or whom a user follows; see `VideoQueries.follows`.
+    /// The first users who follow a user, or whom a user follows; see `VideoQueries.follows`.
     ///
     /// Throws `ModelError` with `.invalidTag`.
     public static func follows(
@@ -118,7 +121,7 @@ extension LiveQuery where Self == LiveList<FollowEntry> {
         }
         let part = Self.Part(items(FollowList.Edge.listedPrefix)) { row, queries, _ in
             guard let entry = try queries.followEntry(row, key, list) else {
-                throw Self.nothingToShow("somebody")
+                throw Self.nothingToShow("a user")
             }
             return LiveEntry(entry)
         }
@@ -127,7 +130,7 @@ extension LiveQuery where Self == LiveList<FollowEntry> {
     }
 }
 
-/// The names of people, and who the user of the account is: any entry may be made of them.
+/// Returns the rows with users' names and with the account's user, which may affect every entry.
 func people(_ projections: VideoProjections) -> [(RowRange, prefix: Int?)] {
     [
         (RowRange(of: projections.users), nil),

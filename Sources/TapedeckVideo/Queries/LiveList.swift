@@ -2,7 +2,7 @@ public import TapedeckProjections
 
 internal import TapedeckModel
 
-/// A list of this domain that can be followed.
+/// A live list of this domain.
 ///
 /// ```swift
 /// var videos: [GroupEntry] = []
@@ -11,15 +11,15 @@ internal import TapedeckModel
 /// }
 /// ```
 public struct LiveList<Entry: Hashable & Sendable>: LiveQuery {
-    /// The rows of the list.
+    /// The ranges of rows in the list.
     public let lists: [RowRange]
-    /// In what order they stand.
+    /// The order of rows from different ranges.
     public let order: LiveOrder
-    /// What its entries are made of beside them.
+    /// Additional rows from which entries are built.
     public let details: [RowRange]
-    /// Further projections that they are made of.
+    /// Additional projections from which entries are built.
     public let others: [any Projection]
-    /// How many rows at the most.
+    /// The maximum number of rows.
     public let limit: Int
     private let parts: [Part]
     private let projections: VideoProjections
@@ -28,10 +28,10 @@ public struct LiveList<Entry: Hashable & Sendable>: LiveQuery {
     typealias Make =
         @Sendable (Row, VideoQueries<Views>, UTCTime) throws -> LiveEntry<Entry>
 
-    /// A range of the list, and what its rows are made into.
+    /// A range of the list, and the function that builds entries from its rows.
     struct Part {
         let rows: RowRange
-        /// How many bytes stand in front of what a row is about.
+        /// The number of bytes before the subject in a row's key.
         let prefix: Int
         let make: Make
 
@@ -40,8 +40,11 @@ public struct LiveList<Entry: Hashable & Sendable>: LiveQuery {
         }
     }
 
+    /// Creates a list.
+    ///
     /// - Parameters:
-    ///   - details: with how many bytes that stand in front of what a row is about; nil where it does not say.
+    ///   - details: additional rows, with the number of bytes before the subject in their keys; nil
+    ///     if a row may affect every entry.
     init(
         _ parts: [Part], _ order: LiveOrder = .oneBehindAnother,
         details: [(RowRange, prefix: Int?)] = [], others: [any Projection] = [], limit: Int,
@@ -54,23 +57,23 @@ public struct LiveList<Entry: Hashable & Sendable>: LiveQuery {
         prefixCounts = details.map(\.prefix)
     }
 
-    /// The systems whose remotes tell of what it lists.
+    /// The systems whose remotes provide the listed facts.
     public var systems: [String] {
         Set(lists.compactMap { VideoProjections.system(of: $0.projection) }).sorted()
     }
 
-    /// What a row is about, such as its video.
+    /// Returns the subject of a row, such as its video.
     public func subject(ofListed key: [UInt8], in list: Int) -> [UInt8] {
         let subject = Array(key.dropFirst(parts[list].prefix))
         return parts.count == 1 ? subject : [UInt8(list)] + subject
     }
 
-    /// The same of a row elsewhere.
+    /// Returns the subject that an additional row affects; nil if it may affect every entry.
     public func subject(ofDetail key: [UInt8], in index: Int) -> [UInt8]? {
         prefixCounts[index].map { Array(key.dropFirst($0)) }
     }
 
-    /// Makes the entry of a row.
+    /// Builds the entry of a row.
     public func entry(
         _ row: Row, in list: Int, at now: Int64, from views: Views
     ) throws -> LiveEntry<Entry> {
@@ -82,7 +85,7 @@ public struct LiveList<Entry: Hashable & Sendable>: LiveQuery {
 extension LiveQuery where Self == LiveList<GroupEntry> {
     /// The first videos of a group; see `VideoQueries.videos(in:)`.
     ///
-    /// - Parameter limit: how many at the most.
+    /// - Parameter limit: the maximum number of videos.
     public static func group(
         _ group: VideoGroup, limit: Int = QueryLimits.pageCountDefault,
         projections: VideoProjections = .standard
@@ -95,7 +98,7 @@ extension LiveQuery where Self == LiveList<GroupEntry> {
     ) -> Self {
         let (videos, playability) = (projections.videos, projections.playability)
         var details: [(RowRange, prefix: Int?)] = [
-            // A video has a row in one of these wherever anything is shown of it.
+            // If anything is shown of a video, it has a row in one of these.
             (RowRange(of: videos, table: VideoList.Table.newest), 8),
             (RowRange(of: videos, table: VideoList.Table.likes), 8),
             (RowRange(of: projections.watchLater), 8),
@@ -105,7 +108,7 @@ extension LiveQuery where Self == LiveList<GroupEntry> {
         ]
         var others: [any Projection] = []
         if table.isOfSubmissions {
-            // The names of accounts; which videos are theirs is in no key.
+            // The names of accounts; no key says which videos belong to an account.
             details.append((RowRange(of: projections.accounts), nil))
             others.append(projections.viewCounts)
         }
@@ -147,7 +150,7 @@ extension LiveQuery where Self == LiveList<PlaybackEntry> {
 }
 
 extension LiveQuery where Self == LiveList<SubmissionEntry> {
-    /// The first videos that users have handed in and that a remote lists; see `VideoQueries.submissions`.
+    /// The first submitted videos that a remote lists; see `VideoQueries.submissions`.
     public static func submissions(
         order: SubmissionOrder = .popular, limit: Int = QueryLimits.submissionsCountDefault,
         projections: VideoProjections = .standard
@@ -166,7 +169,7 @@ extension LiveQuery where Self == LiveList<SubmissionEntry> {
             [part],
             details: [
                 (RowRange(of: projections.viewCounts), 0),
-                // The names of accounts; which videos are theirs is in no key.
+                // The names of accounts; no key says which videos belong to an account.
                 (RowRange(of: projections.accounts), nil),
             ], limit: limit, projections)
     }
@@ -175,7 +178,7 @@ extension LiveQuery where Self == LiveList<SubmissionEntry> {
 extension LiveList {
     static func nothingToShow(_ what: String) -> ModelError {
         ModelError(
-            .damaged, "\(what) is listed, and there is nothing to show of it",
-            hint: "storectl replay makes projections anew")
+            .damaged, "\(what) is listed, but its data is missing",
+            hint: "run storectl replay to rebuild the projections")
     }
 }

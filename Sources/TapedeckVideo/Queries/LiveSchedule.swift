@@ -2,9 +2,9 @@ public import TapedeckProjections
 
 internal import TapedeckModel
 
-/// An episode of a week, on its day.
+/// An episode of a week, with its day.
 public struct DatedEpisode: Codable, Hashable, Sendable {
-    /// The calendar day in the channel's own zone on which it begins, `YYYY-MM-DD`.
+    /// The calendar day on which it begins in the channel's time zone, as `YYYY-MM-DD`.
     public var date: String
     /// The episode.
     public var episode: ScheduleWeek.Episode
@@ -14,12 +14,12 @@ public struct DatedEpisode: Codable, Hashable, Sendable {
     }
 }
 
-/// A row that followed schedules are arranged of: an episode, or a whole listing of a day.
+/// A row of a live schedule: an episode, or the complete listing of a day.
 public struct ScheduleRow: Hashable, Sendable {
     enum Kind: Hashable, Sendable {
         case episode(EpisodeScheduled, ShowObserved, TVmazeChannel)
         case listing(CalendarDay, ScheduleListings.State)
-        /// Something that is not in the scope.
+        /// A row outside the scope.
         case nothing
     }
 
@@ -27,18 +27,19 @@ public struct ScheduleRow: Hashable, Sendable {
 }
 
 extension LiveArrangement where Self == ArrangedList<ScheduleRow, ScheduleWeek.Episode> {
-    /// The episodes that are on, as the time is; see `VideoQueries.onNow`.
+    /// The episodes that are on, as time passes; see `VideoQueries.onNow`.
     ///
-    /// The rows of four days are kept in memory, and read anew when a day turns in UTC.
+    /// The rows of four days are kept in memory, and are read again when a day begins in UTC.
     public static func onNow(
         scope: ScheduleScope, projections: VideoProjections = .standard
     ) -> Self {
         shown(scope, projections) { EpisodesShown(at: $0) }
     }
 
-    /// The episodes that end soon, as the time is; see `VideoQueries.endingSoon` and `onNow(scope:projections:)`.
+    /// The episodes that end soon, as time passes; see `VideoQueries.endingSoon` and
+    /// `onNow(scope:projections:)`.
     ///
-    /// Throws `ModelError` with `.usage` for a window that is no duration.
+    /// Throws `ModelError` with `.usage` if the window is negative or too long.
     public static func endingSoon(
         scope: ScheduleScope, windowSeconds: Double = QueryLimits.endingSoonSeconds,
         projections: VideoProjections = .standard
@@ -51,7 +52,7 @@ extension LiveArrangement where Self == ArrangedList<ScheduleRow, ScheduleWeek.E
         _ scope: ScheduleScope, _ projections: VideoProjections,
         _ begin: @escaping @Sendable (UTCTime) -> EpisodesShown
     ) -> Self {
-        // Whatever is on began at most two days ago.
+        // Every episode that is on began at most two days ago.
         let source = ScheduleRows(scope, projections, daysBefore: 2, daysAhead: 2)
         return Self(of: source.rows, by: { String($0.id) }) { rows, _, now in
             var shown = begin(now)
@@ -66,16 +67,18 @@ extension LiveArrangement where Self == ArrangedList<ScheduleRow, ScheduleWeek.E
 extension LiveArrangement where Self == ArrangedList<ScheduleRow, DatedEpisode> {
     /// The schedule of an ISO week, day by day; see `VideoQueries.schedule`.
     ///
-    /// - Parameter week: any day of the week, `YYYY-MM-DD`; nil for the week that the time is in, which turns.
-    ///   Then the rows of 19 days are kept in memory, and read anew when a day turns in UTC.
-    ///
-    /// Throws `ModelError` with `.invalidTime` where `week` is no day, or its week is not over by the end of
+    /// Throws `ModelError` with `.invalidTime` if `week` is not a date, or if its week ends after
     /// the year 9999.
+    ///
+    /// - Parameter week: any day of the week, as `YYYY-MM-DD`; nil to follow the current week. In
+    ///   that case the rows of 19 days are kept in memory, and are read again when a day begins in
+    ///   UTC.
     public static func schedule(
         week: String? = nil, scope: ScheduleScope, projections: VideoProjections = .standard
     ) throws -> Self {
         let named = try week.map { try CalendarDay(week: $0) }
-        // A week before and behind counts for the zone in which it turns.
+        // The episodes of a week before and a week after determine the time zone in which the week
+        // changes.
         let source = ScheduleRows(scope, projections, daysBefore: 9, daysAhead: 10)
         return Self(
             of: { now in
@@ -104,7 +107,7 @@ extension LiveArrangement where Self == ArrangedList<ScheduleRow, DatedEpisode> 
 }
 
 extension ListedEpisode {
-    /// The episodes of some rows that are not cancelled, by beginning, then by id.
+    /// Returns the episodes of some rows that are not cancelled, by start time, then by id.
     fileprivate static func listed(_ rows: [ScheduleRow]) -> [ListedEpisode] {
         var listings = DayListings()
         for case .listing(let day, let listing) in rows.map(\.kind) {
@@ -120,7 +123,7 @@ extension ListedEpisode {
 
 /// The rows of episodes and listings around a time.
 private struct ScheduleRows: Sendable {
-    /// A span of time has as many rows as it has.
+    /// The rows are limited by time, not by number.
     private static let limit = Int.max - 1
 
     private let scope: ScheduleScope
@@ -136,7 +139,7 @@ private struct ScheduleRows: Sendable {
         (self.daysBefore, self.daysAhead) = (daysBefore, daysAhead)
     }
 
-    /// When the next day begins in UTC, in Unix milliseconds.
+    /// Returns the start of the next day in UTC, in milliseconds since 1970.
     static func nextDay(_ now: Int64) -> Int64 {
         let day = ScheduleQuery.dayMilliseconds
         return (now.floorDivided(by: day) + 1) * day
@@ -148,9 +151,11 @@ private struct ScheduleRows: Sendable {
         return rows(from: today - daysBefore * day, to: today + daysAhead * day)
     }
 
+    /// Returns the rows in a span of time.
+    ///
     /// - Parameters:
-    ///   - lower: in Unix milliseconds.
-    ///   - upper: in Unix milliseconds, itself not in it.
+    ///   - lower: the start of the span, in milliseconds since 1970.
+    ///   - upper: the end of the span, exclusive, in milliseconds since 1970.
     func rows(from lower: Int64, to upper: Int64) -> LiveList<ScheduleRow> {
         let scope = scope
         let episodes = LiveList<ScheduleRow>.Part(

@@ -1,7 +1,7 @@
 public import TapedeckModel
 package import TapedeckProjections
 
-/// What is found by words, as it changes; see `VideoQueries.search`.
+/// A live search; see `VideoQueries.search`.
 ///
 /// ```swift
 /// var hits: [SearchHit] = []
@@ -10,28 +10,29 @@ package import TapedeckProjections
 /// }
 /// ```
 ///
-/// Of what a commit changes it is found out whether the words stand in it, and nothing else is looked at; where
-/// there is more behind the last hit, a look-up tells what comes up.
+/// After a commit, only the texts that it changed are searched for the words. If there are more
+/// hits than `limit`, replacing a lost hit costs one lookup.
 public struct LiveSearch: Sendable {
     private let words: SearchWords
     private let scope: SearchScope?
     private let searched: [any Projection]
     private let queried: VideoProjections
-    /// How many hits at the most.
+    /// The maximum number of hits.
     package let limit: Int
 
-    /// So many broadcasts of a video are looked at again when it has changed; where it has more, the first hits
-    /// are searched anew.
+    /// The maximum number of broadcasts of a changed video that are checked again.
+    ///
+    /// If a changed video has more, the whole search is repeated.
     private static let broadcastsMax = 256
 
-    /// Searches the texts of things for words.
+    /// Creates a search for words.
+    ///
+    /// Throws `ModelError` for a text that cannot be searched for; see `SearchLimits.check`.
     ///
     /// - Parameters:
     ///   - text: the words.
-    ///   - scope: where to search; nil for everywhere.
-    ///   - limit: how many hits at the most.
-    ///
-    /// Throws `ModelError` for a text that cannot be searched; see `SearchLimits.check`.
+    ///   - scope: the scope of the search; nil for everything.
+    ///   - limit: the maximum number of hits.
     public init(
         _ text: String, in scope: SearchScope? = nil, limit: Int = QueryLimits.pageCountDefault,
         projections: VideoProjections = .standard
@@ -54,7 +55,9 @@ extension LiveSearch: LiveRanking {
         }
     }
 
-    /// By a video's winner a broadcast is found or not, so with a video its broadcasts are.
+    /// Returns the changed parts and all broadcasts of changed videos; nil if a video has too many.
+    ///
+    /// A video's winner determines whether a broadcast is a hit.
     package func parts(
         touchedBy changed: Set<LivePart>, _ views: Views
     ) throws -> Set<LivePart>? {

@@ -2,15 +2,16 @@ public import TapedeckLog
 public import TapedeckModel
 internal import TapedeckProjections
 
-/// What has come in since a place in the log: the notice "2 new videos & 1 new comment".
+/// The number of new videos and comments since a log position: the notice "2 new videos & 1 new
+/// comment".
 public struct News: Codable, Hashable, Sendable {
-    /// Videos of which nothing was known before.
+    /// The number of videos that were unknown before.
     public var newVideos: Int
-    /// Further shares of a video, and comments.
+    /// The number of new comments and of further shares of a video.
     public var newComments: Int
-    /// The notice; nil where nothing is new.
+    /// The notice; nil if nothing is new.
     @NullWhenNil public var text: String?
-    /// How far the log was read: the place to ask from next time.
+    /// The last log position that was read; pass it as `since` next time.
     public var head: UInt64
 
     init(newVideos: Int, newComments: Int, head: LogPosition) {
@@ -23,41 +24,41 @@ public struct News: Codable, Hashable, Sendable {
     }
 }
 
-/// What counts as new.
+/// The rule for counting what is new.
 public enum NewsRule: Sendable {
-    /// The first share of a video is a new video; every other share, and what others say of a video, is
-    /// a new comment.
+    /// The first share of a video is a new video; every further share and every comment by others
+    /// is a new comment.
     case everyShare
-    /// As the app of 2012 counted: of an unknown video all shares are one new video and nothing else,
-    /// and comments are shares alone.
+    /// The rule of the app of 2012: all shares of an unknown video are one new video, each share of
+    /// a known video is a new comment, and comments do not count.
     case of2012
 }
 
-/// A broadcast that was shared before others, by its time and its id.
+/// A broadcast, by its time and id, and its video.
 private typealias Share = (place: BroadcastPlace, video: VideoKey)
 
 extension VideoQueries {
-    /// What is new behind a place in the log.
+    /// Counts what is new after a log position.
     ///
-    /// A broadcast is new if no sighting of it stands at the place or before; a video is if no broadcast
-    /// of it does. Costs what stands behind the place, and a look-up for each broadcast and video there.
+    /// A broadcast is new if no sighting of it is at or before the position; a video is new if no
+    /// broadcast of it is. The cost is that of the events after the position, plus one lookup for
+    /// each broadcast and video among them. Throws the log's errors, and `ModelError` with `.usage`
+    /// if `newest` is below 1 or above `QueryLimits.newsCountMax`.
     ///
     /// - Parameters:
-    ///   - mark: the head when the user looked last.
-    ///   - log: the log that the reader's projections are of.
-    ///   - newest: only the so many broadcasts of all that were shared last are looked at, as by an app
-    ///     that shows no more; nil for all.
-    ///   - isShown: whether a video is on the list at all; those that are not are no news.
-    ///
-    /// Throws what the log throws, and `ModelError` with `.usage` for a `newest` below 1 or above
-    /// `QueryLimits.newsCountMax`.
+    ///   - mark: the head at the user's last check.
+    ///   - log: the log from which the reader's projections are built.
+    ///   - newest: the number of most recently shared broadcasts to consider, for apps that show no
+    ///     more; nil for all.
+    ///   - isShown: returns whether a video is shown in the list; other videos do not count.
     public func news(
         since mark: LogPosition, in log: EventLog, rule: NewsRule = .everyShare,
         newest: Int? = nil, isShown: (VideoKey) throws -> Bool = { _ in true }
     ) throws -> News {
         if let newest, !(1...QueryLimits.newsCountMax).contains(newest) {
             throw ModelError(
-                .usage, "\(newest) is not between 1 and \(QueryLimits.newsCountMax) broadcasts")
+                .usage,
+                "a limit of \(newest) broadcasts is not between 1 and \(QueryLimits.newsCountMax)")
         }
         let head = try log.currentHead()
         var shares = try newShares(since: mark, through: head, in: log)
@@ -89,7 +90,7 @@ extension VideoQueries {
         return News(newVideos: videos.count, newComments: comments, head: head)
     }
 
-    /// The broadcasts that were first seen behind a place, in the order of the log.
+    /// Returns the broadcasts that were first seen after a position, in log order.
     private func newShares(
         since mark: LogPosition, through head: LogPosition, in log: EventLog
     ) throws -> [Share] {
@@ -112,14 +113,14 @@ extension VideoQueries {
         return shares
     }
 
-    /// The videos of which others said something behind a place, once for each comment.
+    /// Returns the videos on which others commented after a position, once for each comment.
     private func newComments(
         since mark: LogPosition, through head: LogPosition, in log: EventLog
     ) throws -> [VideoKey] {
         var seen: Set<String> = []
         var videos: [VideoKey] = []
         try forEach(CommentObserved.self, since: mark, through: head, in: log) { event, payload in
-            // What the user wrote here is no news to the user.
+            // The user's own comments are not new to the user.
             guard payload.hasVideo, !payload.hasPostedAs, seen.insert(payload.comment).inserted,
                 let fact = event.fact, try !log.isSeen(fact.entity, through: mark)
             else { return }
@@ -156,9 +157,9 @@ extension VideoQueries {
         return first.map { $0.position <= mark } ?? false
     }
 
-    /// Those of the shares that are among the broadcasts of all videos that were shared last.
+    /// Keeps the shares that are among the most recently shared broadcasts of all videos.
     ///
-    /// Costs what was shared later than the oldest share that may be among them.
+    /// The cost is that of everything shared after the oldest share that may be among them.
     private func cut(_ shares: [Share], to count: Int) throws -> [Share] {
         let sorted = shares.sorted { $1.place < $0.place }
         guard let least = sorted.prefix(count).last else { return [] }

@@ -1,34 +1,34 @@
 internal import TapedeckModel
 internal import TapedeckProjections
 
-/// A page of devices with what they play.
+/// A page of devices and what they play.
 public struct NowPlayingPage: Codable, Hashable, Sendable {
-    /// The devices, the one that said something last first.
+    /// The devices, most recent report first.
     public var devices: [NowPlayingEntry]
     /// The cursor of the next page; nil on the last.
     @NullWhenNil public var next: String?
 }
 
-/// What a device plays.
+/// A device and what it plays.
 public struct NowPlayingEntry: Codable, Hashable, Sendable {
-    /// The device.
+    /// The device's name.
     public var device: String
-    /// The video, as `provider:id`; nil where it has none.
+    /// The video, as `provider:id`; nil if the device has none.
     @NullWhenNil public var video: String?
-    /// The viewing.
+    /// The name of the viewing.
     @NullWhenNil public var viewing: String?
-    /// Where it was when it said so, in seconds.
+    /// The reported position, in seconds.
     public var positionSeconds: Double
-    /// Where it is by now, if it plays on; never beyond a duration that is known.
+    /// The estimated current position in seconds, which never exceeds a known duration.
     public var estimatedSeconds: Double
-    /// Whether it plays, and does not pause.
+    /// Whether the device is playing rather than paused.
     public var playing: Bool
-    /// When it said so.
+    /// The time of the device's report.
     public var at: UTCTime
 }
 
 extension VideoQueries {
-    /// The devices with what they play, the one that said something last first.
+    /// Returns the devices and what they play, most recent report first.
     public func nowPlaying(
         at now: UTCTime, limit: Int = QueryLimits.pageCountDefault, cursor: String? = nil
     ) throws -> NowPlayingPage {
@@ -39,9 +39,11 @@ extension VideoQueries {
             devices: try rows.map { try device(in: $0, behind: 8, at: now) }, next: next)
     }
 
-    /// The devices that have a video, by their names; a guide highlights it where there are any.
+    /// Returns the devices on which a video is playing or paused, by name.
     ///
-    /// - Parameter video: its key, or any URL form of it.
+    /// A programme guide can highlight a video that is on a device.
+    ///
+    /// - Parameter video: the video's key, or any form of its URL.
     public func nowPlaying(
         video: String, at now: UTCTime, limit: Int = QueryLimits.pageCountDefault,
         cursor: String? = nil
@@ -55,11 +57,11 @@ extension VideoQueries {
             next: next)
     }
 
-    /// The device of a row.
+    /// Returns the device of a row.
     ///
     /// - Parameters:
-    ///   - prefix: how many bytes stand in front of the device in the row's key.
-    ///   - now: as of when it is estimated where it is; nil for when it said so.
+    ///   - prefix: the number of bytes before the device in the row's key.
+    ///   - now: the time for which to estimate the position; nil for the time of the report.
     func device(in row: Row, behind prefix: Int, at now: UTCTime?) throws -> NowPlayingEntry {
         let state = try StateReader.read(row.value) { (reader) throws(ModelError) in
             try NowPlaying.State(reading: &reader)

@@ -1,22 +1,22 @@
-/// A field of a result that is in its JSON also where nothing is known: as `null`.
+/// A field of a result that is encoded as `null` if its value is unknown.
 ///
-/// What Swift makes of an optional leaves it out, and a reader could not tell a field that is unknown from
-/// one that an older program does not have.
+/// By default, Swift leaves out optionals that are nil. A reader could then not distinguish an
+/// unknown value from a field that an older program does not have.
 @propertyWrapper
 public struct NullWhenNil<Value: Codable & Hashable & Sendable>: Codable, Hashable, Sendable {
-    /// What is known.
+    /// The value; nil if unknown.
     public var wrappedValue: Value?
 
-    /// Wraps what is known.
+    /// Wraps a value.
     public init(wrappedValue: Value?) { self.wrappedValue = wrappedValue }
 
-    /// Reads a value or `null`.
+    /// Decodes a value or `null`.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         wrappedValue = container.decodeNil() ? nil : try container.decode(Value.self)
     }
 
-    /// Writes the value or `null`.
+    /// Encodes the value or `null`.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         if let wrappedValue {
@@ -28,7 +28,7 @@ public struct NullWhenNil<Value: Codable & Hashable & Sendable>: Codable, Hashab
 }
 
 extension KeyedDecodingContainer {
-    /// Reads a field that may be missing, as one that is `null`.
+    /// Decodes a field; a missing field is treated as `null`.
     public func decode<Value>(
         _ type: NullWhenNil<Value>.Type, forKey key: Key
     ) throws -> NullWhenNil<Value> {

@@ -75,8 +75,8 @@ struct PageCursor {
     static func key(_ list: List, _ text: String?) throws(ModelError) -> [UInt8]? {
         guard let text else { return nil }
         let error = ModelError(
-            .usage, "the cursor belongs to no page of this list",
-            hint: "give back the \"next\" of the page before, or none for the first page")
+            .usage, "the cursor does not belong to this list",
+            hint: "pass the \"next\" of the previous page, or no cursor for the first page")
         guard text.utf8.count <= textBytesMax else { throw error }
         var base64 = text.replacingOccurrences(of: "-", with: "+")
             .replacingOccurrences(of: "_", with: "/")

@@ -3,30 +3,33 @@ internal import TapedeckProjections
 
 /// Whether a video can be played.
 public enum PlayabilityState: String, Codable, Hashable, Sendable {
-    /// Nobody has checked.
+    /// It was never checked.
     case unknown
     case playable, unplayable
-    /// Every check has failed, so nothing is known.
+    /// All checks have failed, so the answer is unknown.
     case failed
 }
 
-/// Which videos a list of playability holds.
+/// The videos to include in a list of playability.
 public enum PlayabilityFilter: String, Sendable, CaseIterable {
-    /// All that were shared, the one shared last first.
+    /// All shared videos, most recently shared first.
     case all
-    /// Those that were shared and that nobody has checked, the one shared last first.
+    /// The shared videos that were never checked, most recently shared first.
     case unknown
-    /// By key, behind those of which a remote says no longer that they cannot be played.
+    /// The playable videos.
+    ///
+    /// Videos that no remote reports as unplayable come first, by key, then videos whose report has
+    /// expired, earliest expiry first.
     case playable
-    /// Those to which that happens soonest first.
+    /// The unplayable videos, earliest expiry of a remote's report first.
     case unplayable
-    /// The one that is due first in front.
+    /// The videos whose check failed, earliest retry first.
     case failed
-    /// The failed ones that are due.
+    /// The videos whose failed check is due again.
     case due
 }
 
-/// A page of videos with whether they can be played.
+/// A page of videos and whether they can be played.
 public struct PlayabilityPage: Codable, Hashable, Sendable {
     /// The videos.
     public var videos: [PlayabilityEntry]
@@ -38,19 +41,21 @@ public struct PlayabilityPage: Codable, Hashable, Sendable {
 public struct PlayabilityEntry: Codable, Hashable, Sendable {
     /// The video, as `provider:id`.
     public var video: String
-    /// Whether it can be played.
+    /// Whether the video can be played.
     public var state: PlayabilityState
-    /// Why not, or why nothing is known; `remote` where a remote's users say so.
+    /// The reason why it cannot be played or is not known; `remote` if the users of a remote report
+    /// it.
     @NullWhenNil public var reason: String?
-    /// When the last check was.
+    /// The time of the last check.
     @NullWhenNil public var checkedAt: UTCTime?
-    /// How many checks in a row have failed since one found something out.
+    /// The number of checks that failed since the last conclusive one.
     public var failures: Int
-    /// When a failed check is due again; nil where none is.
+    /// The time at which to retry a failed check; nil if there is none.
     @NullWhenNil public var nextTryAt: UTCTime?
-    /// When a remote's word ceases to hold; nil where it does not hold, or holds for ever.
+    /// The time at which a remote's report of an unplayable video expires; nil if there is no such
+    /// report or it does not expire.
     @NullWhenNil public var until: UTCTime?
-    /// Whether the video is to be checked now.
+    /// Whether the video should be checked now.
     public var due: Bool
 
     init(_ video: some StringProtocol, _ known: Playability.State?, at now: UTCTime) {
@@ -76,25 +81,25 @@ public struct PlayabilityEntry: Codable, Hashable, Sendable {
 }
 
 extension VideoQueries {
-    /// Whether one video can be played at `now`; `.unknown` for one that nobody has heard of.
+    /// Returns whether a video can be played at `now`; `.unknown` for an unknown video.
     ///
-    /// - Parameter video: its key, or any URL form of it.
+    /// - Parameter video: the video's key, or any form of its URL.
     public func playability(of video: String, at now: UTCTime) throws -> PlayabilityEntry {
         let key = try VideoKey(video)
         return PlayabilityEntry(
             key.text, try reader.state(of: projections.playability, key: key.tag), at: now)
     }
 
-    /// Whether each of some videos can be played at `now`, in their order.
+    /// Returns whether each of some videos can be played at `now`, in the given order.
     public func playability(of videos: [String], at now: UTCTime) throws -> PlayabilityPage {
         PlayabilityPage(videos: try videos.map { try playability(of: $0, at: now) })
     }
 
-    /// The videos with whether they can be played at `now`.
+    /// Returns videos and whether they can be played at `now`.
     ///
-    /// A page of `.unknown` or `.failed` may be shorter than `limit` although there is a next one: one
-    /// looks at `QueryLimits.pageCountMax` videos at the most, the other leaves out those of which a
-    /// remote says that they cannot be played.
+    /// A page of `.unknown` or `.failed` may be shorter than `limit` although there is a next one:
+    /// `.unknown` examines at most `QueryLimits.pageCountMax` videos, and `.failed` leaves out
+    /// videos that a remote reports as unplayable.
     public func playability(
         _ filter: PlayabilityFilter = .all, at now: UTCTime,
         limit: Int = QueryLimits.pageCountDefault, cursor: String? = nil
@@ -136,7 +141,7 @@ extension VideoQueries {
             videos: try rows.map { try checkedPlayability($0, at: now) }, next: next)
     }
 
-    /// Whether the video of a row of a list of checks can be played.
+    /// Returns whether the video of a row of a table of checks can be played.
     func checkedPlayability(_ row: Row, at now: UTCTime) throws -> PlayabilityEntry {
         let state = try StateReader.read(row.value) { (reader) throws(ModelError) in
             try Playability.State(reading: &reader)
@@ -144,7 +149,7 @@ extension VideoQueries {
         return PlayabilityEntry(tag("video", in: row, after: 8).name, state, at: now)
     }
 
-    /// Those among the videos that were shared that nobody has checked.
+    /// Returns the shared videos that were never checked.
     private func unknown(at now: UTCTime, limit: Int, cursor: String?) throws -> PlayabilityPage {
         try QueryLimits.check(limit)
         let rows = try reader.rows(
@@ -163,7 +168,7 @@ extension VideoQueries {
         return PlayabilityPage(videos: found, next: nil)
     }
 
-    /// Whether the video of a row of those that were shared can be played.
+    /// Returns whether the video of a row of the list of shared videos can be played.
     func sharedPlayability(_ row: Row, at now: UTCTime) throws -> PlayabilityEntry {
         let tag = tag("video", in: row, after: 8)
         return PlayabilityEntry(

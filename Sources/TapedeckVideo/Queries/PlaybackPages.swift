@@ -1,45 +1,46 @@
 internal import TapedeckModel
 internal import TapedeckProjections
 
-/// How far a video was watched.
+/// The viewing progress of a video.
 public enum PlaybackState: String, Codable, Hashable, Sendable {
-    /// Never, or not beyond its very beginning.
+    /// It was never played, or only its very beginning was.
     case unwatched
-    /// It was begun and left in its midst.
+    /// It was started but not finished.
     case inProgress
-    /// It was left at its end.
+    /// It was played to the end.
     case finished
 }
 
 /// A page of the videos in progress.
 public struct PlaybackPage: Codable, Hashable, Sendable {
-    /// The videos, the one played last first.
+    /// The videos, most recently played first.
     public var videos: [PlaybackEntry]
     /// The cursor of the next page; nil on the last.
     @NullWhenNil public var next: String?
 }
 
-/// Where a video was left.
+/// The playback state of a video.
 public struct PlaybackEntry: Codable, Hashable, Sendable {
     /// The video, as `provider:id`.
     public var video: String
-    /// How far it was watched.
+    /// The viewing progress.
     public var state: PlaybackState
-    /// Where a player is to begin, in seconds: where any player was last, and 0 behind the end.
+    /// The position at which to resume, in seconds: the last position on any device, or 0 if the
+    /// video is not in progress.
     public var resumeSeconds: Double
-    /// How long it is, as far as players know.
+    /// The length of the video in seconds, if a player has reported it.
     @NullWhenNil public var durationSeconds: Double?
-    /// The viewing that came last.
+    /// The name of the most recent viewing.
     @NullWhenNil public var viewing: String?
-    /// When it was played last.
+    /// The time at which the video was last played.
     @NullWhenNil public var playedAt: UTCTime?
-    /// When it was last watched to its end.
+    /// The time at which the video was last watched to the end.
     @NullWhenNil public var finishedAt: UTCTime?
-    /// How many viewings there were.
+    /// The number of viewings.
     public var viewings: Int
-    /// How many of them came to the end.
+    /// The number of viewings that reached the end.
     public var finishedViewings: Int
-    /// How many seconds were told as watched, all `VideoWatched` together.
+    /// The total number of seconds reported in `VideoWatched` events.
     public var watchedSeconds: Double
 
     init(_ video: some StringProtocol, _ known: Playback.State?) {
@@ -61,20 +62,20 @@ public struct PlaybackEntry: Codable, Hashable, Sendable {
 }
 
 extension VideoQueries {
-    /// Where a video was left; `.unwatched` for one that nobody has played.
+    /// Returns the playback state of a video; `.unwatched` if it was never played.
     ///
-    /// - Parameter video: its key, or any URL form of it.
+    /// - Parameter video: the video's key, or any form of its URL.
     public func playback(of video: String) throws -> PlaybackEntry {
         let key = try VideoKey(video)
         return PlaybackEntry(key.text, try reader.state(of: projections.playback, key: key.tag))
     }
 
-    /// Where some videos were left, in their order.
+    /// Returns the playback states of some videos, in the given order.
     public func playback(of videos: [String]) throws -> PlaybackPage {
         PlaybackPage(videos: try videos.map { try playback(of: $0) })
     }
 
-    /// The videos that were begun and not finished, the one played last first.
+    /// Returns the videos in progress, most recently played first.
     public func inProgress(
         limit: Int = QueryLimits.pageCountDefault, cursor: String? = nil
     ) throws -> PlaybackPage {

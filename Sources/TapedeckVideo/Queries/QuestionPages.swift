@@ -42,7 +42,7 @@ public struct QuestionEntry: Codable, Hashable, Sendable {
 }
 
 extension VideoQueries {
-    /// Returns questions, newest first, after those that no remote shows yet.
+    /// Returns questions, newest first, preceded by questions that no remote shows yet.
     ///
     /// - Parameters:
     ///   - receiver: the user who was asked; nil for all users.
@@ -70,8 +70,8 @@ extension VideoQueries {
 
     /// Returns the questions to the account's user, newest first.
     ///
-    /// Remotes report the questions to all users; this returns only those to you. Throws
-    /// `ModelError` with `.signInRequired` if the account's user is unknown.
+    /// Remotes report the questions to all users; this leaves out the others. Throws `ModelError`
+    /// with `.signInRequired` if the account's user is unknown.
     ///
     /// - Parameter isPending: whether to leave out answered questions.
     public func ownQuestions(

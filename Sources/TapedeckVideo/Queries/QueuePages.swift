@@ -3,9 +3,9 @@ internal import TapedeckProjections
 
 /// A page of a queue.
 public struct QueuePage: Codable, Hashable, Sendable {
-    /// The videos, the one to be played first in front.
+    /// The videos, in playing order.
     public var videos: [QueuePageEntry]
-    /// How many there are in all.
+    /// The total number of videos in the queue.
     public var count: Int
     /// The cursor of the next page; nil on the last.
     @NullWhenNil public var next: String?
@@ -15,11 +15,11 @@ public struct QueuePage: Codable, Hashable, Sendable {
 public struct QueuePageEntry: Codable, Hashable, Sendable {
     /// The video, as `provider:id`.
     public var video: String
-    /// When it was put where it is.
+    /// The time at which the video was put in its place.
     public var at: UTCTime
-    /// The video before it; nil for the first.
+    /// The previous video; nil for the first.
     @NullWhenNil public var previous: String?
-    /// The video behind it; nil for the last.
+    /// The next video; nil for the last.
     @NullWhenNil public var next: String?
 
     init(_ video: String, _ entry: QueueEntry) {
@@ -31,7 +31,7 @@ public struct QueuePageEntry: Codable, Hashable, Sendable {
 }
 
 extension VideoQueries {
-    /// The videos of a queue, the one to be played first in front.
+    /// Returns the videos of a queue, in playing order.
     public func queue(
         _ queue: String = PlayQueue.defaultName, limit: Int = QueryLimits.pageCountDefault,
         cursor: String? = nil
@@ -50,9 +50,10 @@ extension VideoQueries {
             String(tag("video", in: row, after: prefix).name), try QueueEntry(decoding: row.value))
     }
 
-    /// Some videos of a queue with what stands before and behind each; those that are not in it are left out.
+    /// Returns some videos of a queue, each with its neighbours; videos that are not queued are
+    /// left out.
     ///
-    /// - Parameter videos: their keys, or any URL forms of them.
+    /// - Parameter videos: the videos' keys, or any forms of their URLs.
     public func queue(_ queue: String = PlayQueue.defaultName, of videos: [String]) throws
         -> QueuePage
     {
@@ -65,13 +66,13 @@ extension VideoQueries {
         return QueuePage(videos: entries, count: try queueCount(queue), next: nil)
     }
 
-    /// How many videos a queue holds.
+    /// Returns the number of videos in a queue.
     public func queueCount(_ queue: String = PlayQueue.defaultName) throws -> Int {
         let tag = try PlayQueue.tag(queue)
         return Int(clamping: try reader.state(of: projections.queue, key: tag)?.count ?? 0)
     }
 
-    /// Whether a video is in a queue.
+    /// Returns whether a video is in a queue.
     public func isQueued(
         _ video: VideoKey, queue: String = PlayQueue.defaultName
     ) throws -> Bool {
@@ -80,7 +81,7 @@ extension VideoQueries {
             != nil
     }
 
-    /// What plays behind a video; of one that is not in the queue, and of none, its first.
+    /// Returns the next video in a queue; if `video` is nil or not queued, the first one.
     public func nextInQueue(
         after video: VideoKey?, queue: String = PlayQueue.defaultName
     ) throws -> String? {
@@ -90,7 +91,7 @@ extension VideoQueries {
         return try reader.state(of: projections.queue, key: PlayQueue.tag(queue))?.head
     }
 
-    /// What stands before a video in a queue; nil for the first, and for one that is not in it.
+    /// Returns the previous video in a queue; nil for the first video, or if `video` is not queued.
     public func previousInQueue(
         before video: VideoKey, queue: String = PlayQueue.defaultName
     ) throws -> String? {

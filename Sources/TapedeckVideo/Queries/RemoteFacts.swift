@@ -1,11 +1,12 @@
 package import TapedeckModel
 package import TapedeckProjections
 
-/// A video whose mark was taken away, of which a remote has not heard: a row of `WatchLater`.
+/// A video whose watch-later mark was removed here but not yet at a remote: a row of `WatchLater`.
 package struct WatchLaterUnset: Hashable, Sendable {
     /// The video.
     package var key: Tag
-    /// What took it away: a toggle, or the report that crossed.
+    /// The event that removed the mark: a toggle, or the playback report that crossed the
+    /// threshold.
     package var event: EventID
 
     init(key: Tag, event: EventID) {
@@ -20,7 +21,7 @@ package struct WatchLaterUnset: Hashable, Sendable {
         return writer.bytes
     }
 
-    /// Whether it was by this event that a viewing took a video off the list, and nothing has since.
+    /// Returns whether a video was last removed from the list by a viewing, with the given event.
     package static func isUnset(
         _ video: Tag, by event: EventID, of watchLater: WatchLater, _ views: some ViewReader
     ) throws -> Bool {
@@ -28,7 +29,7 @@ package struct WatchLaterUnset: Hashable, Sendable {
         return state.isCrossing && state.clearedBy == event
     }
 
-    /// Rows behind one, with the bytes to go on from.
+    /// Returns the rows after a key, each with its own key to continue from.
     package static func page(
         of watchLater: WatchLater, _ views: some ViewReader, after: [UInt8]?, limit: Int
     ) throws -> [(row: [UInt8], unset: WatchLaterUnset)] {
@@ -43,7 +44,7 @@ package struct WatchLaterUnset: Hashable, Sendable {
     }
 }
 
-/// What a remote tells of a video's broadcasts, for those that speak with it.
+/// The facts that a remote reports about a video's broadcasts, for connectors.
 package struct KnownBroadcasts: Sendable {
     /// A broadcast.
     package struct Broadcast: Hashable, Sendable {
@@ -52,18 +53,19 @@ package struct KnownBroadcasts: Sendable {
         package var isWatched: Bool
     }
 
-    /// The broadcast that stands for all; nil where there is none.
+    /// The id of the broadcast that represents the video; nil if there is none.
     package var winner: String?
-    /// Up to `countMax` of them, the oldest first.
+    /// Up to `countMax` broadcasts, oldest first.
     package var broadcasts: [Broadcast] = []
-    /// Up to `countMax` of those told as marked to be seen later: the marks that were given from here as of
-    /// time 0, then the others, the oldest first.
+    /// Up to `countMax` broadcasts that the remote reports as marked to watch later.
+    ///
+    /// Marks delivered from here come first, with time 0, then the others, oldest first.
     package var told: [ToldMark] = []
 
-    /// More broadcasts of one video are not looked at.
+    /// The maximum number of broadcasts of a video that are read.
     package static let countMax = 500
 
-    /// Looks a video up in projections that `views` holds.
+    /// Reads a video's broadcasts from the projections in `views`.
     package init(
         _ video: Tag, _ views: some ViewReader, _ projections: VideoProjections
     ) throws {
@@ -95,14 +97,14 @@ package struct KnownBroadcasts: Sendable {
     }
 }
 
-/// What a remote tells of an answer, for those that speak with it.
+/// The facts that a remote reports about an answer, for connectors.
 package struct KnownAnswer: Sendable {
-    /// The greatest number of a comment on it.
+    /// The highest number of a comment on the answer.
     package var newestComment: UInt64
-    /// Whether a user is known to like it.
+    /// Whether the user is known to like the answer.
     package var isLiked: Bool
 
-    /// Looks an answer up in projections that `views` holds; nil for one that no remote has shown.
+    /// Reads an answer from the projections in `views`; nil if no remote has shown it.
     package init?(
         _ answer: Tag, likedBy user: String, _ views: some ViewReader,
         _ projections: VideoProjections
@@ -116,14 +118,14 @@ package struct KnownAnswer: Sendable {
     }
 }
 
-/// What a remote tells of a question, for those that speak with it.
+/// The facts that a remote reports about a question, for connectors.
 package struct KnownQuestion: Sendable {
-    /// The id of who is asked.
+    /// The id of the user who was asked.
     package var receiver: String
-    /// Whether there is an answer.
+    /// Whether the question has an answer.
     package var isAnswered: Bool
 
-    /// Looks a question up in projections that `views` holds; nil for one that no remote has shown.
+    /// Reads a question from the projections in `views`; nil if no remote has shown it.
     package init?(
         _ question: Tag, _ views: some ViewReader, _ projections: VideoProjections
     ) throws {
@@ -135,14 +137,14 @@ package struct KnownQuestion: Sendable {
     }
 }
 
-/// The picture of a user's profile, for those that speak with a remote.
+/// The picture of a user's profile, for connectors.
 package struct KnownPicture: Sendable {
-    /// Where the picture is that the remote shows.
+    /// The URL of the picture at the remote.
     package var remote: String?
-    /// Where the picture is that is shown here: the remote's, or one that was put in its place.
+    /// The URL of the picture shown here: the remote's, or one that replaced it.
     package var shown: String?
 
-    /// Looks a user up in projections that `views` holds.
+    /// Reads a user from the projections in `views`.
     package init(
         _ user: Tag, _ views: some ViewReader, _ projections: VideoProjections
     ) throws {
@@ -152,18 +154,18 @@ package struct KnownPicture: Sendable {
     }
 }
 
-/// The greatest numbers that remotes have given, for those that speak with them.
+/// The highest numbers that remotes have assigned, for connectors.
 package struct KnownNumbers: Sendable {
     package var question: UInt64
     package var answer: UInt64
 
-    /// Looks them up in projections that `views` holds.
+    /// Reads the numbers from the projections in `views`.
     package init(_ views: some ViewReader, _ projections: VideoProjections) throws {
         func greatest(_ projection: some Projection, table: Int) throws -> UInt64 {
             let row = try views.rows(
                 of: projection, table: table, lower: nil, upper: nil, after: nil, limit: 1
             ).first
-            // A key begins with the number, descending.
+            // A key begins with the number, in descending order.
             return row.map { ~$0.key.prefix(8).bigEndianWord } ?? 0
         }
         question = try greatest(projections.questions, table: 0)
@@ -171,18 +173,19 @@ package struct KnownNumbers: Sendable {
     }
 }
 
-/// What a remote tells of a video that was handed in, for those that speak with it.
+/// The facts that a remote reports about a submitted video, for connectors.
 package struct KnownSubmission: Sendable {
-    /// Whether the remote lists it.
+    /// Whether the remote lists the video.
     package var isListed: Bool
-    /// Whether the user has handed it in and the remote does not list it.
+    /// Whether the user has submitted the video and the remote does not list it.
     package var isOwn: Bool
-    /// Where its chat is held; nil where nobody has said so.
+    /// The channel of the video's chat; nil if unknown.
     package var channel: String?
-    /// When the newest message in its chat was said, in Unix milliseconds; 0 for an empty one.
+    /// The time of the newest message in the video's chat, in milliseconds since 1970; 0 for an
+    /// empty chat.
     package var newestMessage: Int64
 
-    /// Looks a video up in projections that `views` holds.
+    /// Reads a video from the projections in `views`.
     package init(_ video: Tag, _ views: some ViewReader, _ projections: VideoProjections) throws {
         let state = try views.state(of: projections.submissions, key: video)
         let shown = state?.sightings.merged
@@ -198,16 +201,16 @@ package struct KnownSubmission: Sendable {
     }
 }
 
-/// How an opening of a video stands, for those that tell a remote of it.
+/// The state of an opening of a video, for connectors that report it to a remote.
 package enum KnownOpening: Sendable {
-    /// It counts, and no other report of its window was told.
+    /// It counts, and no other report of its window was sent.
     case counts
-    /// Another report of its window was told, or may have been.
+    /// Another report of its window was sent, or may have been sent.
     case told
-    /// Another one counts, which no remote was told of.
+    /// Another opening counts, and it was not sent yet.
     case idle
 
-    /// Looks an opening up in projections that `views` holds.
+    /// Reads an opening from the projections in `views`.
     package init(
         _ opening: EventID, of video: Tag, _ views: some ViewReader,
         _ projections: VideoProjections

@@ -2,82 +2,80 @@ public import TapedeckLog
 public import TapedeckModel
 internal import TapedeckProjections
 
-/// What has changed in schedules since a place in the log.
+/// The changes in schedules since a log position.
 public struct ScheduleChanges: Codable, Hashable, Sendable {
-    /// What became of an episode.
+    /// The kind of change to an episode.
     public enum Kind: String, Codable, Sendable {
-        /// It was not known before, or had been cancelled.
+        /// It was unknown before, or had been cancelled.
         case added
-        /// It begins at another time.
+        /// Its start time changed.
         case rescheduled
-        /// It is gone from a whole listing of its day.
+        /// It is missing from a complete listing of its day.
         case cancelled
-        /// Something else is told of it.
+        /// Other details changed.
         case details
     }
 
     /// An episode that has changed.
     public struct Episode: Codable, Hashable, Sendable {
-        /// TVmaze's id.
+        /// The TVmaze id of the episode.
         public var id: Int64
-        /// What became of it.
+        /// The kind of change.
         public var change: Kind
-        /// The name of its show.
+        /// The name of the show.
         @NullWhenNil public var show: String?
-        /// TVmaze's id of its show.
+        /// The TVmaze id of the show.
         public var showId: Int64
-        /// Its name.
+        /// The name of the episode.
         @NullWhenNil public var name: String?
-        /// Its season.
+        /// The number of the season.
         @NullWhenNil public var season: Int64?
-        /// Its number in the season; nil for specials.
+        /// The number of the episode in its season; nil for specials.
         @NullWhenNil public var number: Int64?
-        /// The name of its network, else of its web channel.
+        /// The name of the network, or else of the web channel.
         @NullWhenNil public var network: String?
-        /// When it was to begin; nil where it was not listed, or nobody knew when.
+        /// The previous start time; nil if the episode was not listed or the time was unknown.
         @NullWhenNil public var from: UTCTime?
-        /// When it begins; nil where it is cancelled, or nobody knows when.
+        /// The new start time; nil if the episode is cancelled or the time is unknown.
         @NullWhenNil public var to: UTCTime?
-        /// The names of the fields that differ, those of its time of day only where `from` and `to` do not
-        /// tell it.
+        /// The names of the changed fields, without those of the start time if `from` and `to`
+        /// differ.
         public var fields: [String]
     }
 
     /// A show that was known and has changed.
     public struct Show: Codable, Hashable, Sendable {
-        /// TVmaze's id.
+        /// The TVmaze id of the show.
         public var id: Int64
-        /// Its name.
+        /// The name of the show.
         @NullWhenNil public var name: String?
-        /// The names of the fields that differ; `cast` for its cast.
+        /// The names of the changed fields; `cast` for the cast.
         public var fields: [String]
     }
 
-    /// The episodes, in the order in which the log first tells of a change.
+    /// The episodes, in the order of their first change in the log.
     public var episodes: [Episode]
-    /// The shows, in that order too.
+    /// The shows, in the order of their first change in the log.
     public var shows: [Show]
-    /// How far the log was read: the place to ask from next time.
+    /// The last log position that was read; pass it as `since` next time.
     public var head: UInt64
-    /// Whether there is more behind it.
+    /// Whether there may be more changes after `head`.
     public var more: Bool
 }
 
 extension VideoQueries {
-    /// What has changed in schedules behind a place in the log.
+    /// Returns the changes in schedules after a log position.
     ///
-    /// What is known by all that stands up to the place is compared with what is known by all that stands up
-    /// to `head`. What was changed and changed back is no change, nor is an older sighting that comes late.
-    ///
-    /// Costs what stands between the two, and all sightings of each episode and show in it.
+    /// The facts known at that position are compared with those known at `head`. A change that was
+    /// reverted is not reported, and neither is an older sighting that arrives late. The cost is
+    /// that of the events in between, plus all sightings of each episode and show among them.
+    /// Throws the log's errors, and `ModelError` with `.usage` for an invalid limit.
     ///
     /// - Parameters:
-    ///   - mark: the `head` of the answer before.
-    ///   - log: the log that the reader's projections are of.
-    ///   - limit: after how many episodes and shows that may have changed it stops; those that one listing
-    ///     concerns are not divided.
-    ///
-    /// Throws what the log throws, and `ModelError` with `.usage` for a limit that makes no sense.
+    ///   - mark: the `head` of the previous result.
+    ///   - log: the log from which the reader's projections are built.
+    ///   - limit: the number of possibly changed episodes and shows at which to stop; the episodes
+    ///     of one listing stay together.
     public func scheduleChanges(
         since mark: LogPosition, in log: EventLog, limit: Int = QueryLimits.pageCountDefault
     ) throws -> ScheduleChanges {
@@ -131,7 +129,7 @@ extension VideoQueries {
             from: was?.start, to: now.start, fields: fields)
     }
 
-    /// Whether an episode is listed, and when it begins if it is.
+    /// Returns whether an episode is listed, and its start time if it is.
     private func listing(
         of episode: EpisodeScheduled, before: Bool, in history: inout ScheduleHistory
     ) throws -> (isListed: Bool, start: UTCTime?) {
@@ -161,7 +159,7 @@ extension VideoQueries {
         let (oldCast, newCast) = try history.newest(of: CastObserved.self, key)
         var fields: [String] = []
         if let was, let now { fields = now.namesOfFields(differingFrom: was) }
-        // The first cast is news only of a show that was known.
+        // A first cast counts as a change only if the show was known.
         if was != nil, oldCast?.cast ?? [] != newCast?.cast ?? [] { fields.append("cast") }
         guard !fields.isEmpty else { return nil }
         return ScheduleChanges.Show(

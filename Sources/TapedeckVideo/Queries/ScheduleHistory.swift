@@ -1,12 +1,12 @@
 internal import TapedeckLog
 internal import TapedeckModel
 
-/// What a log told of schedules up to a place, and what it tells up to another.
+/// The known facts about schedules at two positions of a log.
 struct ScheduleHistory {
     let log: EventLog
-    /// The first place.
+    /// The first position.
     let mark: LogPosition
-    /// The second place.
+    /// The second position.
     private(set) var head: LogPosition
     var zones = ZoneCache()
     private var listings: [Tag: (ScheduleListings.State?, ScheduleListings.State?)] = [:]
@@ -17,14 +17,14 @@ struct ScheduleHistory {
         self.head = head
     }
 
-    // MARK: - What may have changed
+    // MARK: - Possible changes
 
-    /// The episodes and shows of which something stands behind the first place, in the order of the log.
+    /// Returns the episodes and shows that events after the first position concern, in log order.
     ///
-    /// Moves the second place back to where it stopped, once there are `limit` of them.
+    /// If there are more than `limit`, the second position moves back to where the search stopped.
     mutating func touched(limit: Int) throws -> (episodes: [Int64], shows: [Int64]) {
         var found = Touched()
-        // Of a type twice as many as may be asked for: a thing is mostly told of once.
+        // An episode or a show usually has one event, so twice the limit per type is enough.
         for event in try events(count: 2 * limit) {
             var more = found
             switch event.type {
@@ -62,7 +62,9 @@ struct ScheduleHistory {
         }
     }
 
-    /// The events between the two places, of which the second moves back where a type has more than `count`.
+    /// Returns the events between the two positions, at most `count` per type.
+    ///
+    /// If a type may have more, the second position moves back.
     private mutating func events(count: Int) throws -> [EventEnvelope] {
         var found: [EventEnvelope] = []
         for type in [
@@ -78,7 +80,8 @@ struct ScheduleHistory {
         return found.filter { $0.position <= head }.sorted { $0.position < $1.position }
     }
 
-    /// The episodes that an answer has added to its listing, or has no more.
+    /// Returns the episodes that were added to or removed from a listing between the first position
+    /// and an event.
     private func episodes(movedBy event: EventEnvelope) throws -> [Int64] {
         guard let key = event.tags.first(where: { $0.kind == "listing" }) else { return [] }
         let events = try self.events(of: ScheduleListed.self, key)
@@ -87,9 +90,9 @@ struct ScheduleHistory {
         return Set(was?.episodes ?? []).symmetricDifference(now?.episodes ?? []).sorted()
     }
 
-    // MARK: - What was known, and what is
+    // MARK: - Facts before and after
 
-    /// All sightings of a thing together, up to the first place and up to the second.
+    /// Returns all sightings of an entity, merged, up to the first and up to the second position.
     func sum<Message: Sighting & VideoEvent>(
         of type: Message.Type, _ key: Tag
     ) throws -> (before: Message?, after: Message?) {
@@ -103,7 +106,7 @@ struct ScheduleHistory {
         return (try sum(events.filter { $0.position <= mark }), try sum(events))
     }
 
-    /// The newest sighting of a thing, up to the first place and up to the second.
+    /// Returns the newest sighting of an entity, up to the first and up to the second position.
     func newest<Message: VideoEvent>(
         of type: Message.Type, _ key: Tag
     ) throws -> (before: Message?, after: Message?) {
@@ -113,7 +116,7 @@ struct ScheduleHistory {
         )
     }
 
-    /// A listing, up to the first place and up to the second; looked up once.
+    /// Returns a listing up to the first and up to the second position; it is read only once.
     mutating func listing(
         _ key: Tag
     ) throws -> (before: ScheduleListings.State?, after: ScheduleListings.State?) {
@@ -134,7 +137,7 @@ struct ScheduleHistory {
         return state
     }
 
-    /// The sightings of a thing up to the second place, in the order in which they fold.
+    /// Returns the sightings of an entity up to the second position, in fold order.
     private func events<Message: VideoEvent>(
         of type: Message.Type, _ key: Tag
     ) throws -> [EventEnvelope] {

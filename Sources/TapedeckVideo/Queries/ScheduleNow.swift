@@ -1,40 +1,41 @@
 internal import TapedeckModel
 internal import TapedeckProjections
 
-/// What is on at a time.
+/// The episodes that are on, or end soon, at a time.
 public struct ScheduleNow: Codable, Hashable, Sendable {
     /// The episodes.
     public var episodes: [ScheduleWeek.Episode]
-    /// When the answer may become another one by the time alone; nil where that is not known.
+    /// The time at which the result may change without new events; nil if unknown.
     @NullWhenNil public var nextChangeAt: UTCTime?
 }
 
 extension QueryLimits {
-    /// How long before its end an episode is ending soon, where nothing is said: a quarter of an hour.
+    /// The default number of seconds before its end at which an episode is ending soon: 15 minutes.
     public static let endingSoonSeconds = 900.0
-    /// The longest episode that is ever on, in hours.
+    /// The maximum length of an episode that can be on, in hours.
     static let episodeHoursMax: Int64 = 48
-    /// How far ahead the next change is looked for, in days; it is asked again then.
+    /// The number of days ahead in which to look for the next change; after that, the query has to
+    /// be repeated.
     static let changeAheadDays: Int64 = 7
 }
 
 extension VideoQueries {
-    /// The episodes that are on at a time, by beginning, then by id.
+    /// Returns the episodes that are on at a time, by start time, then by id.
     ///
-    /// An episode is on from its beginning to before its end, which follows from its own length, else from its
-    /// show's. One whose time of day or length is not known is never on, nor is one that is cancelled or
-    /// longer than two days.
-    ///
-    /// Costs the rows of the two days before, and those until the next beginning.
+    /// An episode is on from its start until its end, which follows from its own length or else
+    /// from its show's. Episodes without a known time of day or length, cancelled episodes, and
+    /// episodes longer than two days are left out. Reads the rows of the previous two days, and
+    /// those up to the next start.
     public func onNow(at now: UTCTime, scope: ScheduleScope) throws -> ScheduleNow {
         try shown(EpisodesShown(at: now), scope)
     }
 
-    /// The episodes that are on at a time and end within a window of it, by end, then by id.
+    /// Returns the episodes that are on at a time and end within a window, by end, then by id.
     ///
-    /// - Parameter windowSeconds: how long before its end an episode is ending soon.
+    /// Throws `ModelError` with `.usage` if the window is negative or too long.
     ///
-    /// Throws `ModelError` with `.usage` for a window that is no duration.
+    /// - Parameter windowSeconds: the number of seconds before its end at which an episode is
+    ///   ending soon.
     public func endingSoon(
         at now: UTCTime, scope: ScheduleScope,
         windowSeconds: Double = QueryLimits.endingSoonSeconds
@@ -56,7 +57,7 @@ extension VideoQueries {
             episodes: shown.entries, nextChangeAt: shown.nextChangeAt.map(UTCTime.init))
     }
 
-    /// Whether no episode of any channel begins at a time or later.
+    /// Returns whether no episode of any channel begins at or after a time.
     private func isLast(_ time: UTCTime) throws -> Bool {
         try reader.rows(
             of: projections.schedule, table: EpisodeSchedule.byStart,
@@ -65,27 +66,31 @@ extension VideoQueries {
     }
 }
 
-/// Which of the episodes that come by their beginnings are shown at a time, and until when these are.
+/// Selects the episodes that are shown at a time, and finds the next change.
+///
+/// Episodes are added in the order of their start times.
 struct EpisodesShown {
-    /// The longest episode that is found to be on, in milliseconds.
+    /// The maximum length of an episode that can be on, in milliseconds.
     static let lengthMax = QueryLimits.episodeHoursMax * 3_600_000
 
     let now: UTCTime
-    /// How long before its end an episode is shown, in milliseconds; nil from its beginning on.
+    /// The number of milliseconds before its end from which an episode is shown; nil to show it
+    /// from its start.
     private let window: Int64?
     private var episodes: [ListedEpisode] = []
-    /// When others are shown, by these episodes, in Unix milliseconds.
+    /// The time at which different episodes are shown, in milliseconds since 1970.
     var nextChangeAt: Int64?
 
-    /// Those that are on; or of these those that end within so many seconds.
+    /// Creates a selection of the episodes that are on, or only of episodes that also end within
+    /// some seconds.
     init(at now: UTCTime, endingWithin windowSeconds: Double? = nil) {
         self.now = now
         window = windowSeconds.map { Int64($0 * 1_000) }
     }
 
-    /// Takes the next one; false where neither it nor any behind it matters.
+    /// Adds the next episode; returns false if neither it nor any later one matters.
     mutating func take(_ listed: ListedEpisode) -> Bool {
-        // What begins later than the next change cannot be before it.
+        // An episode that begins after the next change cannot cause an earlier one.
         if let nextChangeAt, nextChangeAt < listed.start { return false }
         guard let end = listed.end, end > now.milliseconds,
             end - listed.start <= EpisodesShown.lengthMax
@@ -97,7 +102,7 @@ struct EpisodesShown {
         return true
     }
 
-    /// Those that are shown, by beginning, or by end where these end soon; then by id.
+    /// The shown episodes by start time, or by end if they end soon; then by id.
     var entries: [ScheduleWeek.Episode] {
         let entries = episodes.map(\.entry)
         guard window != nil else { return entries }

@@ -1,30 +1,30 @@
 internal import Foundation
 public import TapedeckModel
 
-/// Which channels and shows a schedule lists.
+/// The channels and shows that a schedule includes.
 public struct ScheduleScope: Hashable, Sendable {
-    /// The country's code by ISO 3166; nil for every country.
+    /// The ISO 3166 code of the country; nil for every country.
     public let country: String?
-    /// Whether networks count.
+    /// Whether networks are included.
     public let networks: Bool
-    /// Whether web channels count.
+    /// Whether web channels are included.
     public let webChannels: Bool
-    /// What the name of the show or of the channel must hold, whatever its case and its accents; nil for
-    /// anything.
+    /// The text that the name of the show or channel must contain, ignoring case and accents; nil
+    /// for any name.
     public let filter: String?
 
-    /// The country where none is named.
+    /// The default country.
     public static let countryDefault = "US"
 
-    /// Makes a scope as the options of `storectl query schedule` mean it.
+    /// Creates a scope from the options of `storectl query schedule`.
+    ///
+    /// Throws `ModelError` with `.usage` for an invalid country code and for a blank filter.
     ///
     /// - Parameters:
-    ///   - country: a code such as `US`; nil is `countryDefault`, or with `web` every country.
-    ///   - web: web channels only.
-    ///   - includeWeb: the country's web channels beside its networks.
-    ///   - filter: a part of the name of a show or of a channel.
-    ///
-    /// Throws `ModelError` with `.usage` for a country that is not two letters and for a blank filter.
+    ///   - country: a code such as `US`; nil for `countryDefault`, or for every country with `web`.
+    ///   - web: whether to include only web channels.
+    ///   - includeWeb: whether to include the country's web channels besides its networks.
+    ///   - filter: a part of the name of a show or channel.
     public init(
         country: String? = nil, web: Bool = false, includeWeb: Bool = false, filter: String? = nil
     ) throws(ModelError) {
@@ -37,29 +37,31 @@ public struct ScheduleScope: Hashable, Sendable {
         webChannels = web || includeWeb
         self.filter = filter.map(ScheduleScope.plain)
         if self.filter?.isEmpty ?? false {
-            throw ModelError(.usage, "the filter is blank", hint: "give a part of a name")
+            throw ModelError(.usage, "the filter is blank", hint: "use part of a name")
         }
     }
 
-    /// A country's code in capitals; nil for what is not two letters.
+    /// Returns a country code in capitals; nil if the text does not consist of two letters or
+    /// digits.
     static func countryCode(_ text: String) -> String? {
         let isCode = text.utf8.count == 2 && text.utf8.allSatisfy(VideoKey.isLetterOrDigit)
         return isCode ? text.uppercased() : nil
     }
 
-    /// A country's code in capitals; throws `ModelError` with `.usage` for what is not two letters.
+    /// Returns a country code in capitals; throws `ModelError` with `.usage` if it is invalid.
     package static func checkedCountry(_ text: String) throws(ModelError) -> String {
         guard let code = countryCode(text) else {
             throw ModelError(
-                .usage, "\"\(text.prefix(20))\" is not a country's code",
-                hint: "give two letters, such as US")
+                .usage, "\"\(text.prefix(20))\" is not a country code",
+                hint: "use two letters, such as US")
         }
         return code
     }
 
-    /// The channel for whose sake a show is listed, or nil.
+    /// Returns the channel for which a show is listed; nil if the show is not in the scope.
     ///
-    /// A show on both a network and a web channel is listed for its network, where networks count.
+    /// A show on both a network and a web channel is listed for its network, if networks are
+    /// included.
     func channel(of show: ShowObserved) -> TVmazeChannel? {
         var channel: TVmazeChannel?
         if webChannels, show.hasWebChannel, covers(show.webChannel) { channel = show.webChannel }
@@ -73,7 +75,8 @@ public struct ScheduleScope: Hashable, Sendable {
         country == nil || channel.countryCode == country
     }
 
-    /// A text without what a filter leaves aside: case, accents, width, and blanks around it.
+    /// Returns a text without differences that a filter ignores: case, accents, width, and white
+    /// space at the ends.
     private static func plain(_ text: String) -> String {
         text.folding(
             options: [.caseInsensitive, .diacriticInsensitive, .widthInsensitive], locale: nil

@@ -5,68 +5,70 @@ internal import TapedeckProjections
 public struct ScheduleWeek: Codable, Hashable, Sendable {
     /// A calendar day.
     public struct Day: Codable, Hashable, Sendable {
-        /// `YYYY-MM-DD`.
+        /// The date, as `YYYY-MM-DD`.
         public var date: String
-        /// What begins on this day in its channel's own zone, by beginning, then by id.
+        /// The episodes that begin on this day in their channels' time zones, by start time, then
+        /// by id.
         public var episodes: [Episode]
     }
 
-    /// An episode.
+    /// An episode in a schedule.
     public struct Episode: Codable, Hashable, Sendable {
-        /// TVmaze's id.
+        /// The TVmaze id of the episode.
         public var id: Int64
-        /// The name of its show.
+        /// The name of the show.
         @NullWhenNil public var show: String?
-        /// TVmaze's id of its show.
+        /// The TVmaze id of the show.
         public var showId: Int64
-        /// Its name.
+        /// The name of the episode.
         @NullWhenNil public var name: String?
-        /// Its season.
+        /// The number of the season.
         @NullWhenNil public var season: Int64?
-        /// Its number in the season; nil for specials.
+        /// The number of the episode in its season; nil for specials.
         @NullWhenNil public var number: Int64?
-        /// When it begins.
+        /// The start time.
         public var startsAt: UTCTime
-        /// Whether the time of day is known; if not, `startsAt` is TVmaze's noon of that day.
+        /// Whether the time of day is known; if not, TVmaze sets `startsAt` to noon of that day.
         public var timeKnown: Bool
-        /// When it ends, by its own length, else by its show's; nil where its time of day or its length is
-        /// not known.
+        /// The time at which the episode ends; nil if its time of day or its length is unknown.
+        ///
+        /// The length is the episode's own, or else the show's.
         @NullWhenNil public var endsAt: UTCTime?
-        /// How long it is.
+        /// The length of the episode in minutes.
         @NullWhenNil public var runtimeMinutes: Int?
-        /// The name of the network or web channel for whose sake it is listed.
+        /// The name of the network or web channel for which the episode is listed.
         @NullWhenNil public var network: String?
-        /// The address of its picture, else of its show's.
+        /// The URL of the episode's picture, or else of the show's.
         @NullWhenNil public var image: String?
-        /// What it is about, as plain text.
+        /// The summary, as plain text.
         @NullWhenNil public var summary: String?
     }
 
-    /// Seven days, Monday to Sunday.
+    /// The seven days, Monday to Sunday.
     public var days: [Day]
-    /// When the next week begins, where the week is that of a time; nil where it was named.
+    /// The time at which the next week begins; nil if the week was given by date.
     @NullWhenNil public var nextChangeAt: UTCTime?
 }
 
 extension VideoQueries {
-    /// The schedule of an ISO week, Monday to Sunday.
+    /// Returns the schedule of an ISO week, Monday to Sunday.
     ///
-    /// A day is the calendar day in the channel's own zone, on which clocks change when they change
-    /// there; a channel without a country, or with a zone that this machine does not know, counts
-    /// by UTC. What a whole listing of its day has no more is cancelled, and not listed.
-    ///
-    /// - Parameter week: any day of the week, `YYYY-MM-DD`.
-    ///
-    /// Throws `ModelError` with `.invalidTime` where `week` is no day, or its week is not over by the end of
+    /// Days are calendar days in each channel's time zone, including its clock changes. UTC is used
+    /// for channels without a country, and for time zones that this machine does not know. Episodes
+    /// that are missing from a newer complete listing of their day are cancelled and left out.
+    /// Throws `ModelError` with `.invalidTime` if `week` is not a date, or if its week ends after
     /// the year 9999.
+    ///
+    /// - Parameter week: any day of the week, as `YYYY-MM-DD`.
     public func schedule(week: String, scope: ScheduleScope) throws -> ScheduleWeek {
         try schedule(monday: CalendarDay(week: week), scope)
     }
 
-    /// The schedule of the ISO week that a time is in, and when the next one begins.
+    /// Returns the schedule of the ISO week of a given time, and the start of the next week.
     ///
-    /// The week turns at midnight in the zone of most episodes of these channels around then; by UTC where
-    /// none is known. Throws `ModelError` with `.invalidTime` where it is not over by the end of the year 9999.
+    /// The week changes at midnight in the time zone of most episodes of these channels around that
+    /// time, or in UTC if there are none. Throws `ModelError` with `.invalidTime` if the week ends
+    /// after the year 9999.
     public func schedule(at now: UTCTime, scope: ScheduleScope) throws -> ScheduleWeek {
         var zones = WeekZones(at: now)
         try forEachEpisode(from: zones.span.lower, to: zones.span.upper, scope) { listed in
@@ -95,31 +97,35 @@ extension VideoQueries {
 }
 
 extension CalendarDay {
-    /// The Monday of the week that a day is in; throws `ModelError` with `.invalidTime` where it is none, or
-    /// the week is not over by the last day.
+    /// Creates the Monday of the week that contains a day.
+    ///
+    /// Throws `ModelError` with `.invalidTime` if the text is not a date, or if the week ends after
+    /// the last supported day.
     init(week text: String) throws(ModelError) {
         guard let day = CalendarDay(text) else {
             throw ModelError(
-                .invalidTime, "\"\(text.prefix(20))\" is not a day", hint: "write 2019-07-11")
+                .invalidTime, "\"\(text.prefix(20))\" is not a date",
+                hint: "use the form 2019-07-11")
         }
         self = day.monday
         try checkWeek()
     }
 
-    /// Throws `ModelError` with `.invalidTime` where the week that begins here is not over by the last day.
+    /// Throws `ModelError` with `.invalidTime` if the week that begins on this day ends after the
+    /// last supported day.
     func checkWeek() throws(ModelError) {
         guard adding(6) <= CalendarDay.last else {
             throw ModelError(
-                .invalidTime, "the week of \(self) ends behind \(CalendarDay.last)",
-                hint: "name a day of an earlier week")
+                .invalidTime, "the week of \(self) ends after \(CalendarDay.last)",
+                hint: "choose an earlier week")
         }
     }
 }
 
 extension ScheduleQuery {
-    /// When the episodes of a week begin, wherever they do.
+    /// Returns the span of time in which the episodes of a week begin, in any time zone.
     static func span(ofWeek monday: CalendarDay) -> (lower: UTCTime, upper: UTCTime) {
-        // No zone is further than 14 hours east or 12 hours west of Greenwich.
+        // All time zones are between UTC-12 and UTC+14.
         (
             UTCTime(milliseconds: monday.startMilliseconds - 14 * 3_600_000),
             UTCTime(milliseconds: monday.adding(7).startMilliseconds + 12 * 3_600_000)
@@ -127,19 +133,19 @@ extension ScheduleQuery {
     }
 }
 
-/// In which zones the episodes around a time are, and which week it is by most of them.
+/// The time zones of the episodes around a time, and the current week in most of them.
 struct WeekZones {
     private static let week = 7 * ScheduleQuery.dayMilliseconds
 
     let now: UTCTime
     private var counts: [String?: Int] = [:]
-    /// When the first episode enters or leaves `span`, in Unix milliseconds.
+    /// The time at which the next episode enters or leaves `span`, in milliseconds since 1970.
     private var nextCountAt: Int64?
     private var zones = ZoneCache()
 
     init(at now: UTCTime) { self.now = now }
 
-    /// The beginnings of those that count: a week before, and a week behind.
+    /// The start times of the episodes that count, from one week before to one week after.
     var span: (lower: UTCTime, upper: UTCTime) {
         (now.adding(-WeekZones.week), now.adding(WeekZones.week))
     }
@@ -153,7 +159,7 @@ struct WeekZones {
         where time > now.milliseconds { nextCountAt = min(nextCountAt ?? .max, time) }
     }
 
-    /// The Monday of the week, and when the next week begins, in Unix milliseconds.
+    /// The Monday of the current week, and the start of the next week in milliseconds since 1970.
     var current: (monday: CalendarDay, turn: Int64) {
         mutating get {
             let most = counts.filter { $0.value > 0 }
@@ -162,8 +168,10 @@ struct WeekZones {
         }
     }
 
-    /// When the week may be another by the time alone, in Unix milliseconds: where it is the same in all of the
-    /// zones it does not matter which of them most episodes are in.
+    /// The time at which the week may change without new events, in milliseconds since 1970.
+    ///
+    /// If all of the time zones are in the same week, it does not matter which of them has the most
+    /// episodes.
     var nextChangeAt: Int64 {
         mutating get {
             let weeks = Set(counts.keys).union([nil]).map { week(in: $0) }

@@ -1,112 +1,113 @@
 public import TapedeckModel
 public import TapedeckProjections
 
-/// A page of what was found.
+/// A page of search results.
 public struct SearchPage: Codable, Hashable, Sendable {
-    /// What was found, the best first.
+    /// The hits, best first.
     public var hits: [SearchHit]
     /// The cursor of the next page; nil on the last.
     @NullWhenNil public var next: String?
 }
 
-/// Something that was found, with its texts.
+/// A search hit, with its texts.
 public struct SearchHit: Codable, Hashable, Sendable {
-    /// What is found.
+    /// The kind of hit.
     public enum Kind: String, Codable, Sendable, CaseIterable {
-        /// A video that was shared, by its titles and its sharer.
+        /// A shared video, found by its titles and its sharer.
         case video
-        /// A video that was handed in, by its title and its owner.
+        /// A submitted video, found by its title and its owner.
         case submission
-        /// What was said with a broadcast, or in a comment on a video or an answer.
+        /// A comment on a video or an answer, or the text of a broadcast.
         case comment
-        /// A show, by its name and its network.
+        /// A show, found by its name and its network.
         case show
-        /// A user, by the names.
+        /// A user, found by name.
         case user
         /// A question.
         case question
     }
 
-    /// What it is.
+    /// The kind of hit.
     public var kind: Kind
-    /// The video as `provider:id`; the id of the show, the user, the question or the comment.
+    /// The video as `provider:id`, or the id of the show, user, question or comment.
     public var id: String
-    /// What a comment is about: `video/provider:id` or `answer/id`; nil of all else.
+    /// The subject of a comment, `video/provider:id` or `answer/id`; nil for other kinds.
     @NullWhenNil public var about: String?
-    /// When a video was shared last or handed in, a comment made, a question asked from here; the first day of a show.
+    /// The time at which a video was last shared or submitted, a comment made, or a question asked
+    /// here; for a show, its first day.
     @NullWhenNil public var at: UTCTime?
-    /// Its texts, the one that tells most first.
+    /// The texts of the hit, most informative first.
     public var texts: [SearchedText]
 }
 
-/// A text of something that was found.
+/// A text of a search hit.
 public struct SearchedText: Codable, Hashable, Sendable {
-    /// What it is of the thing.
+    /// The field that contains the text.
     public var field: SearchField
     /// The text.
     public var text: String
-    /// Where the words stand in it that were searched; none where they are in other texts.
+    /// The positions of the searched words in the text; empty if they are in other texts.
     public var matches: [SearchMatch]
 }
 
-/// A part of a text, in bytes of its UTF-8, as `text.utf8` counts them.
+/// A part of a text, as offsets into its UTF-8 bytes.
 public struct SearchMatch: Codable, Hashable, Sendable {
-    /// Where it begins.
+    /// The offset of the first byte.
     public var start: Int
-    /// Where it ends, this byte not in it.
+    /// The offset after the last byte.
     public var end: Int
 }
 
-/// What a text is of a thing.
+/// A field that is searched.
 public enum SearchField: String, Codable, Sendable, CaseIterable {
-    /// Of a video.
+    /// The title of a video.
     case title
-    /// What another broadcast of a video calls it; told where it is found by that.
+    /// The title of a video in another broadcast, included only if the search matched it.
     case otherTitle
-    /// Of a show or a user.
+    /// The name of a show or a user.
     case name
-    /// What is asked.
+    /// The text of a question.
     case question
-    /// Who shared a video.
+    /// The user who shared a video.
     case sharer
-    /// Who handed a video in, by the remote's name for the account.
+    /// The account that submitted a video, by the remote's name for it.
     case owner
-    /// Who said something.
+    /// The author of a comment.
     case author
-    /// The network, or web channel, of a show.
+    /// The network or web channel of a show.
     case network
-    /// What was said.
+    /// The text of a comment.
     case comment
 }
 
-/// Where something is searched.
+/// The scope of a search.
 public enum SearchScope: String, Codable, Sendable, CaseIterable {
-    /// Videos that were shared or handed in, and what was said with and about them, but in chats.
+    /// Shared and submitted videos, with the texts of broadcasts and comments, but not chats.
     case videos
     /// Shows.
     case shows
     /// Users.
     case users
-    /// Questions, and what was said about answers.
+    /// Questions, and comments on answers.
     case questions
 }
 
 /// The limits of a search.
 public enum SearchLimits {
-    /// The longest text that can be searched, in UTF-8 bytes.
+    /// The maximum length of the searched text, in UTF-8 bytes.
     public static let textBytesMax = 1_024
-    /// The most words that can be searched together.
+    /// The maximum number of words in a search.
     public static let wordsMax = 16
 
-    /// Throws `ModelError` for a text that cannot be searched: `.usage` where there is no word in it, `.tooLarge`
-    /// where there is too much.
+    /// Throws `ModelError` for a text that cannot be searched for: `.usage` if it contains no word,
+    /// `.tooLarge` if it is too long.
     public static func check(_ text: String) throws(ModelError) { _ = try SearchWords(text) }
 }
 
 extension VideoProjections {
-    /// What a search reads: give their names to the read that it is in.
+    /// Returns the projections that a search reads; pass their names to the query in which it runs.
     ///
-    /// - Parameter scope: where to search; nil for everywhere.
+    /// - Parameter scope: the scope of the search; nil for everything.
     public func searched(in scope: SearchScope? = nil) -> [any Projection] {
         switch scope {
         case .videos: [searchVideos, searchSubmissions]
@@ -123,7 +124,8 @@ extension VideoProjections {
 }
 
 extension VideoQueries {
-    /// Finds videos, shows, users, questions and comments by words in their texts, the best first.
+    /// Finds videos, shows, users, questions and comments by words in their texts, best match
+    /// first.
     ///
     /// ```swift
     /// let projections = VideoProjections.standard
@@ -132,25 +134,29 @@ extension VideoQueries {
     /// }
     /// ```
     ///
-    /// All words have to be in the texts of one thing, each a whole word but for the last, which may be the
-    /// beginning of one. Case, accents and width do not matter. Words are runs of letters and digits; of scripts
-    /// that are written without spaces any part of a run is found. What is found in a title, a name or a question
-    /// comes first, then what is found by a sharer, an owner or an author, a network, and a comment; of these what has the
-    /// last word whole; and then the latest. Of words in several fields the last of these counts.
+    /// All words must occur in the texts of one hit. Each must match a whole word, except the last,
+    /// which may be a prefix. Case, accents and width are ignored. Words are runs of letters and
+    /// digits; in scripts without spaces, any part of a run matches.
     ///
-    /// A video is found by the titles of all its broadcasts, one that was handed in as a submission, too. What is
-    /// said in chats is not searched.
+    /// Matches in titles, names and questions come first, then matches in sharers, owners and
+    /// authors, then in networks, then in comments. Among these, whole-word matches of the last
+    /// word come before prefix matches, and newer hits before older ones. If the words match
+    /// several fields, the lowest-ranked of these fields counts.
     ///
-    /// The index is built by the first read that names it, and followed from then on. A page costs look-ups for
-    /// what is on it, however much is found; several words that are each very common, and rarely together, cost
-    /// a look at all that one of them finds. Throws `ModelError` with `.usage` where there is no word in the
-    /// text, `.tooLarge` for a text beyond `SearchLimits`.
+    /// A shared video is found by the titles of all its broadcasts. A video that was also submitted
+    /// is found as a submission as well. Chats are not searched.
+    ///
+    /// The index is built when a query first names it, and is kept up to date afterwards. The cost
+    /// of a page depends on its size, not on the number of hits. Several very common words that
+    /// rarely occur together are an exception: all matches of one of them are read. Throws
+    /// `ModelError` with `.usage` if the text contains no word, and with `.tooLarge` if it exceeds
+    /// `SearchLimits`.
     ///
     /// - Parameters:
     ///   - text: the words.
-    ///   - scope: where to search; nil for everywhere.
-    ///   - limit: how many hits at the most.
-    ///   - cursor: the `next` of the page before, of the same words and scope.
+    ///   - scope: the scope of the search; nil for everything.
+    ///   - limit: the maximum number of hits.
+    ///   - cursor: the `next` of the previous page, for the same words and scope.
     public func search(
         _ text: String, in scope: SearchScope? = nil, limit: Int = QueryLimits.pageCountDefault,
         cursor: String? = nil
@@ -162,7 +168,7 @@ extension VideoQueries {
             guard key.starts(with: name) else {
                 throw ModelError(
                     .usage, "the cursor belongs to another search",
-                    hint: "give back the \"next\" of a page of the same words, in the same place")
+                    hint: "pass the \"next\" of a page for the same words and scope")
             }
             return try SearchPosition(Array(key.dropFirst(name.count)))
         }
@@ -174,9 +180,9 @@ extension VideoQueries {
             next: next.map { PageCursor.text(.search, name + $0.bytes) })
     }
 
-    /// What is found by words, the best first.
+    /// Returns the matches for words, best first.
     ///
-    /// - Parameter after: the position behind which it begins; nil for the front.
+    /// - Parameter after: the position after which to start; nil for the front.
     func found(
         _ words: SearchWords, in scope: SearchScope?, after: SearchPosition?, limit: Int
     ) throws -> [(position: SearchPosition, source: SearchSource, thing: SearchThing)] {
@@ -217,7 +223,9 @@ extension VideoQueries {
         return sources
     }
 
-    /// - Parameter owner: the broadcast that stands for what a key is about.
+    /// Creates a source of search results.
+    ///
+    /// - Parameter owner: returns the broadcast that represents the video of a key.
     private func source<Base>(
         _ index: SearchIndex<Base>, _ kind: SearchHit.Kind, _ number: UInt8,
         isOf owner: @escaping (Tag) throws -> [UInt8]? = { _ in nil }
@@ -237,7 +245,7 @@ extension VideoQueries {
                 let value = try reader.item(of: index, key: key, name: RowKey(item)),
                 var thing = try find(Row(key: item, value: value), key)
             else { return [] }
-            // By the sharer the video itself is found.
+            // The sharer of this broadcast already finds the video itself.
             if let broadcast = thing.broadcast, try owner(key) == broadcast {
                 thing.weightMin = SearchField.comment.weight
             }
@@ -245,13 +253,13 @@ extension VideoQueries {
         }
     }
 
-    /// The broadcast that gives a video its title and its sharer.
+    /// Returns the broadcast that gives a video its title and its sharer.
     private func winner(of video: Tag) throws -> [UInt8]? {
         try reader.state(of: projections.searchVideos, key: video)?.video.winner?.id
     }
 }
 
-/// Where something stands among all that is found.
+/// The position of a match among all matches.
 package struct SearchPosition: Comparable {
     let rank: SearchRank
     let source: UInt8
@@ -262,7 +270,9 @@ package struct SearchPosition: Comparable {
     }
 
     init(_ bytes: [UInt8]) throws(ModelError) {
-        guard bytes.count > 3 else { throw ModelError(.usage, "the cursor is of no search") }
+        guard bytes.count > 3 else {
+            throw ModelError(.usage, "the cursor does not belong to a search")
+        }
         rank = SearchRank(weight: bytes[0], isLonger: bytes[1] != 0)
         source = bytes[2]
         place = SearchPlace(Array(bytes[3...]))
@@ -270,13 +280,13 @@ package struct SearchPosition: Comparable {
 
     var bytes: [UInt8] { [rank.weight, rank.isLonger ? 1 : 0, source] + place.bytes }
 
-    /// Where what comes behind begins in a source.
+    /// Returns the place in a source at which the matches after this position begin.
     func target(of source: UInt8, in rank: SearchRank) -> [UInt8] {
         guard rank == self.rank else { return [] }
         return source <= self.source ? place.bytes + [0] : place.bytes
     }
 
-    /// By class, then by place; of things at one place that of the first source comes first.
+    /// Orders by rank, then by place, then by source.
     package static func < (left: SearchPosition, right: SearchPosition) -> Bool {
         if left.rank != right.rank { return left.rank < right.rank }
         if left.place == right.place { return left.source < right.source }
@@ -285,14 +295,14 @@ package struct SearchPosition: Comparable {
 }
 
 extension SearchRank {
-    /// All classes, the best first.
+    /// All ranks, best first.
     fileprivate static let all = Set(SearchField.allCases.map(\.weight)).sorted().flatMap {
         [SearchRank(weight: $0, isLonger: false), SearchRank(weight: $0, isLonger: true)]
     }
 }
 
 extension SearchPass {
-    /// The pass whose thing comes first.
+    /// Returns the index of the pass with the first match.
     fileprivate static func first(of passes: [SearchPass]) -> Int? {
         passes.indices.filter { passes[$0].thing != nil }.min { left, right in
             guard let a = passes[left].thing?.place.bytes, let b = passes[right].thing?.place.bytes
@@ -319,7 +329,7 @@ extension SearchHit {
 }
 
 extension SearchHit.Kind {
-    /// The fields in which things of the kind are found.
+    /// The fields by which hits of this kind are found.
     var fields: [SearchField] {
         switch self {
         case .video: [.title, .otherTitle, .sharer]
@@ -331,17 +341,17 @@ extension SearchHit.Kind {
         }
     }
 
-    /// Whether there are rows by the first letters.
+    /// Whether the index has rows for prefixes.
     var hasStarts: Bool { self != .comment }
 
-    /// The names of its tables in an index.
+    /// The names of the tables for this kind in an index.
     var tables: [String] {
         hasStarts ? ["\(rawValue)-terms", "\(rawValue)-starts"] : ["\(rawValue)-terms"]
     }
 }
 
 extension SearchField {
-    /// What counts more is less.
+    /// The rank of a match in this field; a lower one is better.
     var weight: UInt8 {
         switch self {
         case .title, .otherTitle, .name, .question: 1

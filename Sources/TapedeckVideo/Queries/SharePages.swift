@@ -1,55 +1,55 @@
 internal import TapedeckModel
 internal import TapedeckProjections
 
-/// A page of what the user has shared.
+/// A page of the user's shares.
 public struct SharesPage: Codable, Hashable, Sendable {
-    /// The shares, the last first.
+    /// The shares, newest first.
     public var shares: [ShareEntry]
     /// The cursor of the next page; nil on the last.
     @NullWhenNil public var next: String?
 }
 
-/// Something that the user has shared.
+/// A share by the user.
 public struct ShareEntry: Codable, Hashable, Sendable {
-    /// The id of the event; `outbox` and `explain` tell what became of it.
+    /// The id of the event; `outbox` and `explain` show its delivery state.
     public var id: String
     /// The video, as `provider:id`.
     public var video: String
-    /// Where it was shared.
+    /// The destinations of the share.
     public var destinations: [String]
-    /// What was said.
+    /// The text of the share.
     public var text: String
-    /// To whom, for an e-mail.
+    /// The email addresses of the recipients.
     public var recipients: [String]
-    /// When.
+    /// The time of the share.
     public var at: UTCTime
 }
 
 /// The people to whom the user has sent videos.
 public struct RecipientsPage: Codable, Hashable, Sendable {
-    /// The addresses, the one written to last first.
+    /// The addresses, most recently used first.
     public var recipients: [RecipientEntry]
 }
 
-/// Somebody to whom the user has sent a video.
+/// A person to whom the user has sent a video.
 public struct RecipientEntry: Codable, Hashable, Sendable {
-    /// The address, as it was written last.
+    /// The address, as last written.
     public var address: String
-    /// When the last video was sent there.
+    /// The time at which a video was last sent there.
     public var lastAt: UTCTime
-    /// How many were, as far as was looked.
+    /// The number of videos sent there, among the examined shares.
     public var shares: Int
 }
 
 extension QueryLimits {
-    /// How many shares `recipients` looks at.
+    /// The maximum number of shares that `recipients` examines.
     public static let recipientScanMax = 5_000
 }
 
 extension VideoQueries {
-    /// What the user has shared, the last first.
+    /// Returns the user's shares, newest first.
     ///
-    /// Costs what the page holds.
+    /// The cost depends on the size of the page.
     public func shares(
         limit: Int = QueryLimits.pageCountDefault, cursor: String? = nil
     ) throws -> SharesPage {
@@ -57,13 +57,15 @@ extension VideoQueries {
         return SharesPage(shares: try rows.map { try shareEntry($0) }, next: next)
     }
 
-    /// To whom the user has sent videos lately, for proposals while an address is written.
+    /// Returns the email addresses to which the user recently sent videos, to suggest while the
+    /// user types.
     ///
-    /// Looks at the last `QueryLimits.recipientScanMax` shares; addresses that differ in case only are one.
+    /// Examines the last `QueryLimits.recipientScanMax` shares. Addresses that differ only in case
+    /// are the same.
     ///
     /// - Parameters:
-    ///   - prefix: how the address begins, in any case.
-    ///   - limit: how many at the most.
+    ///   - prefix: the beginning of the address, ignoring case.
+    ///   - limit: the maximum number of addresses.
     public func recipients(
         prefix: String = "", limit: Int = QueryLimits.pageCountDefault
     ) throws -> RecipientsPage {
@@ -76,7 +78,7 @@ extension VideoQueries {
             recipients: Array(RecipientEntry.recipients(of: shares, prefix: prefix).prefix(limit)))
     }
 
-    /// The share of a row.
+    /// Returns the share of a row.
     func shareEntry(_ row: Row) throws -> ShareEntry {
         let share = try ShareList.Share(decoding: row.value)
         let said = try VideoShared(payload: share.payload)
@@ -87,9 +89,9 @@ extension VideoQueries {
 }
 
 extension RecipientEntry {
-    /// The recipients of some shares, the last of which stand in front.
+    /// Returns the recipients of some shares, in the order of their first appearance.
     ///
-    /// - Parameter prefix: how an address begins, in any case.
+    /// - Parameter prefix: the beginning of an address, ignoring case.
     static func recipients(of shares: [ShareEntry], prefix: String) -> [RecipientEntry] {
         var found: [RecipientEntry] = []
         var places: [String: Int] = [:]

@@ -5,59 +5,59 @@ internal import TapedeckProjections
 public struct ShowReport: Codable, Hashable, Sendable {
     /// An episode of the show.
     public struct Episode: Codable, Hashable, Sendable {
-        /// TVmaze's id.
+        /// The TVmaze id of the episode.
         public var id: Int64
-        /// Its season.
+        /// The number of the season.
         @NullWhenNil public var season: Int64?
-        /// Its number in the season; nil for specials.
+        /// The number of the episode in its season; nil for specials.
         @NullWhenNil public var number: Int64?
-        /// Its name.
+        /// The name of the episode.
         @NullWhenNil public var name: String?
-        /// When it begins.
+        /// The start time.
         @NullWhenNil public var startsAt: UTCTime?
     }
 
-    /// Somebody in the cast.
+    /// A member of the cast.
     public struct CastMember: Codable, Hashable, Sendable {
         /// The person's name.
         @NullWhenNil public var person: String?
         /// The character's name.
         @NullWhenNil public var character: String?
-        /// The person's picture, else the character's.
+        /// The URL of the person's picture, or else of the character's.
         @NullWhenNil public var image: String?
     }
 
-    /// TVmaze's id.
+    /// The TVmaze id of the show.
     public var id: Int64
-    /// Its name.
+    /// The name of the show.
     @NullWhenNil public var name: String?
-    /// The name of its network, else of its web channel.
+    /// The name of the network, or else of the web channel.
     @NullWhenNil public var network: String?
-    /// Its genres.
+    /// The genres of the show.
     public var genres: [String]
-    /// What it is about, as plain text.
+    /// The summary, as plain text.
     @NullWhenNil public var summary: String?
-    /// The address of its poster.
+    /// The URL of the poster.
     @NullWhenNil public var image: String?
-    /// How long an episode is.
+    /// The length of an episode in minutes.
     @NullWhenNil public var runtimeMinutes: Int?
-    /// Its episodes by season and number.
+    /// The episodes, by season and number.
     public var episodes: [Episode]
-    /// Its cast in TVmaze's order.
+    /// The cast, in TVmaze's order.
     public var cast: [CastMember]
 }
 
 extension VideoQueries {
-    /// A show with its episodes and its cast.
+    /// Returns a show with its episodes and its cast.
     ///
-    /// Throws `ModelError` with `.notFound` where nothing is known of it.
+    /// Throws `ModelError` with `.notFound` if the show is unknown.
     public func show(_ id: Int64) throws -> ShowReport {
         let state = try reader.state(of: projections.shows, key: Tag("show", String(id)))
         let episodes = try episodes(ofShow: id)
         guard state != nil || !episodes.isEmpty else {
             throw ModelError(
-                .notFound, "nothing is known of show \(id)",
-                hint: "ingest it: storectl ingest tvmaze/show FILE")
+                .notFound, "show \(id) is unknown",
+                hint: "add it with storectl ingest tvmaze/show FILE")
         }
         let show = state?.show ?? ShowObserved()
         return ShowReport(
@@ -99,7 +99,7 @@ extension VideoQueries {
 }
 
 extension ShowObserved {
-    /// The name of the network, else of the web channel.
+    /// The name of the network, or else of the web channel.
     var channelName: String? {
         if hasNetwork, network.hasName { return network.name }
         return hasWebChannel && webChannel.hasName ? webChannel.name : nil
@@ -107,6 +107,6 @@ extension ShowObserved {
 }
 
 extension TVmazeImage {
-    /// The smaller picture, else the original; nil where there is none.
+    /// The URL of the smaller picture, or else of the original; nil if there is none.
     var address: String? { hasMedium ? medium : hasOriginal ? original : nil }
 }

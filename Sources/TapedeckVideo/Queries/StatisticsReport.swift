@@ -2,83 +2,82 @@ internal import Foundation
 internal import TapedeckModel
 internal import TapedeckProjections
 
-/// How much was played, watched, finished and shared in some days.
+/// Plays, watch time, completions and shares in a range of days.
 public struct StatisticsReport: Codable, Hashable, Sendable {
-    /// Every day that was asked for, also those on which nothing happened.
+    /// The requested days, including those without activity.
     public var days: [DayStatistics]
-    /// What of it was whose, the most watched first.
+    /// The figures by provider, most watched first.
     public var sources: [SourceStatistics]
-    /// All of it.
+    /// The figures for all days and providers.
     public var total: StatisticsFigures
-    /// How many sittings there were: times of activity with no more than half an hour in between.
+    /// The number of sessions: periods of activity without a gap of more than half an hour.
     public var sessions: Int
-    /// The longest of them, in seconds, by quarters of an hour.
+    /// The length of the longest session in seconds, in steps of 15 minutes.
     public var longestSessionSeconds: Double
 }
 
-/// What happened.
+/// The figures for a period or a provider.
 public struct StatisticsFigures: Codable, Hashable, Sendable {
-    /// How many viewings began.
+    /// The number of viewings that began.
     public var plays = 0
-    /// How much was watched, in seconds.
+    /// The number of seconds watched.
     public var watchedSeconds = 0.0
-    /// How often a video was watched to its end.
+    /// The number of times a video was watched to the end.
     public var completions = 0
-    /// To how many destinations videos were shared.
+    /// The number of destinations to which videos were shared.
     public var shares = 0
-    /// How many videos that was about.
+    /// The number of different videos.
     public var videos = 0
 }
 
-/// A day.
+/// The figures for a day.
 public struct DayStatistics: Codable, Hashable, Sendable {
-    /// The day in the zone that was asked for.
+    /// The day in the requested time zone.
     public var date: String
-    /// What happened.
+    /// The figures.
     public var figures: StatisticsFigures
 }
 
-/// A provider of videos.
+/// The figures for a provider of videos.
 public struct SourceStatistics: Codable, Hashable, Sendable {
-    /// Its name, as it stands in the keys of its videos.
+    /// The name of the provider, as in the keys of its videos.
     public var source: String
-    /// What happened.
+    /// The figures.
     public var figures: StatisticsFigures
 }
 
 extension QueryLimits {
-    /// How many days statistics tell of where nothing is said.
+    /// The default number of days in statistics.
     public static let statisticsDaysDefault = 14
-    /// The most days that statistics are asked of.
+    /// The maximum number of days in statistics.
     public static let statisticsDaysMax = 3_660
 }
 
 extension VideoQueries {
-    /// How much was played, watched, finished and shared, by day and by provider.
+    /// Returns plays, watch time, completions and shares, by day and by provider.
     ///
-    /// Costs the quarters of an hour in which something happened with a video in these days.
+    /// Reads one row for each video and quarter of an hour with activity. Throws the reader's
+    /// errors, and `ModelError` with `.usage` for an invalid date or time zone, and for more than
+    /// `QueryLimits.statisticsDaysMax` days.
     ///
     /// - Parameters:
-    ///   - first: the first day, `YYYY-MM-DD`; nil for two weeks.
-    ///   - last: the last day, included; nil for the day that it is.
-    ///   - now: as of when that is.
-    ///   - zone: in which days begin, such as `Europe/Berlin`.
-    ///
-    /// Throws what the reader throws, and `ModelError` with `.usage` for what is no day or no zone, and for
-    /// more than `QueryLimits.statisticsDaysMax` days.
+    ///   - first: the first day, as `YYYY-MM-DD`; nil for two weeks.
+    ///   - last: the last day, inclusive; nil for today.
+    ///   - now: the current time, which determines today.
+    ///   - zone: the time zone in which days begin, such as `Europe/Berlin`.
     public func statistics(
         from first: String? = nil, through last: String? = nil, at now: UTCTime,
         zone name: String = "UTC"
     ) throws -> StatisticsReport {
         guard let zone = TimeZone(identifier: name) else {
             throw ModelError(
-                .usage, "\"\(name.prefix(80))\" is no time zone",
-                hint: "zones are named as in Europe/Berlin")
+                .usage, "\"\(name.prefix(80))\" is not a time zone",
+                hint: "use a name such as Europe/Berlin")
         }
         func day(_ text: String) throws(ModelError) -> CalendarDay {
             guard let day = CalendarDay(text) else {
                 throw ModelError(
-                    .usage, "\"\(text.prefix(40))\" is no day", hint: "a day is written 2012-05-03")
+                    .usage, "\"\(text.prefix(40))\" is not a date", hint: "use the form 2012-05-03")
             }
             return day
         }
@@ -89,10 +88,10 @@ extension VideoQueries {
         guard from <= through, through.number - from.number < QueryLimits.statisticsDaysMax else {
             throw ModelError(
                 .usage,
-                "\(from) to \(through) are not 1 to \(QueryLimits.statisticsDaysMax) days")
+                "\(from) to \(through) must be 1 to \(QueryLimits.statisticsDaysMax) days")
         }
         var tally = StatisticsTally(zone: zone)
-        // Zones lie no more than a day away from UTC.
+        // Time zones differ from UTC by at most a day.
         var rows = QuarterRows(
             reader, projections.statistics,
             from: from.adding(-1).startMilliseconds, to: through.adding(2).startMilliseconds)
@@ -106,7 +105,7 @@ extension VideoQueries {
     }
 }
 
-/// The quarters of an hour in a range of time, a piece at a time.
+/// Reads the quarter-hours in a range of time, in chunks.
 private struct QuarterRows<Reader: ViewReader> {
     private static var rowsPerRead: Int { 4_096 }
 
@@ -146,7 +145,7 @@ private struct QuarterRows<Reader: ViewReader> {
     }
 }
 
-/// Adds quarters up, as they come in the order of time.
+/// Adds up quarter-hours, which must be in order of time.
 private struct StatisticsTally {
     let zone: TimeZone
     private var days: [CalendarDay: Sum] = [:]
@@ -199,7 +198,7 @@ private struct StatisticsTally {
 }
 
 extension StatisticsTally {
-    /// What quarters of an hour come to.
+    /// The sum of some quarter-hours.
     private struct Sum {
         private(set) var figures = StatisticsFigures()
         private var videos: Set<String> = []

@@ -1,84 +1,90 @@
 internal import TapedeckModel
 internal import TapedeckProjections
 
-/// By what a list of submissions is ordered.
+/// The order of a list of submissions.
 public enum SubmissionOrder: String, Sendable, CaseIterable {
-    /// By the views that the remote counts, the most first; of equal ones the newest first, then by key.
+    /// By the number of views at the remote, most viewed first; if equal, newest first, then by
+    /// key.
     case popular
-    /// By the time at which they were handed in, the last first; of one time by key.
+    /// By the time of submission, newest first; if equal, by key.
     case new
 }
 
-/// A page of the videos that users have handed in.
+/// A page of submitted videos.
 public struct SubmissionsPage: Codable, Hashable, Sendable {
-    /// The videos, in the order that was asked for.
+    /// The videos, in the requested order.
     public var videos: [SubmissionEntry]
     /// The cursor of the next page; nil on the last.
     @NullWhenNil public var next: String?
 }
 
-/// A video that was handed in.
+/// A submitted video.
 public struct SubmissionEntry: Codable, Hashable, Sendable {
-    /// How far a submission is.
+    /// The state of a submission.
     public enum State: String, Codable, Sendable {
-        /// The user has handed it in, and no remote shows it.
+        /// The user submitted it, and no remote shows it yet.
         case submitted
         /// A remote lists it.
         case registered
-        /// A remote has refused the user's submission.
+        /// A remote refused the user's submission.
         case refused
     }
 
     /// The video, as `provider:id`.
     public var key: String
-    /// The address of its page.
+    /// The URL of the video's page.
     @NullWhenNil public var url: String?
-    /// Its title.
+    /// The title of the video.
     @NullWhenNil public var title: String?
-    /// Where its still picture is.
+    /// The URL of the still picture.
     @NullWhenNil public var thumbnail: String?
-    /// The account that handed it in, by the remote's name for it.
+    /// The account that submitted the video, by the remote's name for it.
     @NullWhenNil public var owner: String?
-    /// What that account is called.
+    /// The nickname of that account.
     @NullWhenNil public var nickname: String?
-    /// When it was handed in.
+    /// The time of submission.
     @NullWhenNil public var createdAt: UTCTime?
-    /// How often it was opened: what the remote counts, and the user's own openings that are not in it.
+    /// The number of views that the remote counts, plus the user's own views that it does not count
+    /// yet.
     @NullWhenNil public var views: Int?
-    /// How many of these are the user's own that the remote does not count yet.
+    /// The number of the user's own views that the remote does not count yet.
     public var ownViews: Int
-    /// Where its chat is held.
+    /// The channel of the video's chat.
     @NullWhenNil public var channel: String?
-    /// How far it is.
+    /// The state of the submission.
     public var state: State
-    /// The id of the event by which the user handed it in; nil where the user did not.
+    /// The id of the event with which the user submitted the video; nil if the user did not.
     @NullWhenNil public var submission: String?
-    /// Why it was refused, as a code.
+    /// The error code if the submission was refused.
     @NullWhenNil public var code: String?
-    /// Why it was refused, as a sentence.
+    /// The error message if the submission was refused.
     @NullWhenNil public var message: String?
 }
 
 extension QueryLimits {
-    /// How many submissions a page has where nothing is said.
+    /// The default number of submissions on a page.
     public static let submissionsCountDefault = 20
 }
 
 extension VideoQueries {
-    /// The videos that users have handed in; in front of them the user's own that no remote lists yet, the
-    /// last first.
+    /// Returns the submitted videos, preceded by the user's own submissions that no remote lists
+    /// yet.
     ///
-    /// Pages go on behind the last row that was given, by its place then. A video's age does not change, so
-    /// by `.new` no page repeats what one before it had, and none is left out but those that are newer than
-    /// the first page. By `.popular` a video moves while its views grow: it is never given twice, but one
-    /// that overtakes the page's end between two pages is in neither; only where the remote takes views back
-    /// can one come again. In both, one of the user's own that a remote comes to list between two pages may
-    /// be in them twice: once waiting, once listed. Costs what the page holds.
+    /// The user's own submissions come newest first. A page continues after the last row of the
+    /// previous page, from the position that the row had when that page was read. With `.new`, the
+    /// order is fixed, so nothing is repeated, and only submissions newer than the first page are
+    /// missed. With `.popular`, videos move up as their views grow. A video that moves past the end
+    /// of a page between two requests is on neither page. A video is repeated only if the remote
+    /// lowers its count.
+    ///
+    /// In both orders, one of the user's own submissions may appear twice if a remote begins to
+    /// list it between two requests: first as submitted, then as registered. The cost depends on
+    /// the size of the page.
     ///
     /// - Parameters:
     ///   - order: the order of the list.
-    ///   - limit: how many at the most.
-    ///   - cursor: the `next` of the page before, of the same order.
+    ///   - limit: the maximum number of videos.
+    ///   - cursor: the `next` of the previous page, in the same order.
     public func submissions(
         order: SubmissionOrder = .popular, limit: Int = QueryLimits.submissionsCountDefault,
         cursor: String? = nil
@@ -97,9 +103,9 @@ extension VideoQueries {
         return SubmissionsPage(videos: entries, next: next)
     }
 
-    /// What is known of a video that was handed in; nil for one that was not.
+    /// Returns what is known of a submitted video; nil if the video was not submitted.
     ///
-    /// - Parameter video: its key, or any URL form of it.
+    /// - Parameter video: the video's key, or any form of its URL.
     public func submission(video: String) throws -> SubmissionEntry? {
         let key = try VideoKey(video).tag
         return try reader.state(of: projections.submissions, key: key).flatMap {

@@ -1,20 +1,20 @@
-/// A moment in Unix milliseconds; as JSON an RFC 3339 text in UTC with milliseconds.
+/// A point in time, in milliseconds since 1970; in JSON, an RFC 3339 text in UTC with milliseconds.
 public struct UTCTime: Hashable, Comparable, Sendable, Codable, CustomStringConvertible {
-    /// Unix milliseconds.
+    /// The number of milliseconds since 1970.
     public let milliseconds: Int64
 
-    /// Wraps Unix milliseconds.
+    /// Creates a time from the number of milliseconds since 1970.
     public init(milliseconds: Int64) { self.milliseconds = milliseconds }
 
-    /// `YYYY-MM-DDTHH:MM:SS.mmmZ`.
+    /// The time as `YYYY-MM-DDTHH:MM:SS.mmmZ`.
     public var description: String { Timestamps.text(milliseconds: milliseconds) }
 
-    /// The time so many milliseconds later.
+    /// Returns the time a number of milliseconds later.
     func adding(_ milliseconds: Int64) -> UTCTime {
         UTCTime(milliseconds: self.milliseconds + milliseconds)
     }
 
-    /// Reads the text; throws `DecodingError` where it is no RFC 3339 time.
+    /// Decodes a text; throws `DecodingError` if it is not an RFC 3339 time.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         let text = try container.decode(String.self)
@@ -25,13 +25,13 @@ public struct UTCTime: Hashable, Comparable, Sendable, Codable, CustomStringConv
         self.milliseconds = milliseconds
     }
 
-    /// Writes the text.
+    /// Encodes the time as a text.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(description)
     }
 
-    /// Earlier.
+    /// Returns whether `left` is earlier than `right`.
     public static func < (left: UTCTime, right: UTCTime) -> Bool {
         left.milliseconds < right.milliseconds
     }

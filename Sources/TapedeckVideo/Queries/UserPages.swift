@@ -4,37 +4,37 @@ internal import TapedeckProjections
 
 /// A page of users.
 public struct UsersPage: Codable, Hashable, Sendable {
-    /// The users, by their names.
+    /// The users, by name.
     public var users: [UserEntry]
     /// The cursor of the next page; nil on the last.
     @NullWhenNil public var next: String?
 }
 
-/// A user's profile: what remotes show, and in the place of some of it what was written here later.
+/// A user's profile as remotes show it, with later edits from here.
 public struct UserEntry: Codable, Hashable, Sendable {
     /// The user's id.
     public var id: String
     /// The user's name.
     @NullWhenNil public var username: String?
-    /// The first name.
+    /// The user's first name.
     @NullWhenNil public var firstName: String?
-    /// The last name.
+    /// The user's last name.
     @NullWhenNil public var lastName: String?
-    /// Where the user's picture is.
+    /// The URL of the user's picture.
     @NullWhenNil public var imageUrl: String?
-    /// The user's address for e-mail.
+    /// The user's email address.
     @NullWhenNil public var email: String?
-    /// What the user says of themselves; no remote has a place for it.
+    /// The user's self-description, which no remote stores.
     @NullWhenNil public var about: String?
-    /// How many users follow this one; nil where the remote does not say.
+    /// The number of users who follow this one; nil if the remote does not report it.
     @NullWhenNil public var followerCount: Int?
-    /// How many users this one follows; nil where the remote does not say.
+    /// The number of users whom this one follows; nil if the remote does not report it.
     @NullWhenNil public var followingCount: Int?
-    /// Whether it is the user of the account.
+    /// Whether this is the account's user.
     public var isOwn: Bool
-    /// Whether the user of the account follows this one.
+    /// Whether the account's user follows this one.
     public var isFollowed: Bool
-    /// The fields that were written here and that no remote shows so, by their names.
+    /// The names of fields that were edited here and that no remote shows yet.
     public var edited: [String]
 
     init(_ profile: ShownProfile, isFollowed: Bool) {
@@ -55,44 +55,44 @@ public struct UserEntry: Codable, Hashable, Sendable {
 }
 
 extension VideoQueries {
-    /// A user's profile; nil for one of whom nothing is known.
+    /// Returns a user's profile; nil if the user is unknown.
     ///
-    /// Costs a few look-ups.
+    /// Costs a few lookups.
     public func user(_ id: String) throws -> UserEntry? {
         try shownProfile(id).map { try userEntry($0, own: ownUser()) }
     }
 
-    /// The users of the accounts with which remotes were read.
+    /// Returns the users whose accounts were used to read remotes.
     public func ownUsers() throws -> [UserEntry] {
         let own = try ownUser()
         return try ownProfiles().map { try userEntry($0, own: own) }
     }
 
-    /// The id of the user of the account: the one who is signed in, else the one whom a remote has told of as
-    /// its reader; nil where nobody knows.
+    /// Returns the id of the account's user; nil if unknown.
     ///
-    /// Costs a look-up or two.
+    /// This is the user who is signed in, or else the user whose account was used to read a remote.
+    /// Costs one or two lookups.
     public func ownUser() throws -> String? {
         try signedInAccount(at: Whale.system)?.account ?? ownProfiles(limit: 1).first?.user.user
     }
 
-    /// The id of the user of the account.
+    /// Returns the id of the account's user.
     ///
-    /// Throws `ModelError` with `.signInRequired` where nobody knows who that is.
+    /// Throws `ModelError` with `.signInRequired` if that user is unknown.
     public func requireOwnUser() throws -> String {
         if let own = try ownUser() { return own }
         throw ModelError(
             .signInRequired,
-            "nobody is signed in at \(Whale.system), and no remote has said who reads it",
-            hint: "sync with the remote, or sign in; what does not need an account works without")
+            "not signed in at \(Whale.system), and no remote has reported your user",
+            hint: "sync with the remote, or sign in; features that need no account still work")
     }
 
-    /// The users in whose names something stands, in any case and with or without accents, by their names.
+    /// Returns the users whose names contain a text, by name, ignoring case and accents.
     ///
-    /// Looked through are the user's name, the first and the last name, and these two behind each other.
-    /// Costs a look at every user behind the page before; `search` finds the beginnings of words by an index.
+    /// Searches the user name and the first and last name together. Examines every user after the
+    /// previous page; `search` uses an index to find words by their beginnings.
     ///
-    /// - Parameter text: what to find; blank finds everybody.
+    /// - Parameter text: the text to find; a blank text finds all users.
     public func users(
         named text: String = "", limit: Int = QueryLimits.pageCountDefault, cursor: String? = nil
     ) throws -> UsersPage {
@@ -144,7 +144,7 @@ extension VideoQueries {
         ).map(shownProfile)
     }
 
-    /// The user of a row.
+    /// Returns the user of a row.
     func userEntry(_ row: Row) throws -> UserEntry {
         try userEntry(shownProfile(row), own: ownUser())
     }
@@ -156,7 +156,7 @@ extension VideoQueries {
 }
 
 extension ShownProfile {
-    /// Whether a text stands in one of the names; the text is folded already.
+    /// Returns whether one of the names contains a text, which must already be folded.
     fileprivate func isNamed(_ text: [Unicode.Scalar]) -> Bool {
         guard !text.isEmpty else { return true }
         let (first, last) = (user.firstName, user.lastName)

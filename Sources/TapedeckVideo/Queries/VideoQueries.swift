@@ -1,7 +1,7 @@
 public import TapedeckModel
 public import TapedeckProjections
 
-/// The queries on this domain's projections, all as of the reader's log position.
+/// Queries on this domain's projections, all as of the reader's log position.
 ///
 /// ```swift
 /// let queries = VideoQueries(reader)
@@ -60,7 +60,7 @@ extension VideoQueries {
         return (rows, rows.last.map { PageCursor.text(list, $0.key) })
     }
 
-    /// Returns a page of two lists in sequence: pending entries, then those that remotes show.
+    /// Returns a page of two lists in sequence: pending entries, then entries that remotes show.
     ///
     /// - Parameter first: the first list; its pages are requested only until it ends.
     func page<Entry>(
@@ -77,7 +77,7 @@ extension VideoQueries {
             return (front + back, next)
         }
         // The page ends with the last row of the first list. Its cursor leads to the second list,
-        // unless that is empty.
+        // unless the second list is empty.
         let (more, _) = try secondPage(1, nil)
         guard !more.isEmpty else { return (front, nil) }
         return (front, PageCursor.text(first, PageCursor.end))

@@ -1,9 +1,9 @@
 internal import TapedeckModel
 internal import TapedeckProjections
 
-/// A page of the list of videos.
+/// A page of shared videos.
 public struct VideosPage: Codable, Hashable, Sendable {
-    /// The videos, the one shared last first.
+    /// The videos, most recently shared first.
     public var videos: [VideoEntry]
     /// The cursor of the next page; nil on the last.
     @NullWhenNil public var next: String?
@@ -13,19 +13,19 @@ public struct VideosPage: Codable, Hashable, Sendable {
 public struct VideoEntry: Codable, Hashable, Sendable {
     /// The video, as `provider:id`.
     public var key: String
-    /// Its title, as the winner among its broadcasts says.
+    /// The title in the winning broadcast.
     @NullWhenNil public var title: String?
-    /// Who shared it, as the winner says.
+    /// The user who shared the winning broadcast.
     @NullWhenNil public var sharer: String?
-    /// How many broadcasts there are of it.
+    /// The number of broadcasts of the video.
     public var broadcasts: Int
-    /// The first of what was said about it, oldest first.
+    /// The first comments on the video, oldest first.
     public var comments: [CommentEntry]
-    /// How much was said about it in all.
+    /// The total number of comments; each broadcast counts as one.
     public var commentCount: Int
-    /// When it was shared last.
+    /// The time at which the video was last shared.
     @NullWhenNil public var newestAt: UTCTime?
-    /// Whether it is on the list of videos to be seen later.
+    /// Whether the video is on the watch-later list.
     public var watchLater: Bool
 }
 
@@ -37,20 +37,21 @@ public struct CommentsPage: Codable, Hashable, Sendable {
     @NullWhenNil public var next: String?
 }
 
-/// What somebody said: with a broadcast, or in a comment.
+/// A comment, or the text of a broadcast.
 public struct CommentEntry: Codable, Hashable, Sendable {
-    /// The id of the broadcast or of the comment; of a comment that no remote shows, that of the event.
+    /// The id of the broadcast or comment; until a remote shows a comment, the id of the event that
+    /// posted it.
     public var id: String
-    /// Who said it.
+    /// The author.
     @NullWhenNil public var author: String?
-    /// What was said; of a broadcast without a comment, the video's title.
+    /// The text; for a broadcast without a comment, the video's title.
     @NullWhenNil public var text: String?
-    /// When it was said.
+    /// The time of the comment or broadcast.
     @NullWhenNil public var at: UTCTime?
 }
 
 extension VideoQueries {
-    /// The videos that were shared, the one shared last first.
+    /// Returns the shared videos, most recently shared first.
     public func videos(
         limit: Int = QueryLimits.pageCountDefault, cursor: String? = nil
     ) throws -> VideosPage {
@@ -59,7 +60,7 @@ extension VideoQueries {
         return VideosPage(videos: try rows.map { try videoEntry($0) }, next: next)
     }
 
-    /// The video of a row of those that were shared.
+    /// Returns the entry for a row of the list of shared videos.
     func videoEntry(_ row: Row) throws -> VideoEntry {
         let tag = tag("video", in: row, after: 8)
         let state = try StateReader.read(row.value) { (reader) throws(ModelError) in
@@ -76,9 +77,9 @@ extension VideoQueries {
             newestAt: state.newestAt.map(UTCTime.init), watchLater: marked?.since != nil)
     }
 
-    /// What was said about a video, oldest first; nothing for a video that nobody shared.
+    /// Returns the comments on a video, oldest first; empty if the video was never shared.
     ///
-    /// - Parameter video: its key, or any URL form of it.
+    /// - Parameter video: the video's key, or any form of its URL.
     public func comments(
         video: String, limit: Int = QueryLimits.pageCountDefault, cursor: String? = nil
     ) throws -> CommentsPage {
@@ -86,7 +87,7 @@ extension VideoQueries {
             of: projections.videos, VideoKey(video).tag, limit: limit, cursor: cursor)
     }
 
-    /// What was said about an answer, oldest first.
+    /// Returns the comments on an answer, oldest first.
     public func comments(
         answer: String, limit: Int = QueryLimits.pageCountDefault, cursor: String? = nil
     ) throws -> CommentsPage {
@@ -107,11 +108,13 @@ extension VideoQueries {
         return CommentsPage(comments: found.map(\.entry), next: next)
     }
 
-    /// Merges what broadcasts say, what remotes tell of and what was posted here.
+    /// Returns the texts of broadcasts, comments from remotes, and comments posted here, in order
+    /// of time.
     ///
-    /// They lie in three lists by (time, id). What no time is known of comes first.
+    /// They are stored in three lists, sorted by time and id. Comments without a known time come
+    /// first.
     ///
-    /// - Parameter after: the place behind which to begin: a name without its list's letter.
+    /// - Parameter after: the place after which to start: a name without its list's letter.
     private func comments(
         of projection: some Projection, _ key: Tag, after: [UInt8]?, limit: Int
     ) throws -> [(place: [UInt8], entry: CommentEntry)] {
@@ -128,7 +131,7 @@ extension VideoQueries {
         return Array(found.prefix(limit))
     }
 
-    /// The comment of an item of one of `CommentItems.lists`.
+    /// Returns the comment of an item of one of `CommentItems.lists`.
     func comment(
         _ row: Row, of projection: some Projection, _ key: Tag
     ) throws -> CommentEntry {
@@ -149,7 +152,9 @@ extension VideoQueries {
         }
     }
 
-    /// A comment that a remote tells of; where it does not tell when, one that was posted here was made then.
+    /// Returns a comment that a remote shows.
+    ///
+    /// If the remote does not report its time and it was posted here, the time of posting is used.
     private func entry(
         _ comment: ObservedComment, of projection: some Projection, _ key: Tag
     ) throws -> CommentEntry {

@@ -1,24 +1,25 @@
 internal import TapedeckModel
 internal import TapedeckProjections
 
-/// How often a video was opened.
+/// The number of times a video was opened.
 public struct ViewsReport: Codable, Hashable, Sendable {
     /// The video, as `provider:id`.
     public var key: String
-    /// What is shown: `observed` and `own` together.
+    /// The number to show: the sum of `observed` and `own`.
     public var views: Int
-    /// What the remote counts; nil where it does not say.
+    /// The number that the remote counts; nil if it does not report one.
     @NullWhenNil public var observed: Int?
-    /// Openings of the user that count and that are not in it yet.
+    /// The number of the user's own openings that count but are not in `observed` yet.
     public var own: Int
 }
 
 extension VideoQueries {
-    /// How often a video was opened: what the remote counts, and what it does not count yet of the user's own.
+    /// Returns the number of times a video was opened, including the user's own openings that the
+    /// remote does not count yet.
     ///
-    /// Costs a look-up.
+    /// Costs one lookup.
     ///
-    /// - Parameter video: its key, or any URL form of it.
+    /// - Parameter video: the video's key, or any form of its URL.
     public func views(video: String) throws -> ViewsReport {
         let key = try VideoKey(video)
         let state = try reader.state(of: projections.viewCounts, key: key.tag)
@@ -30,7 +31,7 @@ extension VideoQueries {
 }
 
 extension Int {
-    /// The sum of two counts, or the greatest number.
+    /// Returns the sum of two counts, limited to the greatest integer.
     func addingClamped(_ other: Int) -> Int {
         let (sum, overflow) = addingReportingOverflow(other)
         return overflow ? .max : sum

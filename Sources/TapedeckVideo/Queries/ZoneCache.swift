@@ -1,12 +1,13 @@
 internal import Foundation
 
-/// The zones that a query met, by their names.
+/// A cache of time zones by name.
 package struct ZoneCache {
     private var zones: [String: TimeZone] = [:]
 
     package init() {}
 
-    /// How far a zone is east of Greenwich at a time; 0 for nil and for a zone that nobody knows.
+    /// Returns the offset of a time zone from UTC at a time, in seconds; 0 for nil and for an
+    /// unknown zone.
     package mutating func offsetSeconds(_ zone: String?, milliseconds: Int64) -> Int {
         guard let zone else { return 0 }
         let known = zones[zone] ?? TimeZone(identifier: zone) ?? .gmt
@@ -15,10 +16,11 @@ package struct ZoneCache {
             for: Date(timeIntervalSince1970: Double(milliseconds) / 1_000))
     }
 
-    /// When a day begins in a zone, in Unix milliseconds: where clocks leave midnight out, at the first
-    /// moment behind it.
+    /// Returns the start of a day in a time zone, in milliseconds since 1970.
+    ///
+    /// If the clocks skip midnight, this is the first moment after it.
     package mutating func start(of day: CalendarDay, _ zone: String?) -> Int64 {
-        // In minutes, as zones are.
+        // The search is in minutes, because offsets are whole minutes.
         var before = day.startMilliseconds / 60_000 - 15 * 60
         var reached = day.startMilliseconds / 60_000 + 13 * 60
         while reached - before > 1 {

@@ -6,13 +6,13 @@ import TapedeckVideo
 import TestSupport
 import Testing
 
-/// A store belongs to one account of a remote, and nothing is sent after its user has logged out.
+/// A store belongs to one account of a remote, and nothing is sent after the user logs out.
 @Suite(.offTasks) struct AccountTests {
     private func remotes(_ device: RemoteDevice) -> StoreRemotes {
         StoreRemotes(device.store.log, device.store.projections)
     }
 
-    /// A session that goes on for ever, driven until it has nothing to do.
+    /// Returns a live session that was driven until it is idle.
     private func idle(_ device: RemoteDevice) throws -> RemoteSession {
         var session = try #require(try device.session(isLive: true))
         var step = try session.begin()
@@ -34,14 +34,14 @@ import Testing
         try device.append(ShelbyV1Rig.liked(try #require(try rig.untouched().first), true))
     }
 
-    /// What a session does next, and what its report says if it ends.
+    /// Wakes a session and returns the code of the failure that ends it, if any.
     private func ends(_ session: inout RemoteSession) throws -> ErrorCode? {
         guard case .end(let failure) = try session.woken() else { return nil }
         #expect(session.report.failure?.code == failure?.code)
         return failure?.code
     }
 
-    @Test func aSessionNeverGoesOnAsAnotherAccount() throws {
+    @Test func sessionsNeverContinueWithAnotherAccount() throws {
         let rig = ShelbyV1Rig()
         let device = try rig.device()
         try device.sync()
@@ -53,7 +53,7 @@ import Testing
         try like(device, rig)
         let (first, file) = (device.world.requests.count, LoginFiles(store: device.place.directory))
         let before = try #require(try file.read(device.remote))
-        // The token has ended: what the secrets give now is not the store's account.
+        // The token has expired, and the secrets now log in to another account than the store's.
         var ended = before
         ended.account = nil
         try file.write(ended, for: device.remote)
@@ -76,12 +76,12 @@ import Testing
         #expect(device.world.requests.count == sent)
     }
 
-    @Test func aRemoteThatWasRemovedEndsALiveSession() async throws {
+    @Test func removingTheRemoteEndsALiveSession() async throws {
         let rig = ShelbyV1Rig()
         let device = try rig.device()
         var session = try idle(device)
         let sent = device.world.requests.count
-        // The login of another process may still be written after that.
+        // Another process may still write its login afterwards.
         let file = LoginFiles(store: device.place.directory)
         let login = try #require(try file.read(device.remote))
         try await onThread { [remotes = remotes(device)] in try remotes.remove("home") }
@@ -100,7 +100,7 @@ import Testing
         try like(device, rig)
         #expect(try await remotes(device).logOut("home") == 1)
         #expect(throws: SyncError.self) { try device.session() }
-        // Logging out twice is no error.
+        // Logging out twice is not an error.
         #expect(try await remotes(device).logOut("home") == 1)
         try device.logIn(login.secrets)
         try device.sync()
@@ -108,7 +108,7 @@ import Testing
         #expect(try device.outbox().isEmpty)
     }
 
-    @Test func aSystemThatCannotEndSessionsSaysSo() async throws {
+    @Test func logOutEverywhereFailsIfUnsupported() async throws {
         let desk = try WhaleDesk()
         try desk.device.sync()
         let error = await #expect(throws: SyncError.self) {

@@ -6,8 +6,10 @@ import TapedeckTesting
 import TestSupport
 import Testing
 
-/// Whatever is cut off, and wherever a device dies: at BirdTube nothing is lost and nothing is done twice, but
-/// for a view, of which nobody can know whether it was counted: that is never told twice.
+/// With interrupted requests, crashes and other faults, BirdTube intents are neither lost nor
+/// repeated.
+///
+/// The exception is a view whose outcome is unknown: it may be lost, but is never sent again.
 @Suite(.offTasks) struct BirdTubeAdversityTests {
     private static let wanted = [
         "comment videovideo1 same", "comment videovideo1 same", "comment videovideo2 other",
@@ -26,14 +28,14 @@ import Testing
         try desk.submit("youtube:brandnew002")
     }
 
-    /// That all came out as wanted, and what of it nobody knows.
+    /// Checks that all intents took effect once, except for views whose outcome is unknown.
     private static func check(_ desk: BirdTubeDesk, _ comment: String) throws {
         let own = desk.effects
         #expect(own.filter { !$0.hasPrefix("view") } == wanted, "\(comment)")
         let left = try desk.device.outbox()
         #expect(left.allSatisfy { $0.event.type == VideoOpened.eventType }, "\(comment)")
         let told = own.filter { $0.hasPrefix("view") }
-        #expect(Set(told).count == told.count, "\(comment): a view was told twice")
+        #expect(Set(told).count == told.count, "\(comment): a view was sent twice")
         #expect(Set(told).isSubset(of: views) && told.count + left.count >= 2, "\(comment)")
         #expect(desk.world.simulator.violations.isEmpty, "\(comment)")
     }
@@ -44,7 +46,7 @@ import Testing
     ]
 
     @Test(arguments: paths, [true, false])
-    func requestThatIsCutIsMadeGood(path: String, isAfter: Bool) throws {
+    func interruptedRequestsAreRecovered(path: String, isAfter: Bool) throws {
         let desk = try BirdTubeDesk()
         let shears = Shears(desk.world, isAfter: isAfter) { $0.path == path }
         try Self.wantAll(desk)
@@ -55,7 +57,7 @@ import Testing
     }
 
     @Test(arguments: Soak.sample(Array(1...25), 5))
-    func crashAtAnyPointLosesAndDoublesNothing(number: Int) throws {
+    func crashesLoseAndRepeatNothing(number: Int) throws {
         for point in [CrashPoint.before(number), .after(number)] {
             let desk = try BirdTubeDesk()
             try Self.wantAll(desk)
@@ -66,14 +68,14 @@ import Testing
         }
     }
 
-    @Test func harshWeatherLosesAndDoublesNothing() throws {
+    @Test func harshConditionsLoseAndRepeatNothing() throws {
         let first = runSeed
         for seed in first..<first + UInt64(Soak.count(4, soak: 200)) {
             let desk = try BirdTubeDesk(.harsh, seed: seed)
             try Self.wantAll(desk)
             try desk.settle(40)
             try Self.check(desk, "TAPEDECK_SEED=\(seed)")
-            // In calm weather the rest is read.
+            // The rest is read once there are no faults.
             desk.world.simulator.adversary = .none
             for _ in 0..<2 {
                 desk.world.clock.advance(by: .seconds(60))
@@ -87,7 +89,7 @@ import Testing
                     "TAPEDECK_SEED=\(seed)")
                 for video in world.videos {
                     let entry = shown.first { $0.key == "youtube:\(video.id)" }
-                    // A view that was lost is the user's own as long as the list counts no more.
+                    // A lost view counts as the user's own until the list's count rises.
                     let own = entry?.ownViews ?? 0
                     #expect(
                         (entry?.views ?? 0) - own == video.viewer && own <= 1,

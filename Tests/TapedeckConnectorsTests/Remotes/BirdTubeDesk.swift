@@ -4,7 +4,7 @@ import TapedeckSync
 import TapedeckTesting
 import Testing
 
-/// A device at BirdTube, and what its user does there.
+/// A device that syncs with a BirdTube simulator, and the actions of its user.
 struct BirdTubeDesk {
     let world: RemoteWorld
     let device: RemoteDevice
@@ -13,8 +13,8 @@ struct BirdTubeDesk {
         user: SimulatorAccount.user, password: SimulatorAccount.password)
 
     /// - Parameters:
-    ///   - small: a world of a few rows, made by hand; else the simulator's own.
-    ///   - isSignedIn: whether somebody has logged in.
+    ///   - small: whether the simulator has a small fixed world instead of its default one.
+    ///   - isSignedIn: whether the device is logged in.
     init(
         small: Bool = true, isSignedIn: Bool = true, _ adversary: SimulatorAdversary = .none,
         seed: UInt64 = 7
@@ -29,12 +29,13 @@ struct BirdTubeDesk {
             world, "birdtube", isSignedIn ? BirdTubeDesk.secrets : nil, seed: seed)
     }
 
-    /// The key of a video of the small world, from 1.
+    /// Returns the key of a video of the small world; numbers begin at 1.
     static func key(_ number: Int) -> String { "youtube:\(id(number))" }
     static func id(_ number: Int) -> String { "videovideo\(number)" }
     static func channel(_ number: Int) -> String { "channel.\(number)" }
 
-    /// Three users, of whom the first is the account's; three videos, each with a message.
+    /// Returns a world with three users, the first being the account's, and three videos with a
+    /// message each.
     private static func few(at now: Int64) -> BirdTubeWorld {
         var world = BirdTubeWorld()
         for number in 1...3 {
@@ -66,14 +67,14 @@ struct BirdTubeDesk {
         get throws { try #require(world.simulator as? BirdTubeSimulator) }
     }
 
-    /// Changes what the remote holds.
+    /// Changes the data of the remote.
     func change(_ body: (inout BirdTubeSimulator) -> Void) throws {
         var birdTube = try birdTube
         body(&birdTube)
         world.simulator = birdTube
     }
 
-    // MARK: - What the user does
+    // MARK: - Actions of the user
 
     @discardableResult
     func submit(_ video: String, title: String = "Mine") throws -> EventID {
@@ -91,7 +92,7 @@ struct BirdTubeDesk {
             })
     }
 
-    /// - Parameter hours: when, from now.
+    /// - Parameter hours: the time of the opening, in hours from now.
     @discardableResult
     func open(
         _ video: String = key(1), by viewer: String = "me", viewing: String, hours: Double = 0
@@ -105,9 +106,9 @@ struct BirdTubeDesk {
         ]).firstID
     }
 
-    // MARK: - What came of it
+    // MARK: - Results
 
-    /// Syncs until nothing waits, at most so many times, a minute apart.
+    /// Syncs until nothing waits, at most the given number of times, once per minute.
     func settle(_ times: Int = 20) throws {
         for _ in 0..<times {
             try device.sync()
@@ -124,7 +125,7 @@ struct BirdTubeDesk {
         }
     }
 
-    /// What the remote was made to do, as a line each, sorted.
+    /// The effects of intents at the remote, one line each, sorted.
     var effects: [String] {
         world.simulator.effects.map { "\($0.kind.rawValue) \($0.entity) \($0.text)" }.sorted()
     }

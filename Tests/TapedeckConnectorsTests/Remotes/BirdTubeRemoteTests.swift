@@ -6,13 +6,13 @@ import TapedeckTesting
 import TestSupport
 import Testing
 
-/// Syncing with BirdTube, against a simulator that behaves as it did.
+/// Syncing with a simulator of BirdTube.
 @Suite(.offTasks) struct BirdTubeRemoteTests {
     private static let new = "youtube:brandnewone"
 
     // MARK: - Reading
 
-    @Test func everythingIsReadByWhoeverHasNotLoggedIn() throws {
+    @Test func everythingIsReadWithoutALogin() throws {
         let desk = try BirdTubeDesk(small: false, isSignedIn: false)
         let report = try #require(try desk.device.sync())
         #expect(report.failure == nil && report.unreadable.isEmpty)
@@ -45,13 +45,13 @@ import Testing
         desk.world.clock.advance(by: .seconds(60))
         let again = try #require(try desk.device.sync())
         #expect(again.pulled == 0)
-        // The list once, and the newest page of each chat.
+        // It reads the list once and the newest page of each chat.
         #expect(desk.world.requests.count - before <= world.videos.count + 4)
         #expect(desk.requests("/signin") == 0)
         #expect(desk.world.simulator.violations.isEmpty && desk.effects.isEmpty)
     }
 
-    @Test func rowsThatMoveWhileTheyAreReadAreNotMissed() throws {
+    @Test func rowsThatMoveDuringReadingAreNotMissed() throws {
         var weather = SimulatorAdversary.none
         weather.duplicateRate = 0.5
         let desk = try BirdTubeDesk(isSignedIn: false, weather)
@@ -62,7 +62,7 @@ import Testing
                 BirdTubeDesk.video(10 + $0, at: now - 9_000_000 + Int64($0) * 1_000)
             }
         }
-        // With each page somebody hands one in and somebody opens one.
+        // With each page, other users submit one video and open another.
         var more = 1_000
         desk.world.weather = { [world = desk.world] request in
             guard request.path == "/video/list", more < 1_010,
@@ -86,7 +86,7 @@ import Testing
         #expect(shown.count == 240 && shown.count { $0.views == 100 } == 10)
     }
 
-    @Test func anErrorWithStatus200IsAFailureAndTakesNothingAway() throws {
+    @Test func errorsWithStatus200AreFailures() throws {
         let page = RemotePage("videos")
         let answer = RemoteResponse(
             status: 200, body: Array(#"{"result":"error","message":"no tables"}"#.utf8))
@@ -97,7 +97,7 @@ import Testing
         #expect(failure?.message.contains("no tables") == true)
     }
 
-    @Test func aServerThatIgnoresTheOffsetIsLeft() throws {
+    @Test func readingStopsAtAServerThatIgnoresTheOffset() throws {
         let row = #"{"video_id":"videovideo1","viewer":1}"#
         let answer = RemoteResponse(
             status: 200, body: Array(#"{"result":"success","video_list":[\#(row)]}"#.utf8))
@@ -108,7 +108,7 @@ import Testing
         #expect(far.next == nil && far.refused.count == 1)
     }
 
-    @Test func messagesOfOneTimeThatNoPageHoldsAreAllRead() throws {
+    @Test func simultaneousMessagesBeyondAPageAreAllRead() throws {
         let desk = try BirdTubeDesk(isSignedIn: false)
         let at = Int64(desk.world.clock.milliseconds) - 6_000_000
         try desk.change { birdTube in
@@ -122,7 +122,7 @@ import Testing
         }
         try desk.device.sync()
         #expect(try desk.texts().count == 251)
-        // What comes later is found in front; what is known is not read again.
+        // Later messages are on the first page; known messages are not read again.
         try desk.change { birdTube in
             birdTube.world.messages.append(
                 BirdTubeWorld.Message(
@@ -135,7 +135,7 @@ import Testing
         #expect(desk.requests("/channel/messages") - before <= 4)
     }
 
-    @Test func aServerWithoutTheBridgeToChatsIsToldOfOnce() throws {
+    @Test func missingChatBridgeIsReportedOnce() throws {
         let desk = try BirdTubeDesk(small: false)
         try desk.change { $0.hasBridge = false }
         let listed = try #require(try desk.birdTube.world.videos.first)
@@ -153,7 +153,7 @@ import Testing
 
     // MARK: - Logging in
 
-    @Test func theAccountOfTheLoginIsShownWithoutItsSession() throws {
+    @Test func accountIsShownWithoutItsSession() throws {
         let desk = try BirdTubeDesk()
         try desk.device.sync()
         try desk.say("hello")
@@ -179,7 +179,7 @@ import Testing
         ("[]", 200, .unavailable), ("", 200, .unavailable), ("<html>", 500, .unavailable),
         ("", 429, .throttled),
     ])
-    func refusalsOfALoginAreTyped(_ body: String, _ status: Int, _ code: ErrorCode) throws {
+    func refusedLoginsMapToErrorCodes(_ body: String, _ status: Int, _ code: ErrorCode) throws {
         let answer = RemoteResponse(status: status, body: Array(body.utf8))
         for step in [BirdTubeConnector().login, BirdTubeConnector().signUp] {
             let failure = #expect(throws: SyncFailure.self) {
@@ -190,11 +190,11 @@ import Testing
         }
     }
 
-    @Test func signingUpNamesTheAccountByWhatStandsBeforeTheAt() throws {
+    @Test func signingUpTakesTheNicknameFromTheAddress() throws {
         let desk = try BirdTubeDesk(isSignedIn: false)
         let secrets = RemoteSecrets(user: "grace@example.org", password: "compiler")
         guard case .send(let request, nil) = try BirdTubeConnector().signUp(secrets, []) else {
-            Issue.record("nothing is sent")
+            Issue.record("no request is sent")
             return
         }
         let answer = try desk.world.send(request)
@@ -202,20 +202,20 @@ import Testing
             case .done(let account, let sightings) = try BirdTubeConnector().signUp(
                 secrets, [answer])
         else {
-            Issue.record("it is not done")
+            Issue.record("the sign-up is not done")
             return
         }
         #expect(account.user == "grace@example.org" && account.expiresAt == nil)
         #expect(try desk.birdTube.world.users.last?.nickname == "grace")
         #expect(sightings.count == 1 && desk.world.simulator.violations.isEmpty)
-        // An account elsewhere is not made by other programs.
+        // Whale does not support signing up.
         let failure = #expect(throws: SyncFailure.self) { try WhaleConnector().signUp(secrets, []) }
         #expect(failure?.code == .usage)
     }
 
     // MARK: - Submissions
 
-    @Test func whatWasWantedOfflineIsDeliveredOnce() throws {
+    @Test func offlineIntentsAreDeliveredOnce() throws {
         let desk = try BirdTubeDesk()
         try desk.submit(Self.new, title: "Neu & ümläut")
         try desk.say("same")
@@ -252,7 +252,7 @@ import Testing
         #expect(said.allSatisfy { $0.state == .shown })
     }
 
-    @Test func whatNeedsAnAccountWaitsForOneAndTheRestGoesOn() throws {
+    @Test func intentsThatNeedAnAccountWaitForALogin() throws {
         let desk = try BirdTubeDesk(isSignedIn: false)
         let wanted = [try desk.submit(Self.new), try desk.say("hello")]
         try desk.open(viewing: "1")
@@ -271,9 +271,9 @@ import Testing
         #expect(try desk.device.outbox().isEmpty)
     }
 
-    @Test func aVideoThatIsThereIsASuccessAndOneThatCannotBeIsRefused() throws {
+    @Test func existingVideosSucceedAndInvalidOnesAreRefused() throws {
         let desk = try BirdTubeDesk()
-        // Somebody hands it in between the reading and the delivery.
+        // Another user submits the video between the reading and the delivery.
         desk.world.weather = { [world = desk.world] request in
             guard request.path == "/video/register",
                 var birdTube = world.simulator as? BirdTubeSimulator,
@@ -293,19 +293,19 @@ import Testing
         #expect(report.refused.map(\.event) == [odd])
         #expect(report.refused.first?.code == .remoteError)
         #expect(report.refused.first?.message.contains("can't be registered") == true)
-        // One that is listed already is not even sent.
+        // A video that is already listed is not sent at all.
         #expect(desk.requests("/video/register") == 2)
         #expect(try desk.device.outbox().map(\.event.id) == [odd])
         let shown = try desk.device.query { try $0.submission(video: "youtube:short") }
         #expect(shown?.state == .refused)
-        // One that is made anew takes the place of the one that was refused.
+        // A new submission replaces the refused one.
         let second = try desk.submit("youtube:short")
         #expect(try desk.device.outbox().map(\.event.id) == [second])
     }
 
     // MARK: - Views
 
-    @Test func aViewerIsToldOfOnceInAWindow() throws {
+    @Test func viewsAreSentOncePerViewerAndWindow() throws {
         let desk = try BirdTubeDesk(isSignedIn: false)
         try desk.open(viewing: "1", hours: -50)
         try desk.open(viewing: "2", hours: -49)
@@ -325,14 +325,14 @@ import Testing
         #expect(desk.effects.count == 3 && desk.world.simulator.violations.isEmpty)
     }
 
-    /// Another device has opened it before, and is heard of when this one's view was told.
-    @Test func anEarlierOpeningThatComesLateIsNotToldAgain() throws {
+    /// An earlier opening on another device arrives after this device's view was sent.
+    @Test func lateEarlierOpeningIsNotSentAgain() throws {
         let desk = try BirdTubeDesk()
         try desk.open(viewing: "2")
         try desk.settle()
         desk.world.clock.advance(by: .seconds(60))
         try desk.open(viewing: "1", hours: -10)
-        // The same viewing, told by two devices.
+        // The same viewing, recorded by two devices.
         try desk.open(viewing: "2", hours: -1)
         try desk.settle()
         desk.world.clock.advance(by: .seconds(60))
@@ -344,7 +344,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func aViewOfWhichNobodyKnowsIsNeverToldAgain(isAfter: Bool) throws {
+    func viewsOfUnknownOutcomeAreNotSentAgain(isAfter: Bool) throws {
         let desk = try BirdTubeDesk()
         let shears = Shears(desk.world, isAfter: isAfter) { $0.path == "/video/view" }
         let event = try desk.open(viewing: "1")
@@ -357,10 +357,10 @@ import Testing
         #expect(desk.effects.count == (isAfter ? 1 : 0))
         let left = try desk.device.outbox()
         #expect(left.map(\.event.id) == [event] && left.allSatisfy(\.isOver))
-        // Where the list counts more it may be that one, which is not added to it.
+        // If the list's count has risen, it may include this view, which is then not added again.
         let views = try desk.device.query { try $0.views(video: BirdTubeDesk.key(1)) }
         #expect(views.views == 1 && views.own == (isAfter ? 0 : 1))
-        // The user may say that it is to be told all the same.
+        // The user can still have it sent.
         _ = try StoreRemotes(desk.device.store.log, desk.device.store.projections).retry(event)
         try desk.settle()
         #expect(desk.effects.count == (isAfter ? 2 : 1))
@@ -368,13 +368,13 @@ import Testing
 
     // MARK: - Chats
 
-    @Test func aMessageIsFoundByItsNameHoweverMuchIsSaidBehindIt() throws {
+    @Test func sentMessageIsFoundAmongManyLaterOnes() throws {
         let desk = try BirdTubeDesk()
         try desk.device.sync()
         _ = Shears(desk.world, isAfter: true) { $0.path == "/channel/send" }
         try desk.say("hello")
         try desk.device.sync()
-        // Others go on talking, for much longer than clocks may differ.
+        // Others keep talking, for much longer than clocks may differ.
         try desk.change { birdTube in
             let now = Int64(desk.world.clock.milliseconds)
             for number in 1...200 {
@@ -392,7 +392,7 @@ import Testing
         #expect(try desk.device.outbox().isEmpty)
     }
 
-    @Test func aMessageBesideAVideoThatIsNotListedYetWaits() throws {
+    @Test func messageWaitsUntilItsVideoIsListed() throws {
         let desk = try BirdTubeDesk()
         let said = try desk.say("first!", beside: Self.new)
         try desk.submit(Self.new)
@@ -404,7 +404,7 @@ import Testing
         #expect(desk.effects == ["comment brandnewone first!", "submission brandnewone Mine"])
     }
 
-    @Test func nothingIsSaidInTheNameOfSomebodyElse() throws {
+    @Test func messagesOfAnotherAccountAreNotSent() throws {
         let desk = try BirdTubeDesk()
         let said = try desk.say("hello", as: "grace@example.org")
         let report = try #require(try desk.device.sync())

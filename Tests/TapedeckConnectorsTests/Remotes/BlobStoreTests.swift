@@ -3,7 +3,7 @@ import TapedeckSync
 import TapedeckTesting
 import Testing
 
-/// Large files by the names of their bytes.
+/// The storage of large files, which are named by their digests.
 struct BlobStoreTests {
     private func file(_ place: TemporaryStore, _ bytes: Data) throws -> String {
         let path = place.path("file")
@@ -11,7 +11,7 @@ struct BlobStoreTests {
         return path
     }
 
-    @Test func fileIsKeptByItsBytesAndForItsOwnerOnly() throws {
+    @Test func filesAreStoredByDigestForTheirOwnerOnly() throws {
         let place = try TemporaryStore("blobs")
         let blobs = BlobStore(store: place.directory)
         let name = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
@@ -24,10 +24,10 @@ struct BlobStoreTests {
         #expect(mode as? Int == 0o600)
         #expect(try blobs.add(contentsOf: file(place, Data("abc".utf8))) == name)
         let left = try FileManager.default.contentsOfDirectory(atPath: place.path("blobs"))
-        #expect(left == ["ba"], "no draft is left behind")
+        #expect(left == ["ba"], "no temporary file is left")
     }
 
-    @Test func largeFileIsCopiedInPieces() throws {
+    @Test func largeFilesAreCopiedCompletely() throws {
         let place = try TemporaryStore("blobs")
         let blobs = BlobStore(store: place.directory)
         let bytes = Data((0..<3_500_000).map { UInt8(truncatingIfNeeded: $0 &* 31) })
@@ -36,7 +36,7 @@ struct BlobStoreTests {
         #expect(FileManager.default.contents(atPath: path) == bytes)
     }
 
-    @Test func whatIsNoNameIsNowhere() throws {
+    @Test func invalidNamesAndPathsAreNotFound() throws {
         let place = try TemporaryStore("blobs")
         let blobs = BlobStore(store: place.directory)
         _ = try file(place, Data("secret".utf8))

@@ -5,7 +5,7 @@ import TapedeckTesting
 import TestSupport
 import Testing
 
-/// Who follows a list of what a remote shows is told why that remote is waited for, and until when.
+/// Live lists report why a remote cannot be reached, and when it is tried again.
 @Suite(.offTasks) struct LiveRemotesTests {
     private let desk: WhaleDesk
 
@@ -17,7 +17,7 @@ import Testing
         LiveLoop(store.projections, list, RemoteWaits(store.log))
     }
 
-    @Test func aRemoteThatIsDownIsToldWithWhenItIsTriedAgain() throws {
+    @Test func listsReportAnUnavailableRemoteAndItsRetryTime() throws {
         try desk.device.sync()
         let (users, videos) = (follow(.users()), follow(.videos()))
         #expect(try users.look()?.state == LiveState())
@@ -35,15 +35,15 @@ import Testing
         #expect(failure.remote == "home" && failure.code == .unavailable)
         #expect(failure.message.contains("503 for now") && failure.key == nil)
         #expect(update.state.retryAt == Int64(wait.until) && failure.retryAt == Int64(wait.until))
-        #expect(try videos.look() == nil, "no remote tells of these")
-        // Nobody knows when, once that time has gone by.
+        #expect(try videos.look() == nil, "no remote provides videos")
+        // After that time, the time of the next retry is unknown.
         desk.world.clock.set(milliseconds: wait.until)
         #expect(try users.look()?.state.failures.map(\.retryAt) == [nil])
         try desk.device.sync()
         #expect(try users.look()?.state == LiveState())
     }
 
-    @Test func withoutANetworkEveryListOfARemoteSaysSo() throws {
+    @Test func listsReportThatTheNetworkIsOffline() throws {
         try desk.device.sync()
         let answers = follow(.answers())
         #expect(try answers.look()?.state == LiveState())
@@ -55,10 +55,10 @@ import Testing
         #expect(try answers.look()?.state == LiveState())
         try StoreRemotes(store.log, store.projections).remove("home")
         try NetworkState.offline.set(in: store.log)
-        #expect(try answers.look() == nil, "there is no remote any more")
+        #expect(try answers.look() == nil, "the remote was removed")
     }
 
-    @Test func aLaneIsToldOfByTheListsThatShowItsKey() throws {
+    @Test func waitingLanesAreReportedByListsThatShowTheirKey() throws {
         try desk.device.sync()
         let first = follow(try .comments(answer: "1"))
         let second = follow(try .comments(answer: "2"))
@@ -69,7 +69,7 @@ import Testing
         #expect(try all.look()?.state == LiveState())
         #expect(try newest.look()?.changes.count == 1)
         try desk.comment("as ever", on: "1")
-        // The remote chokes on this one request, and takes all others.
+        // The remote fails on this one request and accepts all others.
         var session = try #require(try desk.device.session())
         var step = try session.begin()
         var waiting: UInt64?
@@ -95,7 +95,7 @@ import Testing
         #expect(try all.look()?.state == LiveState())
     }
 
-    @Test func theStoreTellsItInTheLoop() async throws {
+    @Test func storeLoopsReportNetworkChanges() async throws {
         try desk.device.sync()
         let store = store
         var updates = store.live(.users()).makeAsyncIterator()

@@ -6,7 +6,7 @@ import TapedeckVideo
 import TestSupport
 import Testing
 
-/// What the outbox holds, and that it does not depend on the order of arrival.
+/// The contents of the outbox, which do not depend on the order of arrival.
 @Suite(.offTasks) struct OutboxTests {
     private static let outbox = Outbox(
         of: "video", inserts: [CommentPosted.eventType], registers: [WatchLaterToggled.eventType])
@@ -43,13 +43,14 @@ import Testing
         #expect(try items(script).first?.part("")?.kind == .dispatched)
         script.add(try OutboxTests.outcome(.confirmed, of: intent), at: 3)
         #expect(try items(script).isEmpty)
-        // Whatever another device says behind it.
+        // A later outcome from another device does not bring it back.
         script.add(try OutboxTests.outcome(.unknown, of: intent), at: 4, origin: 2)
         #expect(try items(script).isEmpty)
     }
 
-    /// Clocks say what they like, and receipts come one by one: a confirmation may stand before its intent.
-    @Test func whatWasSaidOfAnIntentBeforeItCameHoldsForIt() throws {
+    /// Clocks differ and receipts arrive one by one, so a confirmation may be ordered before its
+    /// intent.
+    @Test func outcomesOrderedBeforeTheirIntentCount() throws {
         var script = Script()
         try script.comment("hello", on: "youtube:one", at: 5)
         let comment = try #require(script.events.last).id
@@ -67,7 +68,7 @@ import Testing
         #expect(try items(script).map(\.event) == [latest])
     }
 
-    @Test func refusalStaysAndRetryingTakesItBack() throws {
+    @Test func refusalLastsUntilARetry() throws {
         var script = Script()
         try script.comment("hello", on: "youtube:one", at: 1)
         let intent = try #require(script.events.last).id
@@ -79,7 +80,7 @@ import Testing
         #expect(try items(script).isEmpty)
     }
 
-    @Test func latestOfARegisterIsWantedOnly() throws {
+    @Test func onlyTheLatestIntentOfARegisterIsKept() throws {
         var script = Script()
         try script.toggle(true, at: 1)
         try script.comment("stays", on: "youtube:one", at: 2)
@@ -90,7 +91,7 @@ import Testing
         #expect(items.contains { $0.event == latest })
     }
 
-    @Test func whatOneUserWantsDoesNotReplaceWhatAnotherOneDoes() throws {
+    @Test func intentsOfOneUserDoNotReplaceThoseOfAnother() throws {
         let outbox = try #require(Connectors.outboxes.first { $0.tagKind == "user" })
         var script = Script()
         func follow(_ follower: String, _ isOn: Bool, at second: Double) throws -> EventID {
@@ -109,7 +110,7 @@ import Testing
         #expect(wanted.map(\.item.event) == [other, own])
     }
 
-    @Test func partsEndOneByOne() throws {
+    @Test func partsOfAnIntentEndSeparately() throws {
         var script = Script()
         try script.toggle(false, at: 1)
         let intent = try #require(script.events.last).id
@@ -122,7 +123,7 @@ import Testing
         #expect(item.end == nil)
     }
 
-    @Test func randomHistoriesFoldAlikeInAnyOrder() throws {
+    @Test func randomHistoriesFoldToTheSameBytesInAnyOrder() throws {
         for round in 0..<40 as Range<UInt64> {
             var generator = SeededGenerator(seed: runSeed &+ round)
             func number(_ limit: Int) -> Int { Int.random(in: 0..<limit, using: &generator) }

@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test(arguments: [400, 401, 403, 404, 429, 500])
-    func secretsInAnswersAreNeitherStoredNorShown(status: Int) async throws {
+    func secretsInResponsesAreNeitherStoredNorShown(status: Int) async throws {
         let world = RemoteWorld { ShelbyV2Simulator(seed: 7, at: $0, adversary: .none) }
         let device = try RemoteDevice(world, "shelby", RemoteEchoTests.secrets)
         let session = try #require(try device.session(isLive: false, failuresMax: 1))

@@ -5,7 +5,7 @@ import TapedeckTesting
 import TestSupport
 import Testing
 
-/// What syncing with a remote does while the host says that the network is metered, or that there is none.
+/// Syncing with a remote while the network is metered or offline.
 @Suite(.offTasks) struct RemoteNetworkTests {
     private let desk: WhaleDesk
 
@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    /// Why an intent waits.
+    /// Returns the reason why an intent waits; nil if it does not.
     private func reason(_ event: EventID) throws -> ErrorCode? {
         for delivery in try desk.device.outbox() where delivery.event.id == event {
             if case .waiting(let reason, _, _) = delivery.state { return reason }
@@ -27,7 +27,7 @@ import Testing
         return nil
     }
 
-    @Test func whileMeteredFilesWaitAndFactsGoOn() throws {
+    @Test func meteredNetworksDelayOnlyUploads() throws {
         try NetworkState.metered.set(in: log)
         let answer = try desk.answer("4")
         let comment = try desk.comment("as ever")
@@ -38,7 +38,7 @@ import Testing
         #expect(try reason(comment) == nil)
         #expect(try desk.texts() == ["nice", "as ever"])
         #expect(uploads == 0)
-        // It waits in each sync, and costs no request.
+        // It waits in each sync without sending a request.
         let requests = desk.world.requests.count
         #expect(try desk.device.sync()?.waiting.first?.reason == .metered)
         #expect(!desk.world.requests.dropFirst(requests).contains { $0.method == "POST" })
@@ -50,7 +50,7 @@ import Testing
         #expect(desk.world.simulator.violations.isEmpty)
     }
 
-    @Test func whileOfflineNothingIsSent() throws {
+    @Test func nothingIsSentWhileOffline() throws {
         try desk.device.sync()
         let requests = desk.world.requests.count
         try NetworkState.offline.set(in: log)
@@ -65,17 +65,17 @@ import Testing
         #expect(try desk.texts() == ["nice", "later"])
     }
 
-    /// A session that stays connected looks again by itself.
-    @Test func liveSessionHeedsTheNextWord() throws {
+    /// A live session checks the network state by itself.
+    @Test func liveSessionFollowsNetworkChanges() throws {
         try NetworkState.offline.set(in: log)
         var session = try #require(try desk.device.session(isLive: true))
         guard case .wait(let wait) = try session.begin() else {
-            return #expect(Bool(false), "a session begins without a network")
+            return #expect(Bool(false), "the session begins without a network")
         }
         #expect(wait.reason == .offline && wait.until > desk.world.clock.milliseconds)
         desk.world.clock.set(milliseconds: wait.until)
         guard case .wait = try session.woken() else {
-            return #expect(Bool(false), "a session goes on without a network")
+            return #expect(Bool(false), "the session continues without a network")
         }
         try NetworkState.metered.set(in: log)
         let answer = try desk.answer("4")

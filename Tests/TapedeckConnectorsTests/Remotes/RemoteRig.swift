@@ -4,17 +4,17 @@ import TapedeckConnectors
 import TapedeckSync
 import TapedeckTesting
 
-/// A simulated remote, virtual time, and any number of devices that sync with it.
+/// A simulated remote with virtual time, with which any number of devices sync.
 final class RemoteWorld {
     let clock: ManualClock
     var simulator: any RemoteSimulator
-    /// Requests that the remote was sent, logins included.
+    /// The requests sent to the remote, including logins.
     private(set) var requests: [RemoteRequest] = []
-    /// How many milliseconds a request takes.
+    /// The latency in each direction, in milliseconds.
     var latency = 20
-    /// What stands behind the host in the remote's address.
+    /// The path of the remote's URL.
     var root = ""
-    /// The weather of single requests; nil leaves the simulator's own.
+    /// The faults of single requests; nil for the simulator's own.
     var weather: ((RemoteRequest) -> SimulatorAdversary?)?
 
     init(clock: ManualClock = ManualClock(), _ simulator: (Int64) -> any RemoteSimulator) {
@@ -78,11 +78,11 @@ final class RemoteWorld {
     }
 }
 
-/// Where a device dies in the middle of a sync.
+/// The point at which a device crashes during a sync.
 enum CrashPoint: Hashable, CustomStringConvertible {
-    /// Everything before the n-th request is done, and nothing of it.
+    /// Before the n-th request is sent.
     case before(Int)
-    /// The remote has had the n-th request, and nothing of its answer is recorded.
+    /// After the remote received the n-th request, before its response is recorded.
     case after(Int)
 
     var description: String {
@@ -93,7 +93,7 @@ enum CrashPoint: Hashable, CustomStringConvertible {
     }
 }
 
-/// A device: a store on disk, a login, and syncs that may end in the middle.
+/// A device with a store on disk, a login, and syncs that can be interrupted.
 final class RemoteDevice {
     let place: TemporaryStore
     private(set) var store: TapedeckStore
@@ -102,7 +102,7 @@ final class RemoteDevice {
     private let boot: String
     private var random: SeededGenerator
 
-    /// - Parameter secrets: what it has logged in with; nil for a device that has not.
+    /// - Parameter secrets: the secrets of the login; nil for a device that is not logged in.
     init(
         _ world: RemoteWorld, _ system: String, _ secrets: RemoteSecrets? = nil,
         parts: [String] = [], seed: UInt64 = 1, root: String = ""
@@ -122,18 +122,18 @@ final class RemoteDevice {
         VideoProjections.standard.all + Connectors.projections
     }
 
-    /// Appends what the user does.
+    /// Appends events of the user.
     @discardableResult
     func append(_ events: any Event...) throws -> EventID {
         try store.log.appendBlocking(events.map { try ProposedEvent($0) }).firstID
     }
 
-    /// Syncs to the end; nil where the device died on the way.
+    /// Syncs to the end and returns the report, or nil if the device crashed.
     ///
     /// - Parameters:
-    ///   - asksAll: whether to ask also for what is fresh.
-    ///   - failuresMax: failures in a row that end it.
-    ///   - meanwhile: told of each request, by its number, before the answer arrives.
+    ///   - asksAll: whether to request fresh pages, too.
+    ///   - failuresMax: the number of consecutive failures that end the sync.
+    ///   - meanwhile: called with the number of each request before its response arrives.
     @discardableResult
     func sync(
         crashing: CrashPoint? = nil, asksAll: Bool = false, failuresMax: UInt32 = 30,
@@ -161,12 +161,12 @@ final class RemoteDevice {
             case .end: return session.report
             }
             guard sent < 10_000 else {
-                throw SyncFailure(.internalError, "a sync does not come to its end")
+                throw SyncFailure(.internalError, "the sync does not end")
             }
         }
     }
 
-    /// A session as `sync` drives one.
+    /// Returns a session like the one that `sync` drives.
     func session(
         isLive: Bool = false, failuresMax: UInt32 = 30, asksAll: Bool = false
     ) throws -> RemoteSession? {
@@ -185,12 +185,12 @@ final class RemoteDevice {
             clock: SteadyClock { (boot, clock.milliseconds) }, asksAll: asksAll, random: random)
     }
 
-    /// Writes another login, as `storectl login` of another process does.
+    /// Writes another login, as `storectl login` does in another process.
     func logIn(_ secrets: RemoteSecrets) throws {
         try LoginFiles(store: place.directory).write(RemoteLogin(secrets: secrets), for: remote)
     }
 
-    /// How it stands with the remote, as `storectl status` tells.
+    /// Returns the status of the remote, as `storectl status` shows it.
     func status() throws -> RemoteStatus {
         try StoreRemotes(store.log, store.projections).status(remote)
     }
@@ -202,7 +202,7 @@ final class RemoteDevice {
         return try session.woken()
     }
 
-    /// The process is gone; what was on disk is there.
+    /// Simulates a crash of the process: the store is opened again from its files.
     @discardableResult
     func restart() throws -> RemoteReport? {
         store.close()
@@ -211,7 +211,7 @@ final class RemoteDevice {
         return nil
     }
 
-    /// What is not done, and why.
+    /// Returns the intents that are not done, with their states.
     func outbox() throws -> [RemoteDelivery] {
         var found: [RemoteDelivery] = []
         try StoreRemotes(store.log, store.projections).outbox(of: remote) {
@@ -221,12 +221,12 @@ final class RemoteDevice {
         return found
     }
 
-    /// Asks the store's projections.
+    /// Queries the store's projections.
     func query<R>(_ body: (VideoQueries<Views>) throws -> R) throws -> R {
         try store.projections.read(nil) { try body(VideoQueries($0)) }
     }
 
-    /// The videos that are marked to be seen later.
+    /// Returns the videos on the watch-later list.
     func watchLater() throws -> [String] {
         try store.projections.read(nil) {
             try VideoQueries($0).watchLater(limit: 500).videos.map(\.key)

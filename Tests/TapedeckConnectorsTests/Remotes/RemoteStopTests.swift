@@ -6,16 +6,16 @@ import TapedeckTesting
 import TestSupport
 import Testing
 
-/// Ending a sync with a remote while a request is under way.
+/// Ending a sync with a remote during a request.
 @Suite struct RemoteStopTests {
-    /// A remote that takes requests and never answers: only giving up ends them.
+    /// A transport that never returns a response: requests end only when they are cancelled.
     private final class SilentTransport: RemoteTransport, @unchecked Sendable {
-        // The engine sends one request at a time, and the test looks when it has ended: `world` needs no
-        // lock.
+        // `world` needs no lock: the engine sends one request at a time, and the test reads it
+        // after the engine has ended.
         let isHanging = Atomic(false)
-        /// Whether what is given up never left.
+        /// Whether cancelled requests count as never sent.
         private let isUnsent: Bool
-        /// Answers what is no share.
+        /// Answers all requests except shares, if set.
         private let world: RemoteWorld?
 
         init(isUnsent: Bool = false, passing world: RemoteWorld? = nil) {
@@ -29,7 +29,7 @@ import Testing
             }
             isHanging.store(true, ordering: .relaxed)
             while !Task.isCancelled { try? await Task.sleep(for: .seconds(3600)) }
-            var failure = SyncFailure(.offline, "nothing came")
+            var failure = SyncFailure(.offline, "no response")
             failure.isUnsent = isUnsent
             throw failure
         }
@@ -37,7 +37,7 @@ import Testing
         func close() async {}
     }
 
-    /// How a sync is ended: by its engine, or with the task that it runs in.
+    /// How a sync ends: by stopping its engine or by cancelling its task.
     enum Ending: CaseIterable { case stop, cancel }
 
     private static let secrets = RemoteSecrets(
@@ -59,7 +59,7 @@ import Testing
         try device.status()
     }
 
-    /// Reads all that there is, and wants a video shared, which is not done twice.
+    /// Syncs, then records a share, which must not be sent twice.
     private static func share(_ device: RemoteDevice) throws {
         try device.sync()
         var shared = VideoShared()
@@ -76,7 +76,7 @@ import Testing
     }
 
     @Test(arguments: Ending.allCases, [true, false])
-    func requestWithoutAnAnswerIsNoFailure(_ ending: Ending, isLive: Bool) async throws {
+    func stoppingDuringARequestIsNotAFailure(_ ending: Ending, isLive: Bool) async throws {
         let device = try RemoteStopTests.device()
         let transport = SilentTransport()
         let engine = try RemoteStopTests.engine(device, transport, isLive: isLive)
@@ -93,9 +93,10 @@ import Testing
         #expect(status.readAt == nil)
     }
 
-    /// What never left is sent by the next sync; what may have arrived is asked for, or left unknown.
+    /// The next sync sends a request that was never sent; a request that may have arrived is looked
+    /// up or stays unknown.
     @Test(arguments: [true, false])
-    func aDeliveryThatIsCutOffIsSentAgainOnlyIfItNeverLeft(isUnsent: Bool) async throws {
+    func interruptedDeliveriesAreQueuedAgainOnlyIfUnsent(isUnsent: Bool) async throws {
         let device = try RemoteStopTests.device()
         try RemoteStopTests.share(device)
         let transport = SilentTransport(isUnsent: isUnsent, passing: device.world)

@@ -5,7 +5,7 @@ import TapedeckTesting
 import TestSupport
 import Testing
 
-/// Syncing with Shelby's API of 2012, against a simulator that behaves as it did.
+/// Syncing with a simulator of Shelby's API of 2012.
 @Suite(.offTasks) struct ShelbyRemoteTests {
     private static let secrets = RemoteSecrets(
         token: SimulatorAccount.oauthToken, tokenSecret: SimulatorAccount.oauthSecret)
@@ -20,7 +20,7 @@ import Testing
         try #require(world.simulator as? ShelbyV2Simulator)
     }
 
-    /// A video that is not marked, liked or watched, with the ids of its broadcasts.
+    /// Returns a video that is not marked, liked or watched, with its broadcasts.
     private static func untouched(
         _ world: RemoteWorld
     ) throws -> (video: String, broadcasts: [ShelbyV2World.Broadcast]) {
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    /// Somebody changes broadcasts at Shelby's own site, now.
+    /// Changes broadcasts at the remote, as another client does.
     private static func change(
         _ ids: [String], _ world: RemoteWorld, _ body: (inout ShelbyV2World.Broadcast) -> Void
     ) throws {
@@ -79,7 +79,7 @@ import Testing
         world.simulator = shelby
     }
 
-    @Test func readsWhatIsThereOnce() throws {
+    @Test func everythingIsReadOnce() throws {
         let world = ShelbyRemoteTests.world()
         let device = try RemoteDevice(world, "shelby", ShelbyRemoteTests.secrets)
         let report = try #require(try device.sync())
@@ -95,7 +95,7 @@ import Testing
         #expect(world.simulator.effects.isEmpty)
     }
 
-    @Test func whatWasWantedOfflineIsDeliveredOnce() throws {
+    @Test func offlineIntentsAreDeliveredOnce() throws {
         let world = ShelbyRemoteTests.world()
         let device = try RemoteDevice(world, "shelby", ShelbyRemoteTests.secrets)
         try device.sync()
@@ -127,7 +127,7 @@ import Testing
         #expect(try device.watchLater().contains(video))
     }
 
-    @Test func watchingTellsTheRemoteThatTheMarkIsGone() throws {
+    @Test func watchingAVideoClearsItsMarkAtTheRemote() throws {
         let world = ShelbyRemoteTests.world()
         let device = try RemoteDevice(world, "shelby", ShelbyRemoteTests.secrets)
         try device.sync()
@@ -150,7 +150,7 @@ import Testing
         #expect(try !device.watchLater().contains(video))
     }
 
-    @Test func markAndUnsetWithinOneSecondAreToldInTheirOrder() throws {
+    @Test func togglesWithinOneSecondAreDeliveredInOrder() throws {
         let world = ShelbyRemoteTests.world()
         world.latency = 1
         let device = try RemoteDevice(world, "shelby", ShelbyRemoteTests.secrets)
@@ -169,8 +169,8 @@ import Testing
         #expect(world.simulator.effects.count == 8)
     }
 
-    /// A double tap: the request that sets the mark is on its way when the user takes it back.
-    @Test func markTakenBackWhileItIsDeliveredIsGoneThereToo() throws {
+    /// A double tap: the user clears the mark while the request that sets it is in flight.
+    @Test func markClearedDuringItsDeliveryIsClearedRemotely() throws {
         let world = ShelbyRemoteTests.world()
         let device = try RemoteDevice(world, "shelby", ShelbyRemoteTests.secrets)
         try device.sync()
@@ -195,8 +195,8 @@ import Testing
         #expect(world.simulator.effects.count == 2)
     }
 
-    /// One device takes back what another, offline, has yet to deliver, and is through with it first.
-    @Test func markThatIsDeliveredBehindItsEndIsTakenBack() throws {
+    /// One device clears a mark that another device, which was offline, delivers afterwards.
+    @Test func markDeliveredAfterItWasClearedIsClearedAgain() throws {
         let world = ShelbyRemoteTests.world()
         let device = try RemoteDevice(world, "shelby", ShelbyRemoteTests.secrets)
         try device.sync()
@@ -205,7 +205,7 @@ import Testing
         try device.append(ShelbyRemoteTests.toggled(video, false))
         try device.sync()
         #expect(world.simulator.effects.isEmpty)
-        // The other device has delivered its toggle all the same; its confirmation arrives now.
+        // The other device has delivered its toggle anyway; its confirmation arrives now.
         world.clock.advance(by: .seconds(60))
         let version = world.clock.milliseconds / 1_000 * 1_000
         try ShelbyRemoteTests.change([broadcasts[0].id], world) {
@@ -228,9 +228,9 @@ import Testing
         #expect(try device.outbox().isEmpty)
     }
 
-    /// Another device has liked it behind the reading: what this one then wants is not there already.
+    /// Another device reverts the like after it was read, so the intent must be delivered.
     @Test(arguments: [true, false])
-    func whatWasReadBeforeItWasWantedSaysNothing(_ isOn: Bool) throws {
+    func stateReadBeforeAnIntentDoesNotConfirmIt(_ isOn: Bool) throws {
         let world = ShelbyRemoteTests.world()
         let device = try RemoteDevice(world, "shelby", ShelbyRemoteTests.secrets)
         let (video, broadcasts) = try ShelbyRemoteTests.untouched(world)
@@ -249,7 +249,7 @@ import Testing
         #expect(try device.outbox().isEmpty)
     }
 
-    @Test func whatTheRemoteTakesBackIsGoneHere() throws {
+    @Test func markClearedRemotelyIsClearedHere() throws {
         let world = ShelbyRemoteTests.world()
         let device = try RemoteDevice(world, "shelby", ShelbyRemoteTests.secrets)
         try device.sync()
@@ -257,7 +257,7 @@ import Testing
         try device.append(ShelbyRemoteTests.toggled(video, true))
         try device.sync()
         #expect(try device.watchLater().contains(video))
-        // Somebody takes the mark away at Shelby's own site.
+        // Another client clears the mark.
         world.clock.advance(by: .seconds(60))
         try ShelbyRemoteTests.change(broadcasts.map(\.id), world) { $0.isWatchLater = false }
         let effects = world.simulator.effects.count
@@ -266,7 +266,7 @@ import Testing
         #expect(world.simulator.effects.count == effects)
     }
 
-    @Test func refusalStaysInSightUntilItIsDropped() throws {
+    @Test func refusedIntentsStayInTheOutboxUntilDropped() throws {
         let world = ShelbyRemoteTests.world()
         let device = try RemoteDevice(world, "shelby", ShelbyRemoteTests.secrets)
         try device.sync()
@@ -281,13 +281,13 @@ import Testing
         #expect(again.refused.map(\.event) == [event])
         let requests = world.requests.count
         try device.sync()
-        #expect(world.requests.count == requests + 1, "what was refused is not sent again")
+        #expect(world.requests.count == requests + 1, "the refused intent is not sent again")
         let remotes = StoreRemotes(device.store.log, device.store.projections)
         _ = try remotes.drop(event)
         #expect(try device.outbox().isEmpty)
     }
 
-    @Test func unknownVideoWaitsWithItsReason() throws {
+    @Test func intentsForUnknownVideosWaitWithAReason() throws {
         let world = ShelbyRemoteTests.world()
         let device = try RemoteDevice(world, "shelby", ShelbyRemoteTests.secrets)
         try device.append(ShelbyRemoteTests.liked("youtube:dQw4w9WgXcQ", true))
@@ -297,7 +297,7 @@ import Testing
     }
 
     /// A comment stays in the store, whether the remote knows the video or not.
-    @Test func aCommentConcernsNobodyThere() throws {
+    @Test func commentsAreNotSent() throws {
         let world = ShelbyRemoteTests.world()
         let device = try RemoteDevice(world, "shelby", ShelbyRemoteTests.secrets)
         try device.sync()
@@ -312,7 +312,7 @@ import Testing
         #expect(world.simulator.effects.isEmpty)
     }
 
-    @Test func endedTokenPausesAndDestroysNothing() throws {
+    @Test func expiredTokenPausesTheSyncAndLosesNothing() throws {
         let world = ShelbyRemoteTests.world()
         let device = try RemoteDevice(world, "shelby", ShelbyRemoteTests.secrets)
         try device.sync()
@@ -324,7 +324,7 @@ import Testing
         let before = world.requests.count
         let report = try #require(try device.sync())
         #expect(report.failure?.code == .unauthorized)
-        // The reading that was turned away, and one login.
+        // The refused read and one login.
         #expect(world.requests.count == before + 2)
         #expect(try device.outbox().map(\.event.id) == [event])
         var shelby = try ShelbyRemoteTests.shelby(world)
@@ -335,8 +335,8 @@ import Testing
         #expect(world.simulator.effects.map(\.text) == ["liked_by_owner=true"])
     }
 
-    /// A live session whose token has ended waits for a login, and asks the remote nothing meanwhile.
-    @Test func aLiveSessionTakesUpALoginThatIsWrittenMeanwhile() throws {
+    /// A live session with an expired token waits for a login and sends no requests meanwhile.
+    @Test func liveSessionUsesALoginThatIsWrittenMeanwhile() throws {
         let world = ShelbyRemoteTests.world()
         let device = try RemoteDevice(
             world, "shelby", RemoteSecrets(token: "ended", tokenSecret: "ended"))
@@ -350,7 +350,7 @@ import Testing
                     world.clock.set(milliseconds: wait.until)
                     step = try session.woken()
                 case .idle(let until): return until
-                case .end: throw SyncFailure(.internalError, "a live session has ended")
+                case .end: throw SyncFailure(.internalError, "the live session has ended")
                 }
             }
         }
@@ -371,13 +371,13 @@ import Testing
         #expect(session.report.wait == nil)
         #expect(try device.status().reason == nil)
         guard case .end(nil) = try session.stop() else {
-            Issue.record("a session that was stopped has not ended")
+            Issue.record("the stopped session has not ended")
             return
         }
     }
 
-    /// The token is replaced before it ends: the next request has the new one.
-    @Test func theNextRequestHasTheLatestLogin() throws {
+    /// The token is replaced during a sync; the next request uses the new one.
+    @Test func nextRequestUsesTheLatestLogin() throws {
         let world = ShelbyRemoteTests.world()
         let device = try RemoteDevice(world, "shelby", ShelbyRemoteTests.secrets)
         try device.sync()
@@ -393,9 +393,9 @@ import Testing
         #expect(header.contains("newer"))
     }
 
-    /// A sync that dies at any point is taken up by the next one.
+    /// The next sync resumes a sync that crashed at any point.
     @Test(arguments: 1...14)
-    func crashAtAnyPointLosesAndDoublesNothing(number: Int) throws {
+    func crashesLoseNothingAndRepeatNoShare(number: Int) throws {
         for point in [CrashPoint.before(number), .after(number)] {
             let world = ShelbyRemoteTests.world()
             let device = try RemoteDevice(world, "shelby", ShelbyRemoteTests.secrets)
@@ -414,7 +414,7 @@ import Testing
             let unknown = try device.outbox().count {
                 if case .unknown = $0.state { true } else { false }
             }
-            // A share cannot be asked for: where its answer was lost it is told as unknown, once.
+            // A share cannot be looked up: if its response is lost, its outcome is unknown.
             #expect(shares <= 1, "\(point)")
             let left = try device.outbox().map(\.state)
             #expect(shares == 1 || unknown == 1, "\(point): \(left), \(effects)")
@@ -428,7 +428,7 @@ import Testing
         }
     }
 
-    @Test func harshWeatherEndsWithEverythingDone() throws {
+    @Test func everythingIsDeliveredDespiteHarshConditions() throws {
         for seed in 1...20 as ClosedRange<UInt64> {
             var weather = SimulatorAdversary.harsh
             weather.tokenLifeMilliseconds = nil

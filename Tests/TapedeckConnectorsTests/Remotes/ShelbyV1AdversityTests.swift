@@ -7,9 +7,9 @@ import TapedeckVideo
 import TestSupport
 import Testing
 
-/// Syncing with Shelby's API of 2012 to 2014 while processes die, connections are cut and tokens end.
+/// Syncing with Shelby's API of 2012 to 2014 despite crashes, lost connections and expired tokens.
 @Suite(.offTasks) struct ShelbyV1AdversityTests {
-    /// What the user wants in each of these tests.
+    /// Records the intents that each of these tests delivers.
     private static func want(_ video: String, of device: RemoteDevice) throws {
         try device.append(
             ShelbyV1Rig.liked(video, true), ShelbyV1Rig.comment(video, "same"),
@@ -23,9 +23,9 @@ import Testing
         }
     }
 
-    /// A sync that dies at any point is taken up by the next one.
+    /// The next sync resumes a sync that crashed at any point.
     @Test(arguments: Soak.sample(Array(1...14), 4))
-    func crashAtAnyPointLosesAndDoublesNothing(number: Int) throws {
+    func crashesLoseAndRepeatNothing(number: Int) throws {
         for point in [CrashPoint.before(number), .after(number)] {
             let rig = ShelbyV1Rig()
             let device = try rig.device()
@@ -56,9 +56,9 @@ import Testing
         }
     }
 
-    /// A process that dies while it takes a like back.
+    /// The process crashes while it removes a like.
     @Test(arguments: Soak.sample(Array(1...5), 2))
-    func crashWhileALikeIsTakenBack(number: Int) throws {
+    func crashesDuringAnUnlikeRepeatNothing(number: Int) throws {
         for point in [CrashPoint.before(number), .after(number)] {
             let rig = ShelbyV1Rig()
             let device = try rig.device()
@@ -75,10 +75,10 @@ import Testing
         }
     }
 
-    @Test func harshWeatherEndsWithEverythingDone() throws {
+    @Test func everythingIsDeliveredDespiteHarshConditions() throws {
         let seeds = 1...UInt64(Soak.count(12, soak: 100))
         var done = 0
-        print("harsh weather over Shelby's v1: seeds \(seeds)")
+        print("harsh conditions for Shelby's v1: seeds \(seeds)")
         for seed in seeds {
             var weather = SimulatorAdversary.harsh
             weather.tokenLifeMilliseconds = 120_000
@@ -96,13 +96,13 @@ import Testing
             var refused: Set<EventType> = []
             for delivery in try device.outbox() {
                 switch delivery.state {
-                // Others may have removed what it concerns.
+                // Others may have removed the intent's object.
                 case .refused: refused.insert(delivery.event.type)
                 case .unknown
                 where [VideoShared.eventType, VideoWatched.eventType].contains(
                     delivery.event.type):
                     continue
-                // All that showed the video may be gone before it was seen.
+                // All frames with the video may have been removed before they were read.
                 case .waiting(.notThere, _, _): refused.insert(delivery.event.type)
                 default:
                     Issue.record("seed \(seed): \(delivery.event.type) is \(delivery.state)")
@@ -119,8 +119,8 @@ import Testing
             #expect(try rig.effects(.watched).count <= 1, "seed \(seed)")
             #expect(rig.world.simulator.violations.isEmpty, "seed \(seed)")
         }
-        // Else the weather has proven nothing.
+        // Otherwise the test has proven nothing.
         #expect(done > seeds.count / 2)
-        print("in \(done) of them the remote refused nothing")
+        print("for \(done) of the seeds the remote refused nothing")
     }
 }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import TapedeckConnectors
 
-/// How answers of Shelby's API of 2012 to 2014 are read.
+/// Reading the responses of Shelby's API of 2012 to 2014.
 struct ShelbyV1DocumentTests {
     private static let account = RemoteAccount(user: "4f00000000000000000000aa", token: "t")
     private static let id = "4f0000000000000000000001"
@@ -36,7 +36,7 @@ struct ShelbyV1DocumentTests {
         return #"{"id":"\#(id)","video":\#(video)\#(more.isEmpty ? "" : ",")\#(more)}"#
     }
 
-    @Test func bodyTellsWhatTheStatusDoesNot() {
+    @Test func errorCodesDependOnStatusAndBody() {
         let told = #"{"status":401,"message":"you must be authenticated","errors":{}}"#
         #expect(ShelbyV1DocumentTests.code(told, status: 404) == .unauthorized)
         #expect(ShelbyV1DocumentTests.code(told, status: 200) == .unauthorized)
@@ -51,8 +51,9 @@ struct ShelbyV1DocumentTests {
             ShelbyV1DocumentTests.code(#"{"status":200,"result":7}"#, status: 200) == .remoteError)
     }
 
-    /// Another server, or a portal, says nothing of Shelby's sessions.
-    @Test func onlyShelbyItselfEndsSessions() {
+    /// The response of another server or of a captive portal does not prove that a session has
+    /// ended.
+    @Test func onlyResponsesOfShelbyEndSessions() {
         let unknown = #"{"status":404,"message":"invalid token"}"#
         for (json, status, ends) in [
             (#"{"status":200,"result":{}}"#, 200, true), (unknown, 404, true), (unknown, 200, true),
@@ -66,7 +67,7 @@ struct ShelbyV1DocumentTests {
         }
     }
 
-    @Test func whatTheClientDidNotShowIsLeftOut() throws {
+    @Test func entriesHiddenByTheOriginalClientAreSkipped() throws {
         let plain = ShelbyV1DocumentTests.frame("")
         let created = ShelbyV1DocumentTests.frame(#""creator":{"id":"x","nickname":"ann"}"#)
         let none = ShelbyV1DocumentTests.frame(#""creator":{"id":"x"}"#, video: "null")
@@ -86,7 +87,7 @@ struct ShelbyV1DocumentTests {
         }
     }
 
-    @Test func whatUsersCouldNotPlayGoesAlongWithTheFrame() throws {
+    @Test func unplayableTimesAreReadWithTheFrame() throws {
         func times(_ more: String) throws -> (first: Int64?, last: Int64?) {
             let video = #"{"provider_name":"youtube","provider_id":"abc"\#(more)}"#
             let frame = ShelbyV1DocumentTests.frame(#""creator":{"id":"x"}"#, video: video)
@@ -105,7 +106,7 @@ struct ShelbyV1DocumentTests {
         }
     }
 
-    @Test func timesComeFromIDsAndNotFromTexts() throws {
+    @Test func timesAreReadFromIDsNotFromTexts() throws {
         let frame = ShelbyV1DocumentTests.frame(
             #""created_at":"Sep 5","creator_id":"u","creator":{"id":"u","nickname":"ann"},"#
                 + #""upvoters":["4f00000000000000000000aa"],"conversation":{"id":"c","messages":["#
@@ -126,7 +127,7 @@ struct ShelbyV1DocumentTests {
         #expect(comment.createdAt.seconds == 0x4f00_0001)
     }
 
-    @Test func partThatCannotBeReadIsRefusedAlone() throws {
+    @Test func unreadablePartsAreRefusedAlone() throws {
         let id = ShelbyV1DocumentTests.id
         let wordless = ShelbyV1DocumentTests.frame("", video: #"{"provider_name":""}"#)
         let rows = [
@@ -141,7 +142,7 @@ struct ShelbyV1DocumentTests {
         #expect(content.sightings.count == 3)
     }
 
-    @Test func anEntryIsOnTheStreamAndItsFrameOnARoll() throws {
+    @Test func entriesAreListedOnTheStreamAndFramesOnRolls() throws {
         func lists(_ more: String) throws -> [String: String] {
             let frame = ShelbyV1DocumentTests.frame(#""creator":{"id":"x"}"# + more)
             let entry = #"{"id":"4f0000030000000000000009","action":0,"frame":\#(frame)}"#
@@ -157,7 +158,7 @@ struct ShelbyV1DocumentTests {
         #expect(try lists(#","roll":{"id":"r2"}"#) == ["stream": entry, "roll/r2": id])
     }
 
-    @Test func savedListsAreReadAsTheyWereAnswered() throws {
+    @Test func savedListsAreReadLikeResponses() throws {
         let frame = ShelbyV1DocumentTests.frame(
             #""creator":{"id":"x","nickname":"ann"},"upvoters":["x"]"#)
         let dashboard = try IngestResource.named("shelby/dashboard")
@@ -171,7 +172,7 @@ struct ShelbyV1DocumentTests {
         #expect(throws: ModelError.self) { try dashboard.read(entries, list: "timeline") }
         let broadcast = try BroadcastReceived(
             payload: dashboard.read(entries).proposals[0].payload, version: 1)
-        // Nobody is logged in, so nobody likes it.
+        // Without a login the user's likes are unknown.
         #expect(broadcast.sharer == "ann" && !broadcast.hasLiked)
         let roll = try IngestResource.named("shelby/roll")
         let frames =
@@ -183,8 +184,8 @@ struct ShelbyV1DocumentTests {
         #expect(refused.first?.message.contains("not yours") == true)
     }
 
-    /// A page whose boundary row is all that it has is the end, however full pages are.
-    @Test func pagingEndsWhereItMakesNoProgress() throws {
+    /// A page that contains nothing but its boundary row is the last one, even if it is full.
+    @Test func pagingEndsIfItMakesNoProgress() throws {
         let rows = Array(
             repeating: #"{"id":"\#(ShelbyV1DocumentTests.id)","action":14,"frame":null}"#, count: 50
         ).joined(separator: ",")

@@ -7,11 +7,11 @@ import TapedeckVideo
 import TestSupport
 import Testing
 
-/// Syncing with Shelby's API of 2012 to 2014, against a simulator that behaves as it did.
+/// Syncing with a simulator of Shelby's API of 2012 to 2014.
 @Suite(.offTasks) struct ShelbyV1RemoteTests {
     // MARK: - Addresses
 
-    @Test func addressTellsWhichAPISpeaks() throws {
+    @Test func urlPathSelectsTheAPI() throws {
         let host = "http://127.0.0.1:1"
         #expect(Connectors.named("shelby", url: host + "/v1") is ShelbyV1Connector)
         for path in ["", "/v2", "/V1", "/v11", "/v1/more"] {
@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    @Test func v2IsSpokenBelowAnAddressThatEndsInIt() throws {
+    @Test func v2IsUsedBelowAURLThatEndsInV2() throws {
         let world = RemoteWorld { ShelbySimulator(seed: 7, at: $0) }
         let device = try RemoteDevice(
             world, "shelby",
@@ -33,7 +33,7 @@ import Testing
 
     // MARK: - Reading
 
-    @Test func readsWhatIsThereOnce() throws {
+    @Test func everythingIsReadOnce() throws {
         let rig = ShelbyV1Rig()
         try rig.share(130)
         let device = try rig.device()
@@ -50,9 +50,9 @@ import Testing
         let comments = try device.recorded(CommentObserved.self)
         #expect(comments.map(\.comment).sorted() == messages.map { "shelby:" + $0.id }.sorted())
         #expect(broadcasts.allSatisfy { $0.hasCreatedAt && $0.hasLiked && !$0.liked })
-        // The login, five pages of the dashboard, and the roll.
+        // One login, five pages of the dashboard and the roll.
         #expect(rig.world.requests.count == 7)
-        // Long behind the newest rows, none can turn up that is older than they are.
+        // A day after the newest rows, no older rows can appear.
         rig.world.clock.advance(by: .seconds(86_400))
         let again = try #require(try device.sync())
         #expect(again.pulled == 0)
@@ -61,7 +61,7 @@ import Testing
         #expect(rig.world.simulator.effects.isEmpty)
     }
 
-    @Test func othersMayAddRowsWhileItReads() throws {
+    @Test func rowsAddedDuringReadingAreNotMissed() throws {
         for seed in 1...5 as ClosedRange<UInt64> {
             var others = SimulatorAdversary.none
             others.othersMilliseconds = 80
@@ -84,7 +84,7 @@ import Testing
     }
 
     @Test(arguments: 1...6)
-    func catchingUpThatIsCutOffLeavesNoGap(number: Int) throws {
+    func interruptedCatchUpLeavesNoGap(number: Int) throws {
         for point in [CrashPoint.before(number), .after(number)] {
             let rig = ShelbyV1Rig()
             let device = try rig.device()
@@ -96,7 +96,7 @@ import Testing
             try device.sync()
             let found = Set(try device.recorded(BroadcastReceived.self).map(\.broadcast))
             #expect(try rig.shown().allSatisfy { found.contains($0.id) }, "\(point)")
-            // From here on the newest page is enough again.
+            // The newest page is enough again.
             let before = rig.world.requests.count
             try device.sync()
             #expect(rig.world.requests.count == before + 2, "\(point)")
@@ -105,7 +105,7 @@ import Testing
 
     // MARK: - Delivering
 
-    @Test func whatWasWantedOfflineIsDeliveredOnce() throws {
+    @Test func offlineIntentsAreDeliveredOnce() throws {
         let rig = ShelbyV1Rig()
         let device = try rig.device()
         try device.sync()
@@ -125,7 +125,7 @@ import Testing
         #expect(try rig.effects(.watched).map(\.text) == ["0-61.5"])
         #expect(try rig.effects(.watched).map(\.detail) == ["view,complete"])
         #expect(try device.outbox().isEmpty)
-        // Each comment that was posted is told apart from the one that is seen.
+        // Each posted comment is matched with a different remote comment.
         let posted = try device.recorded(CommentObserved.self).filter(\.hasPostedAs)
         #expect(posted.count == 3)
         #expect(Set(posted.map(\.postedAs)).count == 3)
@@ -136,7 +136,7 @@ import Testing
         #expect(rig.world.simulator.violations.isEmpty)
     }
 
-    @Test func likeIsTakenBackByItsCopy() throws {
+    @Test func unlikingRemovesTheCopyThatTheLikeMade() throws {
         let rig = ShelbyV1Rig()
         let device = try rig.device()
         try device.sync()
@@ -155,7 +155,7 @@ import Testing
         #expect(rig.world.simulator.violations.isEmpty)
     }
 
-    @Test func whatIsLikedElsewhereIsNotLikedAgain() throws {
+    @Test func videosLikedElsewhereAreNotLikedAgain() throws {
         let rig = ShelbyV1Rig()
         let video = try #require(try rig.untouched().first)
         let frame = try #require(try rig.shown().first { try rig.key($0) == video })
@@ -171,13 +171,13 @@ import Testing
         #expect(try rig.effects(.like).count == 1)
         let liked = try device.recorded(BroadcastReceived.self).filter(\.liked)
         #expect(liked.map(\.broadcast) == [frame.id])
-        // And it is known here by which copy it is taken back.
+        // This device also knows which copy to remove.
         try device.append(ShelbyV1Rig.liked(video, false))
         try device.sync()
         #expect(try rig.copies().isEmpty)
     }
 
-    @Test func marksToWatchLaterStayHere() throws {
+    @Test func watchLaterMarksAreNotSent() throws {
         let rig = ShelbyV1Rig()
         let device = try rig.device()
         try device.sync()
@@ -208,7 +208,7 @@ import Testing
 
     // MARK: - Tokens
 
-    @Test func endedTokenIsReplacedByOneLogin() throws {
+    @Test func expiredTokenIsReplacedByOneLogin() throws {
         let rig = ShelbyV1Rig()
         let device = try rig.device()
         try device.sync()
@@ -227,8 +227,8 @@ import Testing
         #expect(try device.outbox().isEmpty)
     }
 
-    /// A like without a login is counted and is nobody's.
-    @Test func tokenThatEndsBeforeALikeLosesNothing() throws {
+    /// The remote counts a like without a login, but for no user.
+    @Test func tokenExpiryBeforeALikeLosesNothing() throws {
         let rig = ShelbyV1Rig()
         let device = try rig.device()
         try device.sync()
@@ -254,7 +254,7 @@ import Testing
         #expect(try device.outbox().isEmpty)
     }
 
-    @Test func wrongPasswordEndsTheSyncAndDestroysNothing() throws {
+    @Test func wrongPasswordEndsTheSyncAndLosesNothing() throws {
         let rig = ShelbyV1Rig()
         try rig.change { world in
             for id in world.users.keys { world.users[id]?.password = "changed" }
@@ -267,8 +267,8 @@ import Testing
         #expect(try device.store.log.event(event) != nil)
     }
 
-    /// A remote that grants logins and then does not know them is not asked for ever.
-    @Test func loginThatIsNotHonouredIsTriedOnce() throws {
+    /// A remote that grants logins and then rejects them is not asked endlessly.
+    @Test func rejectedLoginsAreNotRepeatedEndlessly() throws {
         let rig = ShelbyV1Rig()
         let device = try rig.device()
         rig.world.simulator.adversary.tokenLifeMilliseconds = 0

@@ -6,7 +6,7 @@ import TapedeckTesting
 import TapedeckVideo
 import Testing
 
-/// A simulated Shelby of 2012 to 2014 and what it holds, for the tests of its connector.
+/// A simulated Shelby of 2012 to 2014 and its data, for the tests of its connector.
 struct ShelbyV1Rig {
     let world: RemoteWorld
 
@@ -44,7 +44,7 @@ struct ShelbyV1Rig {
         }
     }
 
-    /// The frames of the account's dashboard that its client would have shown.
+    /// Returns the frames of the account's dashboard that the original client would have shown.
     func shown() throws -> [ShelbyV1World.Frame] {
         let (shelby, account) = (try shelby().world, try account())
         var shown: [String: ShelbyV1World.Frame] = [:]
@@ -58,7 +58,7 @@ struct ShelbyV1Rig {
         return shown.values.sorted { $0.id < $1.id }
     }
 
-    /// The account's likes that are there.
+    /// Returns the copies of frames that represent the account's likes.
     func copies() throws -> [ShelbyV1World.Frame] {
         let account = try account()
         return try shelby().world.frames.values.filter {
@@ -66,7 +66,7 @@ struct ShelbyV1Rig {
         }
     }
 
-    /// Videos that the account's dashboard shows, that can be talked about and that nobody likes.
+    /// Returns the videos on the account's dashboard that allow comments and have no likes.
     func untouched() throws -> [String] {
         let frames = try shown()
         let groups = try Dictionary(grouping: frames) { try key($0) ?? "" }
@@ -75,7 +75,7 @@ struct ShelbyV1Rig {
         }.keys.sorted()
     }
 
-    /// Somebody shares further videos with the account, one each second up to now.
+    /// Shares further videos with the account as another user, one per second up to now.
     func share(_ count: Int) throws {
         let (account, now) = (try account(), Int64(world.clock.milliseconds))
         let videos = try shelby().world.videos.keys.sorted()
@@ -138,7 +138,7 @@ struct ShelbyV1Rig {
 }
 
 extension RemoteDevice {
-    /// Everything of a type that was recorded.
+    /// Returns all recorded events of a type.
     func recorded<E: VideoEvent>(_ type: E.Type) throws -> [E] {
         var found: [E] = []
         var after = LogPosition(rawValue: 0)

@@ -6,7 +6,7 @@ import TapedeckTesting
 import TestSupport
 import Testing
 
-/// Whatever fails at TVmaze, and wherever a device dies: what can be read is read, and the rest is tried again.
+/// TVmaze failures and crashes: all readable pages are read, and the rest are tried again.
 @Suite(.offTasks) struct TVmazeAdversityTests {
     private static let tuesday = "2019-07-09T16:00:00Z"
 
@@ -16,7 +16,7 @@ import Testing
             try TVmazeDesk.shows(shows, on: "2019-07-13", at: "2019-07-14T00:00:00Z"))
     }
 
-    /// Whether a request is for a day.
+    /// Returns a predicate for the requests of a day.
     private func isFor(_ date: String) -> (RemoteRequest) -> Bool {
         { $0.query.contains { $0.value == date } }
     }
@@ -36,7 +36,7 @@ import Testing
     // MARK: - One page
 
     @Test(arguments: [true, false])
-    func aDayThatFailsKeepsNobodyFromTheOthers(isCut: Bool) throws {
+    func failingDaysDoNotBlockOtherPages(isCut: Bool) throws {
         let desk = try desk()
         failing(desk, isFor("2019-07-10")) {
             if isCut { $0.cutBeforeRate = 1 } else { $0.serverErrorRate = 1 }
@@ -50,7 +50,7 @@ import Testing
         #expect(Set(desk.asked()).count == 7 + 3)
         #expect(desk.asked().count { $0 == "US 2019-07-10" } == 3)
         #expect(try desk.device.status().readAt == nil, "not everything has been read")
-        // The others are fresh; that one is asked for.
+        // The other days are fresh; only the failed day is requested.
         desk.world.weather = nil
         let first = desk.world.requests.count
         #expect(try desk.device.sync()?.fresh == 6)
@@ -58,7 +58,7 @@ import Testing
         #expect(try desk.device.status().isUpToDate)
     }
 
-    @Test func theLastPageThatFailsIsTold() throws {
+    @Test func failureOfTheLastPageIsReported() throws {
         let desk = try desk()
         failing(desk) { $0.path == "/shows/3/cast" }
         let report = try #require(try desk.device.sync(failuresMax: 3))
@@ -72,7 +72,7 @@ import Testing
         #expect(try desk.cast(3) == ["Ada 3"])
     }
 
-    @Test func aPageThatIsNoneOfTheAPIIsTriedAgain() throws {
+    @Test func pagesOfCaptivePortalsAreRequestedAgain() throws {
         let desk = try desk()
         var portals = 0
         var session = try #require(try desk.device.session())
@@ -82,7 +82,7 @@ import Testing
             case .send(let request):
                 let isPortal = portals == 0
                 portals += 1
-                // Such as what a hotel's network answers.
+                // The page of a captive portal, for example in a hotel.
                 step = try session.answered(
                     isPortal
                         ? RemoteResponse(status: 200, body: Array("<html>".utf8))
@@ -100,9 +100,9 @@ import Testing
         #expect(try desk.shown()["2019-07-13"] == [1, 2, 3])
     }
 
-    // MARK: - All of it
+    // MARK: - The whole remote
 
-    @Test func aRemoteThatIsDownIsNotAskedForEveryPage() throws {
+    @Test func unavailableRemoteIsNotAskedForEveryPage() throws {
         let desk = try desk()
         failing(desk, { _ in true })
         let report = try #require(try desk.device.sync(failuresMax: 3))
@@ -115,21 +115,21 @@ import Testing
         #expect(try desk.device.status().isUpToDate)
     }
 
-    @Test func whoIsTurnedAwayWaitsAsLongAsIsAsked() throws {
+    @Test func throttledSyncWaitsAsLongAsRequested() throws {
         let desk = try desk()
         try desk.change { $0.adversary.quotaMax = 4 }
         var times: [UInt64] = []
         let report = try #require(
             try desk.device.sync { _ in times.append(desk.world.clock.milliseconds) })
         #expect(report.failure == nil && report.unreadable.isEmpty)
-        // Four a window of ten seconds, and each time one that is told to wait.
+        // Four requests per window of ten seconds, then one that is throttled.
         #expect(times.count > 10)
         #expect(zip(times.dropFirst(), times).allSatisfy { $0 - $1 < 15_000 })
         #expect(zip(times.dropFirst(5), times).allSatisfy { $0 > $1 + 4_000 })
         #expect(try desk.shown()["2019-07-13"] == [1, 2, 3])
     }
 
-    @Test func theDoorIsShutForAllAndNobodyIsToLogIn() throws {
+    @Test func status403MeansUnavailableNotUnauthorized() throws {
         let desk = try desk()
         var session = try #require(try desk.device.session(failuresMax: 3))
         guard case .send = try session.begin() else { return #expect(Bool(false)) }
@@ -142,7 +142,7 @@ import Testing
                 desk.world.clock.set(milliseconds: wait.until)
                 step = try session.woken()
             case .idle:
-                Issue.record("it idles")
+                Issue.record("the session idles")
                 return
             case .end(let failure):
                 #expect(failure?.code == .unavailable)
@@ -151,10 +151,10 @@ import Testing
         }
     }
 
-    // MARK: - Deaths and weather
+    // MARK: - Crashes and harsh conditions
 
     @Test(arguments: Soak.sample(Array(1...12), 4))
-    func crashAtAnyPointLosesNothing(number: Int) throws {
+    func crashesLoseNothing(number: Int) throws {
         for point in [CrashPoint.before(number), .after(number)] {
             let desk = try desk(5)
             try desk.device.sync(crashing: point)
@@ -163,13 +163,13 @@ import Testing
             #expect(report.failure == nil && report.unread == 0, "\(point)")
             #expect(try desk.shown()["2019-07-13"] == [1, 2, 3, 4, 5], "\(point)")
             for show in 1...5 { #expect(try desk.cast(show) == ["Ada \(show)"], "\(point)") }
-            // What was answered before is fresh: only the last request may be made twice.
+            // Pages read before the crash are fresh: only the last request may be repeated.
             #expect(desk.asked().count <= 12 + 1, "\(point): \(asked)")
             #expect(desk.world.simulator.violations.isEmpty)
         }
     }
 
-    @Test func harshWeatherEndsInWhatTheRemoteHas() throws {
+    @Test func storeMatchesTheRemoteAfterHarshConditions() throws {
         let first = runSeed
         for seed in first..<first + UInt64(Soak.count(4, soak: 100)) {
             var weather = SimulatorAdversary.harsh

@@ -4,7 +4,7 @@ import TapedeckSync
 import TapedeckTesting
 import Testing
 
-/// A device that reads TVmaze.
+/// A device that syncs with a TVmaze simulator.
 struct TVmazeDesk {
     let world: RemoteWorld
     let device: RemoteDevice
@@ -24,7 +24,8 @@ struct TVmazeDesk {
         self.parts = parts.isEmpty ? ["US"] : parts
     }
 
-    /// A world of `count` shows on one network in New York, each with one episode on a day at 20:00.
+    /// Returns a world of `count` shows on one network in New York, each with one episode on a day
+    /// at 20:00.
     static func shows(_ count: Int, on day: String, at start: String) throws -> TVmazeWorld {
         var world = TVmazeWorld()
         let us = TVmazeWorld.Country(
@@ -49,7 +50,7 @@ struct TVmazeDesk {
         get throws { try #require(world.simulator as? TVmazeSimulator) }
     }
 
-    /// Changes what the remote holds.
+    /// Changes the data of the remote.
     func change(_ body: (inout TVmazeSimulator) throws -> Void) throws {
         var maze = try maze
         try body(&maze)
@@ -58,9 +59,10 @@ struct TVmazeDesk {
 
     func wait(_ duration: Duration) { world.clock.advance(by: duration) }
 
-    // MARK: - What was asked
+    // MARK: - Requests
 
-    /// What the requests from the n-th on asked for: `US 2019-07-08`, `web 2019-07-08`, `cast 7`.
+    /// Returns the subjects of the requests from the n-th on: `US 2019-07-08`, `web 2019-07-08`,
+    /// `cast 7`.
     func asked(from first: Int = 0) -> [String] {
         world.requests.dropFirst(first).map { request in
             let words = request.path.split(separator: "/")
@@ -73,9 +75,10 @@ struct TVmazeDesk {
         }
     }
 
-    // MARK: - What came of it
+    // MARK: - Results
 
-    /// The ids of the week's episodes by their days, as the store shows those of one country's networks.
+    /// Returns the ids of this week's episodes on one country's networks by day, as the store shows
+    /// them.
     func shown(_ country: String = "US") throws -> [String: [Int]] {
         let scope = try ScheduleScope(country: country)
         let now = UTCTime(milliseconds: Int64(world.clock.milliseconds))
@@ -86,7 +89,7 @@ struct TVmazeDesk {
         }
     }
 
-    /// The same as the remote has it.
+    /// Returns the same from the remote's data.
     func held(_ country: String = "US", _ days: some Sequence<String>) throws -> [String: [Int]] {
         var caller = try maze
         caller.maxAgeSeconds = nil
@@ -95,14 +98,14 @@ struct TVmazeDesk {
         for (index, day) in days.enumerated() {
             let answer = caller.respond(
                 to: SimulatedRequest("GET", "/schedule?country=\(country)&date=\(day)"),
-                // Far from any quota.
+                // One request per minute stays below every quota.
                 at: Int64(world.clock.milliseconds) + Int64(index + 1) * 60_000)
             held[day] = try #require(answer.response).episodes
         }
         return held
     }
 
-    /// Whether the store shows what the remote has.
+    /// Checks that the store shows the same episodes as the remote.
     func checkShown(
         _ country: String = "US", _ comment: Comment? = nil,
         location: SourceLocation = #_sourceLocation
@@ -124,7 +127,7 @@ extension SimulatedResponse {
     }
 }
 
-/// Reads a time; throws where it is none.
+/// Returns a time in milliseconds since 1970; throws if the text is not a time.
 func milliseconds(_ text: String) throws -> Int64 {
     try #require(Timestamps.milliseconds(text), "\(text)")
 }

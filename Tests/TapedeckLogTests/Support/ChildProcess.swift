@@ -1,11 +1,11 @@
 import Foundation
 
-/// A `tapedeck-crash-child`; see `Tests/CrashChild/main.swift`.
+/// A `tapedeck-crash-child` process; see `Tests/CrashChild/main.swift`.
 final class ChildProcess {
     private let process = Process()
     private let output = Pipe()
 
-    /// Starts it.
+    /// Starts the process.
     convenience init(_ directory: String, seed: UInt64, _ rest: String...) throws {
         try self.init(directory, seed: seed, rest)
     }
@@ -19,7 +19,7 @@ final class ChildProcess {
 
     deinit { if process.isRunning { kill() } }
 
-    /// Beside the test bundle, in the build directory.
+    /// Returns the executable, which is next to the test bundle in the build directory.
     static func executable() throws -> URL {
         let places = [
             URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent(),
@@ -33,12 +33,12 @@ final class ChildProcess {
         throw CocoaError(.fileNoSuchFile, userInfo: [NSFilePathErrorKey: "tapedeck-crash-child"])
     }
 
-    /// Waits for the first line.
+    /// Waits for the first line of output.
     func waitUntilOpen() { _ = firstBytes }
 
     private lazy var firstBytes: Data = output.fileHandleForReading.availableData
 
-    /// Whether it has a file open.
+    /// Whether the process has a file open.
     func hasOpen(_ path: String) -> Bool {
         let folder = "/proc/\(process.processIdentifier)/fd"
         let files = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
@@ -48,11 +48,11 @@ final class ChildProcess {
         }
     }
 
-    /// Kills it at once, as kill -9 does.
+    /// Kills the process at once, as kill -9 does.
     func kill() { Foundation.kill(process.processIdentifier, SIGKILL) }
 
-    /// Waits for its end and reads what it has said: the last number it acknowledged, and whether it
-    /// ended well.
+    /// Waits for the end of the process and returns the last number it acknowledged, whether it
+    /// succeeded, and its output.
     func finish() throws -> (acknowledged: UInt64, isDone: Bool, lines: [String]) {
         var data = firstBytes
         data.append(try output.fileHandleForReading.readToEnd() ?? Data())

@@ -1,11 +1,11 @@
 import TapedeckLog
 import TapedeckModel
 
-/// What a log should hold, as an array: slow, and too simple to be wrong.
+/// The expected contents of a log, as an array: slow, and too simple to be wrong.
 struct LogModel {
     private(set) var events: [EventEnvelope] = []
     private(set) var given: Set<EventID> = []
-    /// Events that were compacted: they are known, and are not there.
+    /// Compacted events, which are known but no longer in the log.
     private(set) var compacted: Set<EventID> = []
     private(set) var receipts: [EventID: [LineageID: Receipt]] = [:]
     private var clock = HybridClock()
@@ -15,7 +15,7 @@ struct LogModel {
 
     var head: LogPosition { LogPosition(rawValue: UInt64(events.count)) }
     var ids: [EventID] { events.map(\.id) }
-    /// The events that are there.
+    /// The events in the log.
     var held: [EventEnvelope] { events.filter { !compacted.contains($0.id) } }
 
     func lastSequence(of origin: OriginID) -> UInt64 {
@@ -35,7 +35,7 @@ struct LogModel {
         }
     }
 
-    /// Takes in the events of another model that are not here yet.
+    /// Adds the events of another model that this one does not have.
     mutating func importEvents(of other: LogModel) -> (recorded: Int, known: Int) {
         let held = Set(ids)
         var recorded = 0

@@ -4,7 +4,7 @@ import TapedeckLMDB
 @testable import TapedeckLog
 import TapedeckModel
 
-/// A closed store's tables, to be changed behind its back.
+/// The tables of a closed store, for tests that change them directly.
 enum RawStore {
     static func edit<R>(
         _ directory: String, _ body: (borrowing WriteTransaction, LogTables) throws -> R
@@ -17,15 +17,15 @@ enum RawStore {
     }
 }
 
-/// Writes exports that a store would not write, every checksum in order.
+/// Writes exports that a store would not write, with correct checksums.
 struct ForgedExport {
-    /// What can be wrong with the canonical bytes of an event.
+    /// An error in the canonical bytes of an event.
     typealias Change = @Sendable (inout [UInt8]) -> Void
 
     static let changes: [Change] = [
         { $0.removeLast() }, { $0.append(0) }, { $0[0] = 2 }, { $0[33] = 2 }, { $0[34] = 0 },
         { $0[35] = 0x20 }, { $0[34] = 0xFF }, { $0.removeAll() }, { $0 = [1] },
-        // A length of one byte in two: the same event in other bytes.
+        // A one-byte length in two bytes: the same event in other bytes.
         { $0.replaceSubrange(34..<35, with: [$0[34] | 0x80, 0]) },
     ]
 
@@ -78,7 +78,7 @@ struct ForgedExport {
 }
 
 extension EventEnvelope {
-    /// The bytes that `CanonicalEvent` gives, stamps taken as not given.
+    /// The bytes that `CanonicalEvent` returns, with stamps treated as not given.
     var canonicalBytes: [UInt8] {
         var canonical = CanonicalEvent()
         let event = ProposedEvent(

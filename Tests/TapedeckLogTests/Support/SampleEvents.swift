@@ -11,7 +11,7 @@ extension ProposedEvent {
             payload: [UInt8](repeating: UInt8(truncatingIfNeeded: number), count: payload))
     }
 
-    /// An event that uses every part that an event can have.
+    /// A random event in which every part of an event may occur.
     static func full(_ random: inout SeededRandom, after: [EventID]) -> ProposedEvent {
         var event = ProposedEvent(
             type: random.pick(["PageTurned", "NoteTaken", "Shop.Opened", "x_1"]),
@@ -43,7 +43,7 @@ extension ObservedFact {
 }
 
 extension EventEnvelope {
-    /// What is the same in every store.
+    /// The event without its position, which differs between stores.
     var content: EventEnvelope {
         var copy = self
         copy.position = .start

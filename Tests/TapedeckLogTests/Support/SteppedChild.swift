@@ -1,17 +1,19 @@
 import Foundation
 import Testing
 
-/// A process that does things with a store and stops at each call of the system that matters for others.
+/// A process that runs commands on a store and stops at each system call that other processes can
+/// notice.
 ///
-/// See `Tests/CrashChild/main.swift`. One of them runs at a time, so what happens follows from the answers alone.
+/// See `Tests/CrashChild/main.swift`. Only one such process runs at a time, so a run depends only
+/// on the replies.
 final class SteppedChild {
-    /// Where it is.
+    /// The state of the process.
     enum State: Equatable {
-        /// Before a call of this kind.
+        /// Stopped before a call of this kind.
         case stopped(Character)
-        /// It would wait for somebody else.
+        /// Stopped because it would wait for another process.
         case waiting
-        /// It has done what it was asked for, with this result.
+        /// Finished its command with this result.
         case done(String)
         case dead
     }
@@ -38,21 +40,21 @@ final class SteppedChild {
         if case .done = state { true } else { state == .dead }
     }
 
-    /// What came of it.
+    /// The result of the last command; nil unless it is finished.
     var result: String? {
         if case .done(let result) = state { result } else { nil }
     }
 
-    /// Asks it to do something; it stops at its first call.
+    /// Starts a command; the process stops at its first call.
     func begin(_ command: String) { tell(Array((command + "\n").utf8)) }
 
-    /// Lets it make the call, and go on to the next one.
+    /// Makes the call and continues to the next one.
     func go() { tell([UInt8(ascii: "g")]) }
 
-    /// Lets the call fail.
+    /// Makes the call fail.
     func fail() { tell([UInt8(ascii: "f")]) }
 
-    /// Ends it before the call.
+    /// Kills the process before the call.
     func end() { tell([UInt8(ascii: "k")]) }
 
     private func tell(_ bytes: [UInt8]) {

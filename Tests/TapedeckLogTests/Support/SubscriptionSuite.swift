@@ -4,7 +4,7 @@ import Testing
 
 @testable import TapedeckLog
 
-/// What tests of subscriptions do with them, each named in one place.
+/// The calls that tests of subscriptions share.
 protocol SubscriptionSuite {}
 
 extension SubscriptionSuite {
@@ -50,15 +50,16 @@ extension SubscriptionSuite {
         try await read(subscription, count, after: place).positions
     }
 
-    /// The same of a subscription that is of no further use: it is closed, since one that is only dropped may keep its
-    /// name until whatever runs in the background has let go of it.
+    /// Returns the positions and closes the subscription.
+    ///
+    /// A subscription that is only dropped may keep its name until background work releases it.
     func lastPositions(_ subscription: LogSubscription, _ count: Int) async throws -> [UInt64] {
         let found = try await positions(subscription, count)
         subscription.close()
         return found
     }
 
-    /// Reads until there are so many, or the end of the subscription.
+    /// Reads until there are `count` events or the subscription ends.
     func read(
         _ subscription: LogSubscription, _ count: Int, after start: LogSubscription.Place? = nil
     ) async throws -> (positions: [UInt64], place: LogSubscription.Place?) {

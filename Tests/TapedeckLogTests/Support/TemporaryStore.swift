@@ -10,7 +10,7 @@ extension TemporaryDirectory {
 }
 
 extension EventLog {
-    /// Everything in log order.
+    /// Returns all events in log order.
     func allEvents() throws -> [EventEnvelope] {
         var all: [EventEnvelope] = []
         while true {
@@ -20,7 +20,7 @@ extension EventLog {
         }
     }
 
-    /// `append` with `.buffered`, for tests that are no tasks and must not wait for one.
+    /// Calls `append` with `.buffered`, for tests that are not tasks and must not wait for one.
     func appendBuffered(_ events: [ProposedEvent]) throws {
         try queue.add(
             AppendRequest(events, nil, isBuffered: true) { _ in }, drain: { self.drain() })

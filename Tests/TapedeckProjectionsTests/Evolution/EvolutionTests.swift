@@ -127,7 +127,7 @@ import Testing
         #expect(newer?.code == .newerFormat)
         #expect(
             newer?.message
-                == "the payload is a TapeRecorded of version 3, and this program knows 2")
+                == "the payload has version 3 of TapeRecorded; this program supports up to 2")
         #expect(newer?.hint == "upgrade the program; the event is kept until then")
         let none = #expect(throws: ModelError.self) {
             try TapeInSeconds(payload: payload, version: 0)
@@ -149,7 +149,7 @@ import Testing
         #expect(frozen.map(\.position) == [3])
         let reason = try #require(frozen.first?.reason)
         #expect(
-            reason.contains("the upcaster of TapeRecorded from version 1 refuses the payload"))
+            reason.contains("the upcaster of TapeRecorded from version 1 failed"))
         #expect(reason.contains("two are no minutes"))
         let seconds = try store.runner.read { views in
             try ["a", "b"].map {

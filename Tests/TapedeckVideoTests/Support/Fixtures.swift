@@ -1,9 +1,9 @@
 import Foundation
 import TapedeckVideo
 
-/// Recorded responses, which lie beside the repository and are not a part of it.
+/// Recorded responses, which are kept next to the repository and are not part of it.
 enum Fixtures {
-    /// `TAPEDECK_FIXTURES`, else `../shared/fixtures` beside the repository.
+    /// The path in `TAPEDECK_FIXTURES`, or else `../shared/fixtures` next to the repository.
     static let folder: URL = {
         if let path = ProcessInfo.processInfo.environment["TAPEDECK_FIXTURES"] {
             return URL(fileURLWithPath: path, isDirectory: true)
@@ -16,7 +16,7 @@ enum Fixtures {
 
     static let arePresent = FileManager.default.fileExists(atPath: folder.path)
 
-    /// The resource that the files of a folder are responses of.
+    /// The folders of recorded responses, each with the resource of its files.
     static let resources: [(folder: String, resource: String)] = [
         ("tvmaze/schedule", "tvmaze/schedule"), ("tvmaze/schedule-web", "tvmaze/schedule-web"),
         ("tvmaze/show", "tvmaze/show"), ("tvmaze/episodes-embed", "tvmaze/show"),
@@ -33,8 +33,10 @@ enum Fixtures {
 
     static func bytes(_ file: URL) throws -> [UInt8] { Array(try Data(contentsOf: file)) }
 
-    /// When a file was recorded, in Unix milliseconds, as in `a@2016-05-03T110755Z.json`; nil where its name
-    /// does not say.
+    /// Returns the time at which a file was recorded, in Unix milliseconds; nil if the file's name
+    /// has no time.
+    ///
+    /// An example of a name is `a@2016-05-03T110755Z.json`.
     static func time(_ file: URL) -> Int64? {
         guard
             let found = file.lastPathComponent
@@ -44,7 +46,7 @@ enum Fixtures {
         return Timestamps.milliseconds("\(day)\(hours):\(minutes):\(seconds)Z")
     }
 
-    /// The show that a file's name begins with, as in `shows-118-cast.json`.
+    /// Returns the id of the show in a file's name, as in `shows-118-cast.json`.
     static func show(_ file: URL) -> Int64? {
         let parts = file.lastPathComponent.split(separator: "-")
         return parts.count > 1 && parts[0] == "shows" ? Int64(parts[1]) : nil

@@ -2,10 +2,11 @@ import TapedeckModel
 import TapedeckProjections
 import Testing
 
-/// What a projection holds after some events came in some order, by the rules of the runner.
+/// The contents of a projection after events arrived in some order, by the rules of the runner.
 ///
-/// Under `FoldLaw.canonical` an event that comes late folds its key again; under `.any` events fold
-/// as they come, and a fold that asks is run again in canonical order, in which it must not ask.
+/// Under `FoldLaw.canonical` a late event refolds its key. Under `.any` events are folded as they
+/// arrive; if a fold asks for it, the key is refolded in canonical order, in which no fold may ask
+/// again.
 final class FoldedProjection<P: Projection>: FoldedViews {
     private struct Key {
         var state = P.State()
@@ -16,7 +17,7 @@ final class FoldedProjection<P: Projection>: FoldedViews {
 
     let projection: P
     private var keys: [Tag: Key] = [:]
-    /// How many keys were folded again.
+    /// The number of refolds of keys.
     private(set) var refolds = 0
 
     init(_ projection: P, _ events: [RecordedEvent]) throws {
@@ -65,7 +66,7 @@ final class FoldedProjection<P: Projection>: FoldedViews {
                 fact: event.proposal.fact, order: event.order, payload: payload.bytes)
             try projection.fold(view, into: &keyed)
         }
-        // Through its bytes, as a store keeps it.
+        // Encodes and decodes the state, as a store does.
         key.state = try decode(encode(keyed.state))
         key.last = event.order
         return keyed.wantsRefold
@@ -81,7 +82,7 @@ final class FoldedProjection<P: Projection>: FoldedViews {
         try bytes.withUnsafeBytes { buffer in
             var reader = StateReader(buffer)
             let state = try P.State(decoding: &reader)
-            #expect(reader.isAtEnd, "\(name) does not read all that it wrote")
+            #expect(reader.isAtEnd, "\(name) does not decode all the bytes it encoded")
             return state
         }
     }
@@ -120,7 +121,7 @@ final class FoldedProjection<P: Projection>: FoldedViews {
             }
         }
         rows.sort { $0.key.lexicographicallyPrecedes($1.key) }
-        #expect(Set(rows.map(\.key)).count == rows.count, "\(name): two rows have one key")
+        #expect(Set(rows.map(\.key)).count == rows.count, "\(name): two rows have the same key")
         return rows
     }
 
@@ -140,7 +141,7 @@ struct ProjectionSnapshot: Equatable {
     var rows: [[Row]]
 }
 
-/// A folded projection without its type.
+/// A type-erased `FoldedProjection`.
 protocol FoldedViews: AnyObject {
     var name: String { get }
     var snapshot: ProjectionSnapshot { get }

@@ -64,7 +64,7 @@ struct FoldedReader: ViewReader {
     }
 }
 
-/// Asks the events' projections.
+/// Returns queries over the projections of events.
 func queries(
     _ events: [RecordedEvent], _ projections: VideoProjections = .standard
 ) throws -> VideoQueries<FoldedReader> {

@@ -3,7 +3,7 @@ import TapedeckModel
 import TapedeckProjections
 import Testing
 
-/// The seed of a run: `TAPEDECK_SEED`, else a fresh one.
+/// The seed of this run: `TAPEDECK_SEED`, or else a random one.
 let runSeed: UInt64 = {
     let seed =
         ProcessInfo.processInfo.environment["TAPEDECK_SEED"].flatMap { UInt64($0) }
@@ -12,8 +12,9 @@ let runSeed: UInt64 = {
     return seed
 }()
 
-/// Checks that a projection holds the same bytes in whatever order its events come, some facts of
-/// them twice, as where two origins have seen them.
+/// Checks that a projection has the same bytes for every order of its events.
+///
+/// In some rounds a fact arrives twice, as if two origins had observed it.
 func checkOrderDoesNotMatter(
     _ projection: any Projection, _ events: [RecordedEvent], rounds: Int = 12,
     sourceLocation: SourceLocation = #_sourceLocation

@@ -1,10 +1,10 @@
 import TapedeckModel
 import TapedeckVideo
 
-/// Swift Testing has tags of its own.
+/// Swift Testing has its own `Tag`.
 typealias Tag = TapedeckModel.Tag
 
-/// An event as a log would hold it, as far as folds can tell.
+/// An event as a log stores it, reduced to the parts that folds read.
 struct RecordedEvent {
     let id: EventID
     let stamp: Stamp
@@ -13,12 +13,12 @@ struct RecordedEvent {
     var order: FoldOrder { proposal.fact?.order ?? FoldOrder(stamp: stamp, id: id) }
 }
 
-/// Writes events of some origins, each with a sequence of its own, at the times that it is told.
+/// Collects events of several origins, each with its own sequence, at given times.
 struct Script {
     private(set) var events: [RecordedEvent] = []
     private var sequences: [UInt64: UInt64] = [:]
 
-    /// Milliseconds of the script's second 0.
+    /// The time of the script's second 0, in milliseconds since 1970.
     static let start: UInt64 = 1_700_000_000_000
 
     static func time(_ second: Double) -> Int64 { Int64(start) + Int64(second * 1_000) }
@@ -43,7 +43,7 @@ struct Script {
     }
 }
 
-/// A generator whose numbers follow from its seed: SplitMix64.
+/// A reproducible random number generator: SplitMix64.
 struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
 

@@ -2,7 +2,8 @@ import TapedeckModel
 import TapedeckVideo
 
 extension Script {
-    /// Something of BirdTube's: videos that are handed in, opened and talked about, accounts, and outcomes.
+    /// Adds a random BirdTube event: submissions, viewings and chats of videos, accounts and
+    /// outcomes.
     mutating func birdTube(_ generator: inout SeededGenerator) throws {
         func number(_ limit: Int) -> Int { Int.random(in: 0..<limit, using: &generator) }
         let origin = UInt64(number(3) + 1)
@@ -13,7 +14,7 @@ extension Script {
             [ChatMessagePosted.eventType, VideoSubmitted.eventType, VideoOpened.eventType]
                 .contains($0.proposal.type)
         }
-        // What tells of an intent may come before it, or of one that never comes.
+        // An event about an intent may arrive before the intent, or the intent may never arrive.
         let fresh = EventID(
             origin: OriginID(high: origin, low: 7), sequence: UInt64(number(600) + 1))
         let intent =
@@ -31,10 +32,10 @@ extension Script {
             if number(2) == 0 { sighting.owner = "u\(number(3))" }
             if number(3) == 0 { sighting.createdAt = .init(milliseconds: Script.time(second)) }
             if number(3) == 0 { sighting.postedAs = intent.description }
-            // Before and behind what becomes of intents.
+            // Before and after the outcomes of intents.
             try sight(sighting, at: at.map { $0 * 3_600 }, origin: origin)
         case 3, 4:
-            // Days, so that windows begin and end.
+            // Spread over days, so that time windows begin and end.
             try add(
                 "VideoOpened",
                 #"{"video":"\#(video)","viewer":"u\#(number(3))","viewing":"w\#(number(40))"}"#,
@@ -73,7 +74,7 @@ extension Script {
         }
     }
 
-    /// What became of an intent under a video's tag.
+    /// Adds the outcome of an intent at BirdTube, under a video's tag.
     mutating func outcome(
         of intent: EventID, _ video: String, kind: UInt8, at second: Double, origin: UInt64 = 1
     ) throws {
@@ -83,13 +84,13 @@ extension Script {
             origin: origin)
     }
 
-    /// What a system says became of an intent, under the intent's tags.
+    /// Adds the outcome of an intent as a system reports it, under the intent's tags.
     mutating func outcome(
         of intent: EventID, by system: String, tags: [Tag], kind: UInt8, at second: Double,
         origin: UInt64 = 1
     ) throws {
         let id = Array(intent.description.utf8)
-        // Numbers as in schema/tapedeck/remote/v1/remote.proto.
+        // Field numbers as in schema/tapedeck/remote/v1/remote.proto.
         let system = Array(system.utf8)
         let payload =
             [1 << 3 | 2, UInt8(system.count)] + system + [2 << 3 | 2, UInt8(id.count)] + id + [

@@ -2,7 +2,7 @@ import TapedeckModel
 import TapedeckVideo
 
 extension Script {
-    /// A sighting of a broadcast; times in seconds of the script.
+    /// Adds a sighting of a broadcast; times are seconds of the script.
     mutating func broadcast(
         _ id: String, of video: String = "youtube:one", created: Double? = nil,
         updated: Double? = nil, title: String? = nil, sharer: String? = nil, comment: String? = nil,
@@ -41,7 +41,7 @@ extension Script {
         try add(event, at: second, origin: origin)
     }
 
-    /// A report that `viewing` is at `percent` of a video that lasts `duration` seconds.
+    /// Adds a report that `viewing` is at `percent` of a video that lasts `duration` seconds.
     mutating func progress(
         _ viewing: String, _ percent: Double, of duration: Double = 400,
         video: String = "youtube:one", at second: Double, origin: UInt64 = 1
@@ -54,7 +54,7 @@ extension Script {
         try add(event, at: second, origin: origin)
     }
 
-    /// A remote's confirmation of a toggle: it holds the mark with `broadcast`, as of a version.
+    /// Adds a remote's confirmation of a toggle: `broadcast` has the mark at the given version.
     mutating func confirmation(
         of toggle: EventID, _ video: String, by broadcast: String, version second: Double,
         at time: Double, origin: UInt64 = 1
@@ -62,7 +62,7 @@ extension Script {
         func field(_ number: UInt8, _ text: String) -> [UInt8] {
             [number << 3 | 2, UInt8(text.utf8.count)] + Array(text.utf8)
         }
-        // Numbers as in schema/tapedeck/remote/v1/remote.proto; 2 is KIND_CONFIRMED.
+        // Field numbers as in schema/tapedeck/remote/v1/remote.proto; 2 is KIND_CONFIRMED.
         var payload = field(2, toggle.description) + [4 << 3, 2] + field(5, broadcast) + [10 << 3]
         var version = UInt64(Script.time(second))
         while version >= 0x80 {
@@ -76,7 +76,7 @@ extension Script {
             at: time, origin: origin)
     }
 
-    /// A sighting at a second of the script; nil where the remote does not say when it answered.
+    /// Adds a sighting at a second of the script; nil if the remote does not report a time.
     mutating func sight(
         _ sighting: some Observation, at second: Double? = nil, origin: UInt64 = 1
     ) throws {
@@ -85,7 +85,7 @@ extension Script {
             origin: origin)
     }
 
-    /// A sighting of a comment, on an answer where no video is named.
+    /// Adds a sighting of a comment on a video, or on an answer if no video is given.
     mutating func seenComment(
         _ id: Int, _ text: String, on answer: String = "1", video: String? = nil,
         author: String? = nil, created: Double? = nil, postedAs: EventID? = nil,
@@ -101,7 +101,7 @@ extension Script {
         try sight(event, at: second, origin: origin)
     }
 
-    /// A sighting of an answer.
+    /// Adds a sighting of an answer.
     mutating func seenAnswer(
         _ id: String, to question: String, likes: UInt64? = nil, comments: UInt64? = nil,
         cleared: [String] = [], at second: Double? = nil, origin: UInt64 = 1
@@ -116,7 +116,7 @@ extension Script {
         try sight(event, at: second, origin: origin)
     }
 
-    /// A sighting of a question.
+    /// Adds a sighting of a question.
     mutating func seenQuestion(
         _ id: String, _ text: String, from sender: String = "2", to receiver: String = "1",
         postedAs: EventID? = nil, at second: Double? = nil, origin: UInt64 = 1

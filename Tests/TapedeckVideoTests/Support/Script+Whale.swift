@@ -2,7 +2,7 @@ import TapedeckModel
 import TapedeckVideo
 
 extension Script {
-    /// Something of Whale's: answers by segments, likes, profiles that are edited, who follows whom, and outcomes.
+    /// Adds a random Whale event: segments of answers, likes, profile edits, follows and outcomes.
     mutating func whale(_ generator: inout SeededGenerator) throws {
         func number(_ limit: Int) -> Int { Int.random(in: 0..<limit, using: &generator) }
         let origin = UInt64(number(3) + 1)
@@ -52,7 +52,7 @@ extension Script {
         }
     }
 
-    /// What became of an intent; of one that comes later, or never, too.
+    /// Adds the outcome of an intent, which may arrive later or never.
     private mutating func whaleOutcome(
         _ generator: inout SeededGenerator, at second: Double, origin: UInt64
     ) throws {

@@ -3,8 +3,9 @@ import TapedeckLog
 import TapedeckModel
 import TapedeckProjections
 
-/// A log with the events of a script, as a server has told of them: some it refused, and some it received
-/// before they say that they happened.
+/// A log with the events of a script, as received from a server.
+///
+/// The server refused some of the events and received some before the times in their stamps.
 final class ScriptLog {
     let log: EventLog
     private let directory: String
@@ -32,7 +33,7 @@ final class ScriptLog {
         try? FileManager.default.removeItem(atPath: directory)
     }
 
-    /// Points of the history: now, a position in the midst, and a time.
+    /// Returns points in the history: now, a random position and a random time.
     func points(_ random: inout some RandomNumberGenerator) throws -> [HistoryPoint?] {
         let head = try log.currentHead().rawValue
         return [
