@@ -8,10 +8,10 @@
 // For information on using the generated types, please see the documentation:
 //   https://github.com/apple/swift-protobuf/
 
-/// What a store has to do with remote systems that know no events: which they are, and what became of
-/// what the user wanted of them.
+/// Events about remote systems, which do not know events themselves: the remotes of a store, and the
+/// outcomes of the user's intents at them.
 ///
-/// Field numbers and names are for ever; `schema/tapedeck/remote/v1.fields.txt` holds them all.
+/// Field numbers and names never change; `schema/tapedeck/remote/v1.fields.txt` lists them all.
 
 public import SwiftProtobuf
 
@@ -25,22 +25,22 @@ fileprivate nonisolated struct _GeneratedWithProtocGenSwiftVersion: SwiftProtobu
   typealias Version = _2
 }
 
-/// The user connected the store with an account of a remote system; or changed its address or its parts.
+/// The user connected the store to an account at a remote system, or changed the remote's address or parts.
 public nonisolated struct RemoteAdded: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  /// What the user calls it.
+  /// The user's name for the remote.
   public var name: String = String()
 
-  /// Which connector speaks with it, such as `shelby`.
+  /// The system, which determines the connector, such as `shelby`.
   public var system: String = String()
 
-  /// Its address.
+  /// The remote's address.
   public var url: String = String()
 
-  /// What of it is read, in the words of its connector; empty where that reads all it can.
+  /// The parts to read, as named by the connector; if empty, the connector reads all parts that it can.
   public var parts: [String] = []
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -48,13 +48,13 @@ public nonisolated struct RemoteAdded: Sendable {
   public init() {}
 }
 
-/// The user ended the connection; what was recorded stays.
+/// The user removed the remote; recorded events are kept.
 public nonisolated struct RemoteRemoved: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  /// What the user called it.
+  /// The user's name for the remote.
   public var name: String = String()
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -62,70 +62,69 @@ public nonisolated struct RemoteRemoved: Sendable {
   public init() {}
 }
 
-/// What became of an intent at a remote. It carries the tags of its intent and so folds beside it.
+/// The outcome of an intent at a remote. It has the tags of its intent, so that both fold into the same keys.
 public nonisolated struct OutcomeRecorded: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  /// Which connector speaks.
+  /// The system, which determines the connector.
   public var system: String = String()
 
-  /// The event id of the intent, or of the event from which the intent follows.
+  /// The event id of the intent, or of the event from which the intent was derived.
   public var intent: String = String()
 
-  /// Which part of the intent, where it has several: a broadcast's id, a destination.
+  /// The part of the intent, if it has several: the id of a broadcast, a destination.
   public var target: String = String()
 
-  /// What happened.
+  /// The kind of outcome.
   public var kind: OutcomeRecorded.Kind = .unspecified
 
-  /// The remote's name of what came of it.
+  /// The remote's id of the object that the request created or changed.
   public var remoteID: String = String()
 
-  /// Why, for programs.
+  /// The reason, for programs.
   public var code: String = String()
 
-  /// Why, for people.
+  /// The reason, for people.
   public var message: String = String()
 
-  /// Of a dispatch: the remote's newest id before it, so that a later look tells what is new.
+  /// For a dispatch: the remote's newest id before it, so that a later check can find new objects.
   public var baseline: String = String()
 
-  /// Whether the intent follows from a rule and is no event of its own.
+  /// Whether the intent was derived by a rule and is not an event itself.
   public var isDerived: Bool = false
 
-  /// Of a confirmation: the version of what the remote then showed; 0 where it has none. What the remote
-  /// shows in later versions is its own say again.
+  /// For a confirmation: the version of the remote's response; 0 if it has none. Observations with later
+  /// versions take precedence over the intent.
   public var remoteVersion: UInt64 = 0
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
-  /// What happened.
+  /// The kind of outcome.
   public nonisolated enum Kind: SwiftProtobuf.Enum, Swift.CaseIterable {
     public typealias RawValue = Int
     case unspecified // = 0
 
-    /// A request is about to be sent: from here on nobody knows whether it took effect, until a later
-    /// outcome says so.
+    /// A request is about to be sent. Whether it took effect is unknown until a later outcome is recorded.
     case dispatched // = 1
 
-    /// The remote did what was wanted.
+    /// The remote carried out the intent.
     case confirmed // = 2
 
-    /// The remote will not do it; the code and the message say why.
+    /// The remote refused the intent; the code and the message give the reason.
     case refused // = 3
 
-    /// It cannot be told whether the remote did it.
+    /// It is unknown whether the remote carried out the intent.
     case unknown // = 4
 
-    /// The request never got there, or was turned away without any effect: it may be sent again.
+    /// The request never arrived or was rejected without any effect, so it may be sent again.
     case unsent // = 5
 
-    /// The user wants it tried again.
+    /// The user asked for another attempt.
     case retried // = 6
 
-    /// The user wants it no longer.
+    /// The user dropped the intent.
     case dropped // = 7
     case UNRECOGNIZED(Int)
 
@@ -178,20 +177,20 @@ public nonisolated struct OutcomeRecorded: Sendable {
   public init() {}
 }
 
-/// A device wants to deliver an intent in the place of its origin. It counts once the sync server has
-/// given it a time behind the lease of who held it before.
+/// A device claims the right to deliver an intent for the device that recorded it. The claim counts once the sync
+/// server has given it a time after the end of the previous holder's lease.
 public nonisolated struct IntentClaimed: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  /// Which connector would speak.
+  /// The system, which determines the connector.
   public var system: String = String()
 
   /// The event id of the intent.
   public var intent: String = String()
 
-  /// Whether the intent follows from a rule and is no event of its own.
+  /// Whether the intent was derived by a rule and is not an event itself.
   public var isDerived: Bool = false
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()

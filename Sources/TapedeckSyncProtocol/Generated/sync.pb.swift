@@ -8,16 +8,16 @@
 // For information on using the generated types, please see the documentation:
 //   https://github.com/apple/swift-protobuf/
 
-/// What a device and a sync server say to each other.
+/// The messages that devices and a sync server exchange.
 ///
-/// The server keeps one log a space: the entries that devices have pushed, in the order of their
-/// arrival, at dense positions from 1. It never reorders, renumbers or rewrites them, and it never
-/// reads a payload. Every request can be repeated: answers follow from what is stored.
+/// The server keeps one log per space: the entries that devices have pushed, in order of arrival, at
+/// dense positions from 1. It never reorders, renumbers or rewrites entries, and never reads a payload.
+/// Every request can be repeated safely, because responses depend only on the stored data.
 ///
-/// Each protobuf body, of requests, answers and errors, ends with field 15 of its message, a fixed32: the CRC-32C
-/// (Castagnoli) of all bytes before it, after decompression. So its last five bytes are 7D and the sum, little-endian.
-/// A body without it, or with another sum, was changed on the way: it is refused with `altered`, and sent again.
-/// Bodies in JSON, for people, have none.
+/// Every protobuf body (request, response or error) ends with field 15 of its message, a fixed32: the CRC-32C
+/// (Castagnoli) of all bytes before it, after decompression. The last five bytes are therefore 7D and the checksum,
+/// little-endian. A body with a missing or wrong checksum was changed in transit: it is refused with `altered` and
+/// sent again. Bodies in JSON, which are meant for people, have no checksum.
 
 #if canImport(FoundationEssentials)
 package import FoundationEssentials
@@ -36,19 +36,19 @@ fileprivate nonisolated struct _GeneratedWithProtocGenSwiftVersion: SwiftProtobu
   typealias Version = _2
 }
 
-/// How far a device has read a server's log.
+/// A device's progress in reading the server's log.
 package nonisolated struct WireCursor: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  /// Which life of the server: 16 bytes.
+  /// The server's lineage: 16 bytes.
   package var lineage: Data = Data()
 
-  /// The last position that was read; 0 before the first.
+  /// The last position that the device has read; 0 before the first.
   package var position: UInt64 = 0
 
-  /// The hash chain over all entries up to there, computed by the device itself: 16 bytes, zeros at 0.
+  /// The hash chain over all entries up to that position, computed by the device itself: 16 bytes, zeros at 0.
   package var digest: Data = Data()
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -56,7 +56,7 @@ package nonisolated struct WireCursor: Sendable {
   package init() {}
 }
 
-/// What the server knows of one origin.
+/// The last event of an origin that the sender of this message has.
 package nonisolated struct WireOriginState: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -68,7 +68,7 @@ package nonisolated struct WireOriginState: Sendable {
   /// The last sequence that has a position.
   package var lastSequence: UInt64 = 0
 
-  /// The origin's hash chain as of that event: 32 bytes (schema/storage/v1.md).
+  /// The origin's hash chain up to and including that event: 32 bytes (schema/storage/v1.md).
   package var chain: Data = Data()
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -82,10 +82,10 @@ package nonisolated struct WireHandshakeRequest: Sendable {
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  /// The version of this protocol that the device speaks: 2. Version 1 had no check at the end of a body.
+  /// The protocol version of the device: 2. Version 1 had no checksum at the end of a body.
   package var `protocol`: UInt32 = 0
 
-  /// The origin that the device writes as: 16 bytes.
+  /// The device's current origin: 16 bytes.
   package var origin: Data = Data()
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -98,21 +98,21 @@ package nonisolated struct WireHandshakeResponse: Sendable {
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  /// The version that both speak.
+  /// The protocol version that both sides use.
   package var `protocol`: UInt32 = 0
 
   package var lineage: Data = Data()
 
-  /// The last position that has been given.
+  /// The last assigned position.
   package var head: UInt64 = 0
 
-  /// Every origin of which the server has events.
+  /// Every origin from which the server has events.
   package var origins: [WireOriginState] = []
 
   /// The server's clock, in Unix milliseconds.
   package var timeMilliseconds: UInt64 = 0
 
-  /// The longest body of a push that the server takes, after decompression.
+  /// The maximum size of a push body that the server accepts, after decompression.
   package var pushBytesMax: UInt64 = 0
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -120,9 +120,9 @@ package nonisolated struct WireHandshakeResponse: Sendable {
   package init() {}
 }
 
-/// POST /v1/lineage: the device has read more, or other, than the server's log holds, so the server
-/// has lost a part of it. The server checks that; if it is so, its log goes on as a new lineage, which
-/// devices read from the beginning and seed with what was lost. The answer is a HandshakeResponse.
+/// POST /v1/lineage: the device has read entries that the server's log does not contain, so the server
+/// has lost part of its log. The server verifies this. If it is true, the log continues as a new lineage, which
+/// devices read from the beginning and to which they upload the lost events. The response is a HandshakeResponse.
 package nonisolated struct WireLineageRequest: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -139,11 +139,12 @@ package nonisolated struct WireLineageRequest: Sendable {
 
   package var origin: Data = Data()
 
-  /// A receipt of this lineage, as an export holds it: proof of a loss, too, where the server does not
-  /// have the event at that position any more.
+  /// A receipt of this lineage, in the form used by exports. It also proves a loss, if the server no longer
+  /// has the event at that position.
   package var receipt: Data = Data()
 
-  /// The device has known a later lineage of this server: it was put back to a time before that.
+  /// Whether the device has seen a later lineage of this server, which means that the server was restored from an
+  /// older backup.
   package var hasReturned_p: Bool = false
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -159,17 +160,17 @@ package nonisolated struct WirePushRequest: Sendable {
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  /// The lineage that the device believes to talk to.
+  /// The lineage that the device expects.
   package var lineage: Data = Data()
 
-  /// Entries, back to back: a byte for the kind, the length (4 bytes, little-endian), the body.
-  ///   kind 1: the canonical bytes of an event, or of a range stub: what compaction has left of neighbouring
-  ///           events of an origin, under the name of the last (schema/storage/v1.md)
-  ///   kind 2: a receipt of an earlier lineage, as an export holds it; of an event that the server has
+  /// Entries without separators, each a byte for the kind, the length (4 bytes, little-endian) and the body.
+  ///   kind 1: the canonical bytes of an event, or of a range stub: the replacement for adjacent events of an
+  ///           origin that were compacted, under the id of the last one (schema/storage/v1.md)
+  ///   kind 2: a receipt of an earlier lineage, in the form used by exports, for an event that the server has
   package var entries: Data = Data()
 
-  /// For each origin of which events are pushed: the device's state before the first of them. Where the
-  /// server's last sequence is that one, its chain has to be the same, else the push ends in a fork.
+  /// For each origin of the pushed events: the device's state before the first of them. If the server's last
+  /// sequence is the same, its chain must be the same too; otherwise the push ends in a fork.
   package var bases: [WireOriginState] = []
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -177,7 +178,7 @@ package nonisolated struct WirePushRequest: Sendable {
   package init() {}
 }
 
-/// What became of each entry of a push, in its order.
+/// The result for each entry of a push, in the same order.
 package nonisolated struct WirePushResponse: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -185,19 +186,19 @@ package nonisolated struct WirePushResponse: Sendable {
 
   package var lineage: Data = Data()
 
-  /// The entry's position; for a receipt that was known already 0. Shorter than the push where a
+  /// The position of each entry; 0 for a receipt that was already known. Shorter than the push if a
   /// problem ended it.
   package var positions: [UInt64] = []
 
   /// The stamp at which each entry was received.
   package var receivedAt: [UInt64] = []
 
-  /// How many of the entries were not known before.
+  /// The number of entries that were new to the server.
   package var fresh: UInt64 = 0
 
   package var refusals: [WireRefusal] = []
 
-  /// Why the rest was not looked at; absent when all was.
+  /// The reason why the remaining entries were not processed; absent if all were.
   package var problem: WireProblem {
     get {_problem ?? WireProblem()}
     set {_problem = newValue}
@@ -214,7 +215,7 @@ package nonisolated struct WirePushResponse: Sendable {
   fileprivate var _problem: WireProblem? = nil
 }
 
-/// An event that has a position and counts nowhere.
+/// An event that has a position, but was refused and has no effect.
 package nonisolated struct WireRefusal: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -222,7 +223,7 @@ package nonisolated struct WireRefusal: Sendable {
 
   package var position: UInt64 = 0
 
-  /// Such as "tooLarge".
+  /// The error code, such as "tooLarge".
   package var code: String = String()
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -237,7 +238,7 @@ package nonisolated struct WireProblem: Sendable {
 
   package var kind: WireProblem.Kind = .unspecified
 
-  /// Which entry of the push.
+  /// The index of the entry in the push.
   package var index: UInt64 = 0
 
   package var origin: Data = Data()
@@ -252,17 +253,17 @@ package nonisolated struct WireProblem: Sendable {
     package typealias RawValue = Int
     case unspecified // = 0
 
-    /// The event does not follow on its origin's last; `sequence` is the one that would.
+    /// The event does not follow its origin's last event; `sequence` is the expected one.
     case gap // = 1
 
-    /// The server has another event under this name. `sequence` is the first such, or 0 where only the
-    /// chains differ: then it lies before the events that were pushed.
+    /// The server has another event with this id. `sequence` is the first such event, or 0 if only the
+    /// chains differ: then the first difference is before the pushed events.
     case fork // = 2
 
-    /// The entry is not one.
+    /// The entry is malformed.
     case malformed // = 3
 
-    /// A receipt of an event that the server does not have.
+    /// The entry is a receipt for an event that the server does not have.
     case unknownEvent // = 4
     case UNRECOGNIZED(Int)
 
@@ -321,13 +322,14 @@ package nonisolated struct WirePullRequest: Sendable {
   /// Clears the value of `cursor`. Subsequent reads from it will return its default value.
   package mutating func clearCursor() {self._cursor = nil}
 
-  /// The device's credit: no more than about so many bytes of entries.
+  /// The approximate maximum number of bytes of entries to return.
   package var bytesMax: UInt64 = 0
 
-  /// Events of this origin come as references (kind 3), since the device has them: 16 bytes, or empty.
+  /// The origin whose events are returned as references (kind 3), because the device already has them: 16 bytes, or
+  /// empty.
   package var origin: Data = Data()
 
-  /// Only those behind this sequence do: the device has compacted events up to there.
+  /// Only events after this sequence are returned as references: the device has compacted events up to it.
   package var originAfter: UInt64 = 0
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -347,20 +349,20 @@ package nonisolated struct WirePullResponse: Sendable {
   /// The position of the first entry; the others follow without gaps.
   package var firstPosition: UInt64 = 0
 
-  /// When each entry was received.
+  /// The stamp at which each entry was received.
   package var receivedAt: [UInt64] = []
 
   /// Entries as in a push, and
-  ///   kind 3: an event of the origin that was named, as its sequence (8 bytes, little-endian)
+  ///   kind 3: an event of the requested origin, as its sequence (8 bytes, little-endian)
   package var entries: Data = Data()
 
   package var refusals: [WireRefusal] = []
 
-  /// The server's head: more is to be had while the last position is below.
+  /// The server's head; if the last position is below it, there are more entries.
   package var head: UInt64 = 0
 
-  /// The hash chain over all entries up to the last one of this page, as the device computes it for its next cursor:
-  /// 16 bytes. Where it computes another one, the page was changed on the way, and nothing of it is recorded.
+  /// The hash chain over all entries up to the last one of this page: 16 bytes. The device computes it too, for its
+  /// next cursor. If the two differ, the page was changed in transit and is not recorded.
   package var digest: Data = Data()
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -368,7 +370,7 @@ package nonisolated struct WirePullResponse: Sendable {
   package init() {}
 }
 
-/// The body of every answer that is not 2xx.
+/// The body of every response that is not 2xx.
 package nonisolated struct WireErrorResponse: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -383,7 +385,7 @@ package nonisolated struct WireErrorResponse: Sendable {
   /// Clears the value of `error`. Subsequent reads from it will return its default value.
   package mutating func clearError() {self._error = nil}
 
-  /// Set where the code is "lineageChanged".
+  /// Set if the code is "lineageChanged".
   package var lineage: Data = Data()
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()

@@ -8,8 +8,8 @@
 // For information on using the generated types, please see the documentation:
 //   https://github.com/apple/swift-protobuf/
 
-/// The user's accounts at remote systems: what is known of them, and whether the user is signed in. What
-/// signs in (passwords, tokens, sessions) is in none of these messages; it lies outside of the log.
+/// The user's accounts at remote systems: their data, and whether the user is signed in. None of these messages
+/// contains credentials (passwords, tokens, sessions), which are stored outside the log.
 
 public import SwiftProtobuf
 
@@ -23,20 +23,20 @@ fileprivate nonisolated struct _GeneratedWithProtocGenSwiftVersion: SwiftProtobu
   typealias Version = _2
 }
 
-/// A sighting of an account, as its system tells it. Sightings of one account merge field by field: a field
-/// that a newer sighting leaves out keeps what an older one said.
+/// An observation of an account, as reported by its system. Observations of one account are merged field by
+/// field: a field that a newer observation omits keeps its earlier value.
 public nonisolated struct AccountObserved: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  /// The account, by its system's name for it.
+  /// The system's id of the account.
   public var account: String = String()
 
   /// The system, such as `birdtube`.
   public var system: String = String()
 
-  /// What the account is called; where nobody has said it, what stands before the "@" of its address.
+  /// The account's nickname; if it was never reported, the part of the e-mail address before the "@".
   public var nickname: String {
     get {_nickname ?? String()}
     set {_nickname = newValue}
@@ -46,7 +46,7 @@ public nonisolated struct AccountObserved: Sendable {
   /// Clears the value of `nickname`. Subsequent reads from it will return its default value.
   public mutating func clearNickname() {self._nickname = nil}
 
-  /// Its address for e-mail.
+  /// The account's e-mail address.
   public var email: String {
     get {_email ?? String()}
     set {_email = newValue}
@@ -56,7 +56,7 @@ public nonisolated struct AccountObserved: Sendable {
   /// Clears the value of `email`. Subsequent reads from it will return its default value.
   public mutating func clearEmail() {self._email = nil}
 
-  /// Where its picture is.
+  /// The URL of the account's picture.
   public var image: String {
     get {_image ?? String()}
     set {_image = newValue}
@@ -66,14 +66,14 @@ public nonisolated struct AccountObserved: Sendable {
   /// Clears the value of `image`. Subsequent reads from it will return its default value.
   public mutating func clearImage() {self._image = nil}
 
-  /// The services that are linked with it, such as `twitter`.
+  /// The services linked to the account, such as `twitter`.
   public var services: [String] = []
 
-  /// Its channels, by the system's names for them.
+  /// The system's ids of the account's channels.
   public var channels: [String] = []
 
-  /// The names of the fields that the system showed without a value or as an empty list; they take away what
-  /// was known.
+  /// The names of the fields that the system reported without a value or as an empty list; their earlier values
+  /// are removed.
   public var cleared: [String] = []
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -91,7 +91,7 @@ public nonisolated struct SignedIn: Sendable {
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  /// The account, by its system's name for it.
+  /// The system's id of the account.
   public var account: String = String()
 
   /// The system.
@@ -108,7 +108,7 @@ public nonisolated struct SignedOut: Sendable {
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  /// The account, by its system's name for it.
+  /// The system's id of the account.
   public var account: String = String()
 
   /// The system.

@@ -22,7 +22,7 @@ fileprivate nonisolated struct _GeneratedWithProtocGenSwiftVersion: SwiftProtobu
   typealias Version = _2
 }
 
-/// An answer to a question was handed to its server; it is published once its address is known.
+/// An answer to a question was uploaded to its server; it is published once its URL is known.
 public nonisolated struct AnswerUploaded: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -34,7 +34,7 @@ public nonisolated struct AnswerUploaded: Sendable {
   /// The answer's id.
   public var answer: String = String()
 
-  /// How long the answer is, in seconds; absent where it is not known.
+  /// The duration of the answer, in seconds; absent if unknown.
   public var durationSeconds: Double {
     get {_durationSeconds ?? 0}
     set {_durationSeconds = newValue}
@@ -44,7 +44,7 @@ public nonisolated struct AnswerUploaded: Sendable {
   /// Clears the value of `durationSeconds`. Subsequent reads from it will return its default value.
   public mutating func clearDurationSeconds() {self._durationSeconds = nil}
 
-  /// Where the answer can be watched; absent while the server still processes it.
+  /// The URL of the answer's video; absent while the server is still processing it.
   public var videoURL: String {
     get {_videoURL ?? String()}
     set {_videoURL = newValue}
@@ -54,7 +54,7 @@ public nonisolated struct AnswerUploaded: Sendable {
   /// Clears the value of `videoURL`. Subsequent reads from it will return its default value.
   public mutating func clearVideoURL() {self._videoURL = nil}
 
-  /// Where its still picture is.
+  /// The URL of the answer's thumbnail.
   public var thumbnailURL: String {
     get {_thumbnailURL ?? String()}
     set {_thumbnailURL = newValue}
@@ -73,7 +73,7 @@ public nonisolated struct AnswerUploaded: Sendable {
   fileprivate var _thumbnailURL: String? = nil
 }
 
-/// The user asks somebody something.
+/// The user asked another user a question.
 public nonisolated struct QuestionAsked: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -82,7 +82,7 @@ public nonisolated struct QuestionAsked: Sendable {
   /// The id of the user who is asked.
   public var receiver: String = String()
 
-  /// What is asked; never blank.
+  /// The text of the question; never blank.
   public var text: String = String()
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -90,8 +90,8 @@ public nonisolated struct QuestionAsked: Sendable {
   public init() {}
 }
 
-/// The user has recorded an answer to a question: its files lie among the blobs of the device that
-/// recorded it, and are to be handed to the question's server.
+/// The user recorded an answer to a question. Its files are among the blobs of the device that
+/// recorded it, to be uploaded to the question's server.
 public nonisolated struct AnswerRecorded: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -100,22 +100,22 @@ public nonisolated struct AnswerRecorded: Sendable {
   /// The question's id.
   public var question: String = String()
 
-  /// The video's bytes: their SHA-256 as 64 hexadecimal digits in lower case.
+  /// The SHA-256 of the video file, as 64 lower-case hexadecimal digits.
   public var blob: String = String()
 
-  /// The still picture's bytes, named in the same way.
+  /// The SHA-256 of the thumbnail file, in the same form.
   public var thumbnail: String = String()
 
-  /// How long the answer is in all its segments, in seconds; less than 120.
+  /// The total duration of all segments, in seconds; less than 120.
   public var durationSeconds: Double = 0
 
-  /// How the video's file name ends, without the dot, such as `mov`.
+  /// The file name extension of the video, without the dot, such as `mov`.
   public var videoExtension: String = String()
 
-  /// How the picture's file name ends, such as `jpg`.
+  /// The file name extension of the thumbnail, such as `jpg`.
   public var thumbnailExtension: String = String()
 
-  /// The recording of which it was merged, and which ends with it.
+  /// The recording whose segments were merged into this answer; the answer ends the recording.
   public var recording: String {
     get {_recording ?? String()}
     set {_recording = newValue}
@@ -132,8 +132,8 @@ public nonisolated struct AnswerRecorded: Sendable {
   fileprivate var _recording: String? = nil
 }
 
-/// The user has recorded a segment of an answer. Its file lies among the blobs of the device that
-/// recorded it, so a recording is the affair of one device.
+/// The user recorded a segment of an answer. Its file is among the blobs of the device that
+/// recorded it, so a recording belongs to one device.
 public nonisolated struct AnswerSegmentRecorded: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -142,16 +142,16 @@ public nonisolated struct AnswerSegmentRecorded: Sendable {
   /// The question's id.
   public var question: String = String()
 
-  /// The recording that it is a part of: a name that the device gives, unique for ever.
+  /// The recording to which the segment belongs: a globally unique name that the device chooses.
   public var recording: String = String()
 
-  /// The segment's name, unique in its recording. Segments follow each other as they were recorded.
+  /// The segment's name, unique in its recording. Segments play in the order in which they were recorded.
   public var segment: String = String()
 
-  /// The segment's bytes: their SHA-256 as 64 hexadecimal digits in lower case.
+  /// The SHA-256 of the segment's file, as 64 lower-case hexadecimal digits.
   public var blob: String = String()
 
-  /// How long it is, in seconds; all segments of a recording together are less than 120.
+  /// The duration of the segment, in seconds; the segments of a recording must total less than 120 seconds.
   public var durationSeconds: Double = 0
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -159,7 +159,7 @@ public nonisolated struct AnswerSegmentRecorded: Sendable {
   public init() {}
 }
 
-/// The user has taken a segment out of a recording. A recording without segments is gone.
+/// The user removed a segment from a recording. Removing the last segment removes the recording.
 public nonisolated struct AnswerSegmentRemoved: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -179,8 +179,8 @@ public nonisolated struct AnswerSegmentRemoved: Sendable {
   public init() {}
 }
 
-/// The segments of a recording are being merged into one video. It ends with an `AnswerRecorded` that
-/// names the recording, or with an `AnswerMergeFailed`.
+/// The device started to merge the segments of a recording into one video. The merge ends with an `AnswerRecorded`
+/// that names the recording, or with an `AnswerMergeFailed`.
 public nonisolated struct AnswerMergeStarted: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -200,7 +200,7 @@ public nonisolated struct AnswerMergeStarted: Sendable {
   public init() {}
 }
 
-/// The segments of a recording could not be merged; they are as they were before.
+/// The segments of a recording could not be merged; the segments are unchanged.
 public nonisolated struct AnswerMergeFailed: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -212,7 +212,7 @@ public nonisolated struct AnswerMergeFailed: Sendable {
   /// The recording.
   public var recording: String = String()
 
-  /// Why: a word of lower-case letters, digits and hyphens, such as `interrupted`.
+  /// The reason: a word of lower-case letters, digits and hyphens, such as `interrupted`.
   public var reason: String = String()
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -220,8 +220,8 @@ public nonisolated struct AnswerMergeFailed: Sendable {
   public init() {}
 }
 
-/// The user has changed what a profile shows. Each field is as whoever wrote it last: this event, or the
-/// remote, whose writing is as old as the sighting that first shows it.
+/// The user edited a profile. The last write to each field counts, whether by this event or by the
+/// remote. A remote's write is dated by the observation that first shows the value.
 public nonisolated struct ProfileEdited: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -230,7 +230,7 @@ public nonisolated struct ProfileEdited: Sendable {
   /// The user's id.
   public var user: String = String()
 
-  /// The fields that change; what is absent stays.
+  /// The new value of each changed field; absent fields stay as they are.
   public var username: String {
     get {_username ?? String()}
     set {_username = newValue}
@@ -258,7 +258,7 @@ public nonisolated struct ProfileEdited: Sendable {
   /// Clears the value of `lastName`. Subsequent reads from it will return its default value.
   public mutating func clearLastName() {self._lastName = nil}
 
-  /// Where the user's picture is.
+  /// The URL of the user's picture.
   public var imageURL: String {
     get {_imageURL ?? String()}
     set {_imageURL = newValue}
@@ -268,7 +268,7 @@ public nonisolated struct ProfileEdited: Sendable {
   /// Clears the value of `imageURL`. Subsequent reads from it will return its default value.
   public mutating func clearImageURL() {self._imageURL = nil}
 
-  /// The user's address for e-mail.
+  /// The user's e-mail address.
   public var email: String {
     get {_email ?? String()}
     set {_email = newValue}
@@ -278,7 +278,7 @@ public nonisolated struct ProfileEdited: Sendable {
   /// Clears the value of `email`. Subsequent reads from it will return its default value.
   public mutating func clearEmail() {self._email = nil}
 
-  /// What the user says of themselves; no remote has a place for it, so it is kept here alone.
+  /// The user's description of themselves; stored only here, because no remote supports it.
   public var about: String {
     get {_about ?? String()}
     set {_about = newValue}
@@ -288,7 +288,7 @@ public nonisolated struct ProfileEdited: Sendable {
   /// Clears the value of `about`. Subsequent reads from it will return its default value.
   public mutating func clearAbout() {self._about = nil}
 
-  /// The names of the fields that are taken away.
+  /// The names of the fields to remove.
   public var cleared: [String] = []
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -303,7 +303,7 @@ public nonisolated struct ProfileEdited: Sendable {
   fileprivate var _about: String? = nil
 }
 
-/// The user wants to follow somebody, or no longer.
+/// The user followed or unfollowed another user.
 public nonisolated struct FollowToggled: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -312,10 +312,10 @@ public nonisolated struct FollowToggled: Sendable {
   /// The id of the user who is followed.
   public var user: String = String()
 
-  /// The id of the user who follows: that of the account.
+  /// The id of the user who follows: the owner of the account.
   public var follower: String = String()
 
-  /// Whether from now on.
+  /// Whether `follower` follows `user` from now on.
   public var isOn: Bool {
     get {_isOn ?? false}
     set {_isOn = newValue}
@@ -332,7 +332,7 @@ public nonisolated struct FollowToggled: Sendable {
   fileprivate var _isOn: Bool? = nil
 }
 
-/// A sighting of whether one user follows another, as a remote tells it.
+/// An observation of whether one user follows another, as reported by a remote.
 public nonisolated struct FollowObserved: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -344,7 +344,7 @@ public nonisolated struct FollowObserved: Sendable {
   /// The id of the user who follows.
   public var follower: String = String()
 
-  /// Whether they do.
+  /// Whether `follower` follows `user`.
   public var isOn: Bool {
     get {_isOn ?? false}
     set {_isOn = newValue}
@@ -361,8 +361,8 @@ public nonisolated struct FollowObserved: Sendable {
   fileprivate var _isOn: Bool? = nil
 }
 
-/// A sighting of a user, as a remote tells it: what they show of themselves, or their counts. The two
-/// are sighted apart, because most responses have the former only.
+/// An observation of a user, as reported by a remote: either the profile, or the counts. They are observed
+/// separately, because most responses contain only the profile.
 public nonisolated struct UserObserved: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -399,7 +399,7 @@ public nonisolated struct UserObserved: Sendable {
   /// Clears the value of `lastName`. Subsequent reads from it will return its default value.
   public mutating func clearLastName() {self._lastName = nil}
 
-  /// Where the user's picture is.
+  /// The URL of the user's picture.
   public var imageURL: String {
     get {_imageURL ?? String()}
     set {_imageURL = newValue}
@@ -409,7 +409,7 @@ public nonisolated struct UserObserved: Sendable {
   /// Clears the value of `imageURL`. Subsequent reads from it will return its default value.
   public mutating func clearImageURL() {self._imageURL = nil}
 
-  /// The user's address for e-mail.
+  /// The user's e-mail address.
   public var email: String {
     get {_email ?? String()}
     set {_email = newValue}
@@ -419,7 +419,7 @@ public nonisolated struct UserObserved: Sendable {
   /// Clears the value of `email`. Subsequent reads from it will return its default value.
   public mutating func clearEmail() {self._email = nil}
 
-  /// How many users follow this one.
+  /// The number of users who follow this one.
   public var followerCount: UInt64 {
     get {_followerCount ?? 0}
     set {_followerCount = newValue}
@@ -429,7 +429,7 @@ public nonisolated struct UserObserved: Sendable {
   /// Clears the value of `followerCount`. Subsequent reads from it will return its default value.
   public mutating func clearFollowerCount() {self._followerCount = nil}
 
-  /// How many users this one follows.
+  /// The number of users whom this one follows.
   public var followingCount: UInt64 {
     get {_followingCount ?? 0}
     set {_followingCount = newValue}
@@ -439,7 +439,7 @@ public nonisolated struct UserObserved: Sendable {
   /// Clears the value of `followingCount`. Subsequent reads from it will return its default value.
   public mutating func clearFollowingCount() {self._followingCount = nil}
 
-  /// Whether it is the user of the account with which the remote was read.
+  /// Whether this user owns the account with which the remote was read.
   public var isOwn: Bool {
     get {_isOwn ?? false}
     set {_isOwn = newValue}
@@ -449,8 +449,8 @@ public nonisolated struct UserObserved: Sendable {
   /// Clears the value of `isOwn`. Subsequent reads from it will return its default value.
   public mutating func clearIsOwn() {self._isOwn = nil}
 
-  /// The names of the fields that the remote showed without a value where it knows them; they take
-  /// away what was known.
+  /// The names of the fields that a response with counts reported without a value; their earlier values are
+  /// removed.
   public var cleared: [String] = []
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -467,7 +467,7 @@ public nonisolated struct UserObserved: Sendable {
   fileprivate var _isOwn: Bool? = nil
 }
 
-/// A sighting of a question, as a remote tells it.
+/// An observation of a question, as reported by a remote.
 public nonisolated struct QuestionObserved: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -476,7 +476,7 @@ public nonisolated struct QuestionObserved: Sendable {
   /// The question's id.
   public var question: String = String()
 
-  /// What is asked.
+  /// The text of the question.
   public var text: String = String()
 
   /// The id of the user who asks.
@@ -485,7 +485,7 @@ public nonisolated struct QuestionObserved: Sendable {
   /// The id of the user who is asked.
   public var receiver: String = String()
 
-  /// The id of the `QuestionAsked` that it came of, where the remote took it from this user.
+  /// The id of the `QuestionAsked` that created it, if it was asked here.
   public var postedAs: String {
     get {_postedAs ?? String()}
     set {_postedAs = newValue}
@@ -502,7 +502,7 @@ public nonisolated struct QuestionObserved: Sendable {
   fileprivate var _postedAs: String? = nil
 }
 
-/// A sighting of an answer that can be watched, as a remote tells it.
+/// An observation of a published answer, as reported by a remote.
 public nonisolated struct AnswerObserved: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -514,7 +514,7 @@ public nonisolated struct AnswerObserved: Sendable {
   /// The id of the question that it answers.
   public var question: String = String()
 
-  /// Where it can be watched.
+  /// The URL of the answer's video.
   public var videoURL: String {
     get {_videoURL ?? String()}
     set {_videoURL = newValue}
@@ -524,7 +524,7 @@ public nonisolated struct AnswerObserved: Sendable {
   /// Clears the value of `videoURL`. Subsequent reads from it will return its default value.
   public mutating func clearVideoURL() {self._videoURL = nil}
 
-  /// Where its still picture is.
+  /// The URL of the answer's thumbnail.
   public var thumbnailURL: String {
     get {_thumbnailURL ?? String()}
     set {_thumbnailURL = newValue}
@@ -534,7 +534,7 @@ public nonisolated struct AnswerObserved: Sendable {
   /// Clears the value of `thumbnailURL`. Subsequent reads from it will return its default value.
   public mutating func clearThumbnailURL() {self._thumbnailURL = nil}
 
-  /// How many likes it has.
+  /// The number of likes.
   public var likeCount: UInt64 {
     get {_likeCount ?? 0}
     set {_likeCount = newValue}
@@ -544,7 +544,7 @@ public nonisolated struct AnswerObserved: Sendable {
   /// Clears the value of `likeCount`. Subsequent reads from it will return its default value.
   public mutating func clearLikeCount() {self._likeCount = nil}
 
-  /// How many comments it has.
+  /// The number of comments.
   public var commentCount: UInt64 {
     get {_commentCount ?? 0}
     set {_commentCount = newValue}
@@ -554,7 +554,7 @@ public nonisolated struct AnswerObserved: Sendable {
   /// Clears the value of `commentCount`. Subsequent reads from it will return its default value.
   public mutating func clearCommentCount() {self._commentCount = nil}
 
-  /// The id of the `AnswerRecorded` that it came of, where the remote took it from this user.
+  /// The id of the `AnswerRecorded` that created it, if it was recorded here.
   public var postedAs: String {
     get {_postedAs ?? String()}
     set {_postedAs = newValue}
@@ -564,7 +564,7 @@ public nonisolated struct AnswerObserved: Sendable {
   /// Clears the value of `postedAs`. Subsequent reads from it will return its default value.
   public mutating func clearPostedAs() {self._postedAs = nil}
 
-  /// The names of the fields that the remote showed without a value; they take away what was known.
+  /// The names of the fields that the remote reported without a value; their earlier values are removed.
   public var cleared: [String] = []
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -578,7 +578,7 @@ public nonisolated struct AnswerObserved: Sendable {
   fileprivate var _postedAs: String? = nil
 }
 
-/// A sighting of somebody's like of an answer. A user may like the same answer many times over.
+/// An observation of a like of an answer. A remote may have several likes of one answer by one user.
 public nonisolated struct LikeObserved: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for

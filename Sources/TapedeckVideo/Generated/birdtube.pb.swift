@@ -8,7 +8,7 @@
 // For information on using the generated types, please see the documentation:
 //   https://github.com/apple/swift-protobuf/
 
-/// Videos that users hand in, how often they were opened, and what is said beside them.
+/// Videos that users submit, their view counts, and their chats.
 
 public import SwiftProtobuf
 
@@ -22,19 +22,19 @@ fileprivate nonisolated struct _GeneratedWithProtocGenSwiftVersion: SwiftProtobu
   typealias Version = _2
 }
 
-/// The user hands a video of YouTube in, to be listed for all. The video or its address is given.
+/// The user submitted a YouTube video to the public list. At least one of the video and its URL must be given.
 public nonisolated struct VideoSubmitted: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  /// The video's key; taken from the address where it is absent.
+  /// The video's key; if absent, it is derived from the URL.
   public var video: String = String()
 
-  /// The address of its page, as the user gave it; absent where the key was given.
+  /// The URL of the video's page, as entered by the user; absent if the key was given.
   public var url: String = String()
 
-  /// Its title, as its page says; absent where the page could not be read.
+  /// The title on the video's page; absent if the page could not be read.
   public var title: String {
     get {_title ?? String()}
     set {_title = newValue}
@@ -44,7 +44,7 @@ public nonisolated struct VideoSubmitted: Sendable {
   /// Clears the value of `title`. Subsequent reads from it will return its default value.
   public mutating func clearTitle() {self._title = nil}
 
-  /// Where its still picture is.
+  /// The URL of the video's thumbnail.
   public var thumbnail: String {
     get {_thumbnail ?? String()}
     set {_thumbnail = newValue}
@@ -62,8 +62,8 @@ public nonisolated struct VideoSubmitted: Sendable {
   fileprivate var _thumbnail: String? = nil
 }
 
-/// A sighting of a video that was handed in, as a remote tells it. Sightings of one video merge field by
-/// field: a field that a newer sighting leaves out keeps what an older one said.
+/// An observation of a submitted video, as reported by a remote. Observations of one video are merged field by
+/// field: a field that a newer observation omits keeps its earlier value.
 public nonisolated struct SubmissionObserved: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -72,7 +72,7 @@ public nonisolated struct SubmissionObserved: Sendable {
   /// The video's key.
   public var video: String = String()
 
-  /// The address of its page.
+  /// The URL of the video's page.
   public var url: String {
     get {_url ?? String()}
     set {_url = newValue}
@@ -82,7 +82,7 @@ public nonisolated struct SubmissionObserved: Sendable {
   /// Clears the value of `url`. Subsequent reads from it will return its default value.
   public mutating func clearURL() {self._url = nil}
 
-  /// Its title.
+  /// The video's title.
   public var title: String {
     get {_title ?? String()}
     set {_title = newValue}
@@ -92,7 +92,7 @@ public nonisolated struct SubmissionObserved: Sendable {
   /// Clears the value of `title`. Subsequent reads from it will return its default value.
   public mutating func clearTitle() {self._title = nil}
 
-  /// Where its still picture is.
+  /// The URL of the video's thumbnail.
   public var thumbnail: String {
     get {_thumbnail ?? String()}
     set {_thumbnail = newValue}
@@ -102,7 +102,7 @@ public nonisolated struct SubmissionObserved: Sendable {
   /// Clears the value of `thumbnail`. Subsequent reads from it will return its default value.
   public mutating func clearThumbnail() {self._thumbnail = nil}
 
-  /// The account that handed it in, by the remote's name for it.
+  /// The remote's id of the account that submitted it.
   public var owner: String {
     get {_owner ?? String()}
     set {_owner = newValue}
@@ -112,7 +112,7 @@ public nonisolated struct SubmissionObserved: Sendable {
   /// Clears the value of `owner`. Subsequent reads from it will return its default value.
   public mutating func clearOwner() {self._owner = nil}
 
-  /// When it was handed in.
+  /// The time of the submission.
   public var createdAt: SwiftProtobuf.Google_Protobuf_Timestamp {
     get {_createdAt ?? SwiftProtobuf.Google_Protobuf_Timestamp()}
     set {_createdAt = newValue}
@@ -122,7 +122,7 @@ public nonisolated struct SubmissionObserved: Sendable {
   /// Clears the value of `createdAt`. Subsequent reads from it will return its default value.
   public mutating func clearCreatedAt() {self._createdAt = nil}
 
-  /// How often it was opened, as the remote counts.
+  /// The number of views, as counted by the remote.
   public var views: UInt64 {
     get {_views ?? 0}
     set {_views = newValue}
@@ -132,7 +132,7 @@ public nonisolated struct SubmissionObserved: Sendable {
   /// Clears the value of `views`. Subsequent reads from it will return its default value.
   public mutating func clearViews() {self._views = nil}
 
-  /// Where its chat is held.
+  /// The channel of the video's chat.
   public var channel: String {
     get {_channel ?? String()}
     set {_channel = newValue}
@@ -142,7 +142,7 @@ public nonisolated struct SubmissionObserved: Sendable {
   /// Clears the value of `channel`. Subsequent reads from it will return its default value.
   public mutating func clearChannel() {self._channel = nil}
 
-  /// The id of the `VideoSubmitted` that it came of, where the remote took it from this user.
+  /// The id of the `VideoSubmitted` that created it, if it was submitted here.
   public var postedAs: String {
     get {_postedAs ?? String()}
     set {_postedAs = newValue}
@@ -166,22 +166,22 @@ public nonisolated struct SubmissionObserved: Sendable {
   fileprivate var _postedAs: String? = nil
 }
 
-/// A file that is sent in a chat: where it is and what it is, not its bytes.
+/// A file that is sent in a chat: its URL and description, not its bytes.
 public nonisolated struct ChatFile: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  /// Where it can be had.
+  /// The URL of the file.
   public var url: String = String()
 
-  /// Its name.
+  /// The file's name.
   public var name: String = String()
 
-  /// Its media type, such as `image/png`.
+  /// The file's media type, such as `image/png`.
   public var type: String = String()
 
-  /// How large it is, in bytes.
+  /// The file's size, in bytes.
   public var bytes: UInt64 = 0
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -189,7 +189,7 @@ public nonisolated struct ChatFile: Sendable {
   public init() {}
 }
 
-/// The user says something in the chat of a video: a text or a file, one of the two.
+/// The user posted a message in a video's chat: either a text or a file.
 public nonisolated struct ChatMessagePosted: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -198,7 +198,7 @@ public nonisolated struct ChatMessagePosted: Sendable {
   /// The video's key.
   public var video: String = String()
 
-  /// What is said; never blank.
+  /// The text of the message; never blank.
   public var text: String {
     get {_text ?? String()}
     set {_text = newValue}
@@ -218,7 +218,7 @@ public nonisolated struct ChatMessagePosted: Sendable {
   /// Clears the value of `file`. Subsequent reads from it will return its default value.
   public mutating func clearFile() {self._file = nil}
 
-  /// The account that says it, by the remote's name for it.
+  /// The remote's id of the sender's account.
   public var sender: String {
     get {_sender ?? String()}
     set {_sender = newValue}
@@ -237,14 +237,14 @@ public nonisolated struct ChatMessagePosted: Sendable {
   fileprivate var _sender: String? = nil
 }
 
-/// A sighting of a message in the chat of a video, as a remote tells it. Sightings of one message merge field
-/// by field: a field that a newer sighting leaves out keeps what an older one said.
+/// An observation of a message in a video's chat, as reported by a remote. Observations of one message are merged
+/// field by field: a field that a newer observation omits keeps its earlier value.
 public nonisolated struct ChatMessageObserved: @unchecked Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  /// The message's number; the remote gives each once.
+  /// The message's number, unique at the remote.
   public var message: Int64 {
     get {_storage._message}
     set {_uniqueStorage()._message = newValue}
@@ -256,7 +256,7 @@ public nonisolated struct ChatMessageObserved: @unchecked Sendable {
     set {_uniqueStorage()._video = newValue}
   }
 
-  /// What kind it is of: `text`, `file`, `system` or `broadcast`; `text` where nothing is said.
+  /// The kind of message: `text`, `file`, `system` or `broadcast`; `text` if absent.
   public var kind: String {
     get {_storage._kind ?? String()}
     set {_uniqueStorage()._kind = newValue}
@@ -266,7 +266,7 @@ public nonisolated struct ChatMessageObserved: @unchecked Sendable {
   /// Clears the value of `kind`. Subsequent reads from it will return its default value.
   public mutating func clearKind() {_uniqueStorage()._kind = nil}
 
-  /// What is said.
+  /// The text of the message.
   public var text: String {
     get {_storage._text ?? String()}
     set {_uniqueStorage()._text = newValue}
@@ -286,7 +286,7 @@ public nonisolated struct ChatMessageObserved: @unchecked Sendable {
   /// Clears the value of `file`. Subsequent reads from it will return its default value.
   public mutating func clearFile() {_uniqueStorage()._file = nil}
 
-  /// The remote's name of who says it.
+  /// The remote's id of the sender.
   public var sender: String {
     get {_storage._sender ?? String()}
     set {_uniqueStorage()._sender = newValue}
@@ -296,7 +296,7 @@ public nonisolated struct ChatMessageObserved: @unchecked Sendable {
   /// Clears the value of `sender`. Subsequent reads from it will return its default value.
   public mutating func clearSender() {_uniqueStorage()._sender = nil}
 
-  /// What the sender is called.
+  /// The sender's display name.
   public var senderName: String {
     get {_storage._senderName ?? String()}
     set {_uniqueStorage()._senderName = newValue}
@@ -306,7 +306,7 @@ public nonisolated struct ChatMessageObserved: @unchecked Sendable {
   /// Clears the value of `senderName`. Subsequent reads from it will return its default value.
   public mutating func clearSenderName() {_uniqueStorage()._senderName = nil}
 
-  /// Where the sender's picture is.
+  /// The URL of the sender's picture.
   public var senderImage: String {
     get {_storage._senderImage ?? String()}
     set {_uniqueStorage()._senderImage = newValue}
@@ -316,7 +316,7 @@ public nonisolated struct ChatMessageObserved: @unchecked Sendable {
   /// Clears the value of `senderImage`. Subsequent reads from it will return its default value.
   public mutating func clearSenderImage() {_uniqueStorage()._senderImage = nil}
 
-  /// When it was said; must be present.
+  /// The time at which the message was sent; must be present.
   public var at: SwiftProtobuf.Google_Protobuf_Timestamp {
     get {_storage._at ?? SwiftProtobuf.Google_Protobuf_Timestamp()}
     set {_uniqueStorage()._at = newValue}
@@ -336,7 +336,7 @@ public nonisolated struct ChatMessageObserved: @unchecked Sendable {
   /// Clears the value of `isGuest`. Subsequent reads from it will return its default value.
   public mutating func clearIsGuest() {_uniqueStorage()._isGuest = nil}
 
-  /// Whether it is said by somebody who runs the chat.
+  /// Whether the sender is an operator of the chat.
   public var isOperator: Bool {
     get {_storage._isOperator ?? false}
     set {_uniqueStorage()._isOperator = newValue}
@@ -346,7 +346,7 @@ public nonisolated struct ChatMessageObserved: @unchecked Sendable {
   /// Clears the value of `isOperator`. Subsequent reads from it will return its default value.
   public mutating func clearIsOperator() {_uniqueStorage()._isOperator = nil}
 
-  /// Whether it is hidden from those who do not ask for it.
+  /// Whether the message is hidden unless a client asks for hidden messages.
   public var isBlocked: Bool {
     get {_storage._isBlocked ?? false}
     set {_uniqueStorage()._isBlocked = newValue}
@@ -356,8 +356,8 @@ public nonisolated struct ChatMessageObserved: @unchecked Sendable {
   /// Clears the value of `isBlocked`. Subsequent reads from it will return its default value.
   public mutating func clearIsBlocked() {_uniqueStorage()._isBlocked = nil}
 
-  /// What the sender's device called it before it had a number; the id of a `ChatMessagePosted` for those of
-  /// this user.
+  /// The temporary id that the sender's device gave to the message; if this user sent it, the id of a
+  /// `ChatMessagePosted`.
   public var tempID: String {
     get {_storage._tempID ?? String()}
     set {_uniqueStorage()._tempID = newValue}
@@ -367,7 +367,7 @@ public nonisolated struct ChatMessageObserved: @unchecked Sendable {
   /// Clears the value of `tempID`. Subsequent reads from it will return its default value.
   public mutating func clearTempID() {_uniqueStorage()._tempID = nil}
 
-  /// The id of the `ChatMessagePosted` that it came of, where the remote took it from this user.
+  /// The id of the `ChatMessagePosted` that created it, if it was posted here.
   public var postedAs: String {
     get {_storage._postedAs ?? String()}
     set {_uniqueStorage()._postedAs = newValue}
@@ -384,7 +384,7 @@ public nonisolated struct ChatMessageObserved: @unchecked Sendable {
   fileprivate var _storage = _StorageClass.defaultInstance
 }
 
-/// Somebody opened a video. A viewer counts once in a while, however often the opening is reported.
+/// A viewer opened a video. Each viewer counts once per time window, however many openings are reported.
 public nonisolated struct VideoOpened: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -393,10 +393,10 @@ public nonisolated struct VideoOpened: Sendable {
   /// The video's key.
   public var video: String = String()
 
-  /// Who opened it: an account by the remote's name for it, or a name that a device gives its guests.
+  /// The viewer: the remote's id of an account, or a device's name for its guests.
   public var viewer: String = String()
 
-  /// The name of the viewing, unique for ever; the same in each report of it.
+  /// The globally unique name of the viewing, the same in each report of it.
   public var viewing: String = String()
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()

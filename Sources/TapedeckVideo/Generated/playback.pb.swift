@@ -8,9 +8,9 @@
 // For information on using the generated types, please see the documentation:
 //   https://github.com/apple/swift-protobuf/
 
-/// What a player needs: whether a video can be played, and where its content is.
+/// Data for players: whether a video can be played, the URL of its content, queues and downloads.
 ///
-/// The rules of videos.proto hold here, too.
+/// The rules in videos.proto apply here too.
 
 public import SwiftProtobuf
 
@@ -24,7 +24,7 @@ fileprivate nonisolated struct _GeneratedWithProtocGenSwiftVersion: SwiftProtobu
   typealias Version = _2
 }
 
-/// It was checked whether a video can be played.
+/// A device checked whether a video can be played.
 public nonisolated struct PlayabilityChecked: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -33,11 +33,11 @@ public nonisolated struct PlayabilityChecked: Sendable {
   /// The video's key.
   public var video: String = String()
 
-  /// What was found: `playable`, `unplayable`, or `failed` where the check itself did not succeed and so
-  /// tells nothing of the video.
+  /// The result: `playable`, `unplayable`, or `failed` if the check itself failed, which says nothing about
+  /// the video.
   public var outcome: String = String()
 
-  /// Why: lower-case letters, digits and hyphens; must be given but for what is playable.
+  /// The reason, in lower-case letters, digits and hyphens; required unless the outcome is `playable`.
   public var reason: String {
     get {_reason ?? String()}
     set {_reason = newValue}
@@ -47,7 +47,7 @@ public nonisolated struct PlayabilityChecked: Sendable {
   /// Clears the value of `reason`. Subsequent reads from it will return its default value.
   public mutating func clearReason() {self._reason = nil}
 
-  /// Which check in a row it is that failed, from 1; of failed checks only.
+  /// The number of consecutive failed checks, including this one; only for failed checks.
   public var attempt: UInt32 {
     get {_attempt ?? 0}
     set {_attempt = newValue}
@@ -57,8 +57,8 @@ public nonisolated struct PlayabilityChecked: Sendable {
   /// Clears the value of `attempt`. Subsequent reads from it will return its default value.
   public mutating func clearAttempt() {self._attempt = nil}
 
-  /// After how many seconds a failed check is due again; absent where it never is by itself. Counted
-  /// from the event's own time, so that a wrong clock delays nobody.
+  /// The number of seconds until a failed check is retried; absent if it is never retried automatically. Counted
+  /// from the event's effective stamp, so that a wrong clock on one device does not delay others.
   public var retryAfterSeconds: Double {
     get {_retryAfterSeconds ?? 0}
     set {_retryAfterSeconds = newValue}
@@ -77,7 +77,7 @@ public nonisolated struct PlayabilityChecked: Sendable {
   fileprivate var _retryAfterSeconds: Double? = nil
 }
 
-/// The address of a video's content was not found.
+/// The URL of a video's content was not found.
 public nonisolated struct ExtractionFailed: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -86,10 +86,10 @@ public nonisolated struct ExtractionFailed: Sendable {
   /// The video's key.
   public var video: String = String()
 
-  /// Why, such as `timeout`, `gone`, `refused` or `unsupported`: lower-case letters, digits and hyphens.
+  /// The reason, such as `timeout`, `gone`, `refused` or `unsupported`: lower-case letters, digits and hyphens.
   public var reason: String = String()
 
-  /// Which failure in a row it is, from 1.
+  /// The number of consecutive failures, including this one.
   public var attempt: UInt32 {
     get {_attempt ?? 0}
     set {_attempt = newValue}
@@ -99,8 +99,8 @@ public nonisolated struct ExtractionFailed: Sendable {
   /// Clears the value of `attempt`. Subsequent reads from it will return its default value.
   public mutating func clearAttempt() {self._attempt = nil}
 
-  /// After how many seconds the next try is due; absent where none is by itself. Counted from the event's
-  /// own time.
+  /// The number of seconds until the next attempt; absent if there is no automatic retry. Counted from the event's
+  /// effective stamp.
   public var retryAfterSeconds: Double {
     get {_retryAfterSeconds ?? 0}
     set {_retryAfterSeconds = newValue}
@@ -118,17 +118,17 @@ public nonisolated struct ExtractionFailed: Sendable {
   fileprivate var _retryAfterSeconds: Double? = nil
 }
 
-/// A device plays another video than before, or is elsewhere in it than it would be by playing on: at the
-/// beginning, a pause, a jump, the end.
+/// A device started to play another video, or its position changed in another way than by normal playback: at the
+/// beginning, a pause, a jump or the end.
 public nonisolated struct NowPlayingChanged: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  /// The device's name, unique among the account's.
+  /// The device's name, unique in the account.
   public var device: String = String()
 
-  /// The video's key; absent where the device has none.
+  /// The video's key; absent if the device has no video open.
   public var video: String {
     get {_video ?? String()}
     set {_video = newValue}
@@ -148,10 +148,10 @@ public nonisolated struct NowPlayingChanged: Sendable {
   /// Clears the value of `viewing`. Subsequent reads from it will return its default value.
   public mutating func clearViewing() {self._viewing = nil}
 
-  /// Where the device is in it, in seconds.
+  /// The position of the device, in seconds.
   public var positionSeconds: Double = 0
 
-  /// Whether it plays, and does not pause.
+  /// Whether the device is playing rather than paused.
   public var isPlaying: Bool = false
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -162,13 +162,13 @@ public nonisolated struct NowPlayingChanged: Sendable {
   fileprivate var _viewing: String? = nil
 }
 
-/// A video is to be played behind all that are in a queue; one that is in it stays where it is.
+/// A video was added to the end of a queue; a video that is already in the queue keeps its place.
 public nonisolated struct VideoQueued: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  /// The queue's name; empty for the account's only one, which is `default`.
+  /// The queue's name; if empty, the account's only queue, which is `default`.
   public var queue: String = String()
 
   /// The video's key.
@@ -179,7 +179,7 @@ public nonisolated struct VideoQueued: Sendable {
   public init() {}
 }
 
-/// A video is to be played next; one that is in the queue moves.
+/// A video was queued to play next; a video that is already in the queue moves.
 public nonisolated struct VideoQueuedNext: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -191,8 +191,8 @@ public nonisolated struct VideoQueuedNext: Sendable {
   /// The video's key.
   public var video: String = String()
 
-  /// Behind which video: the one that plays. Absent for the front; one that is not in the queue stands for
-  /// the front, too.
+  /// The video to play it after: the one that is playing. If absent or not in the queue, the queued video goes to
+  /// the front.
   public var after: String {
     get {_after ?? String()}
     set {_after = newValue}
@@ -209,7 +209,7 @@ public nonisolated struct VideoQueuedNext: Sendable {
   fileprivate var _after: String? = nil
 }
 
-/// A video was taken out of a queue.
+/// A video was removed from a queue.
 public nonisolated struct VideoUnqueued: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -226,7 +226,7 @@ public nonisolated struct VideoUnqueued: Sendable {
   public init() {}
 }
 
-/// All videos were taken out of a queue.
+/// All videos were removed from a queue.
 public nonisolated struct QueueCleared: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -240,13 +240,13 @@ public nonisolated struct QueueCleared: Sendable {
   public init() {}
 }
 
-/// A video lies on a device's disk, as a file of the blob store.
+/// A video was downloaded to a device, as a file in its blob store.
 public nonisolated struct DownloadCompleted: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  /// The device's name; empty for the account's only one, which is `default`.
+  /// The device's name; if empty, the account's only device, which is `default`.
   public var device: String = String()
 
   /// The video's key.
@@ -255,7 +255,7 @@ public nonisolated struct DownloadCompleted: Sendable {
   /// The SHA-256 of the file, in hexadecimal digits.
   public var blob: String = String()
 
-  /// How large the file is.
+  /// The file's size, in bytes.
   public var bytes: UInt64 = 0
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -263,7 +263,7 @@ public nonisolated struct DownloadCompleted: Sendable {
   public init() {}
 }
 
-/// A video lies on a device's disk no more.
+/// A downloaded video was removed from a device.
 public nonisolated struct DownloadRemoved: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for

@@ -8,11 +8,11 @@
 // For information on using the generated types, please see the documentation:
 //   https://github.com/apple/swift-protobuf/
 
-/// What TVmaze says of shows, episodes and casts.
+/// Shows, episodes and casts, as reported by TVmaze.
 ///
-/// A field that the response left out is absent and changes nothing; a field that stood there as
-/// null, or as an empty list, is named in `cleared` and takes away what was known. What churns
-/// without meaning (`weight`, `_links`, `rating`) and what can be derived (`url`) is not recorded.
+/// A field that the response omits is absent and changes nothing. A field that the response has as
+/// null, or as an empty list, is named in `cleared`, and its earlier value is removed. Volatile fields (`weight`,
+/// `_links`, `rating`) and derivable fields (`url`) are not recorded.
 
 public import SwiftProtobuf
 
@@ -32,7 +32,7 @@ public nonisolated struct TVmazeImage: Sendable {
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  /// The address of the smaller one.
+  /// The URL of the smaller version.
   public var medium: String {
     get {_medium ?? String()}
     set {_medium = newValue}
@@ -42,7 +42,7 @@ public nonisolated struct TVmazeImage: Sendable {
   /// Clears the value of `medium`. Subsequent reads from it will return its default value.
   public mutating func clearMedium() {self._medium = nil}
 
-  /// The address of the picture as it was uploaded.
+  /// The URL of the picture as it was uploaded.
   public var original: String {
     get {_original ?? String()}
     set {_original = newValue}
@@ -66,10 +66,10 @@ public nonisolated struct TVmazeChannel: Sendable {
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  /// TVmaze's id.
+  /// The channel's id at TVmaze.
   public var id: Int64 = 0
 
-  /// Its name.
+  /// The channel's name.
   public var name: String {
     get {_name ?? String()}
     set {_name = newValue}
@@ -79,7 +79,7 @@ public nonisolated struct TVmazeChannel: Sendable {
   /// Clears the value of `name`. Subsequent reads from it will return its default value.
   public mutating func clearName() {self._name = nil}
 
-  /// Its country's name; absent with the next two for a channel of the whole world.
+  /// The name of the channel's country; the three country fields are absent for a worldwide channel.
   public var countryName: String {
     get {_countryName ?? String()}
     set {_countryName = newValue}
@@ -89,7 +89,7 @@ public nonisolated struct TVmazeChannel: Sendable {
   /// Clears the value of `countryName`. Subsequent reads from it will return its default value.
   public mutating func clearCountryName() {self._countryName = nil}
 
-  /// Its country's code by ISO 3166, such as `US`.
+  /// The ISO 3166 code of the channel's country, such as `US`.
   public var countryCode: String {
     get {_countryCode ?? String()}
     set {_countryCode = newValue}
@@ -99,7 +99,7 @@ public nonisolated struct TVmazeChannel: Sendable {
   /// Clears the value of `countryCode`. Subsequent reads from it will return its default value.
   public mutating func clearCountryCode() {self._countryCode = nil}
 
-  /// Its country's time zone by IANA, such as `America/New_York`.
+  /// The IANA time zone of the channel's country, such as `America/New_York`.
   public var timezone: String {
     get {_timezone ?? String()}
     set {_timezone = newValue}
@@ -119,13 +119,13 @@ public nonisolated struct TVmazeChannel: Sendable {
   fileprivate var _timezone: String? = nil
 }
 
-/// When a show is usually on.
+/// The usual broadcast times of a show.
 public nonisolated struct TVmazeAirTimes: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  /// The time of day in the channel's zone, such as `22:00`; empty where there is none.
+  /// The time of day in the channel's time zone, such as `22:00`; empty if there is none.
   public var time: String {
     get {_time ?? String()}
     set {_time = newValue}
@@ -135,7 +135,7 @@ public nonisolated struct TVmazeAirTimes: Sendable {
   /// Clears the value of `time`. Subsequent reads from it will return its default value.
   public mutating func clearTime() {self._time = nil}
 
-  /// The days of the week in English.
+  /// The days of the week, in English.
   public var days: [String] = []
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -145,13 +145,13 @@ public nonisolated struct TVmazeAirTimes: Sendable {
   fileprivate var _time: String? = nil
 }
 
-/// A show's names elsewhere.
+/// A show's ids at other sites.
 public nonisolated struct TVmazeExternals: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  /// At TVRage.
+  /// The id at TVRage.
   public var tvrage: Int64 {
     get {_tvrage ?? 0}
     set {_tvrage = newValue}
@@ -161,7 +161,7 @@ public nonisolated struct TVmazeExternals: Sendable {
   /// Clears the value of `tvrage`. Subsequent reads from it will return its default value.
   public mutating func clearTvrage() {self._tvrage = nil}
 
-  /// At TheTVDB.
+  /// The id at TheTVDB.
   public var thetvdb: Int64 {
     get {_thetvdb ?? 0}
     set {_thetvdb = newValue}
@@ -171,7 +171,7 @@ public nonisolated struct TVmazeExternals: Sendable {
   /// Clears the value of `thetvdb`. Subsequent reads from it will return its default value.
   public mutating func clearThetvdb() {self._thetvdb = nil}
 
-  /// At IMDb.
+  /// The id at IMDb.
   public var imdb: String {
     get {_imdb ?? String()}
     set {_imdb = newValue}
@@ -190,19 +190,19 @@ public nonisolated struct TVmazeExternals: Sendable {
   fileprivate var _imdb: String? = nil
 }
 
-/// A sighting of a show.
+/// An observation of a show.
 public nonisolated struct ShowObserved: @unchecked Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  /// TVmaze's id.
+  /// The show's id at TVmaze.
   public var show: Int64 {
     get {_storage._show}
     set {_uniqueStorage()._show = newValue}
   }
 
-  /// When TVmaze last changed it, in Unix seconds: the version of this sighting.
+  /// The time of TVmaze's last change to the show, in Unix seconds: the version of this observation.
   public var updated: Int64 {
     get {_storage._updated ?? 0}
     set {_uniqueStorage()._updated = newValue}
@@ -212,7 +212,7 @@ public nonisolated struct ShowObserved: @unchecked Sendable {
   /// Clears the value of `updated`. Subsequent reads from it will return its default value.
   public mutating func clearUpdated() {_uniqueStorage()._updated = nil}
 
-  /// Its name.
+  /// The show's name.
   public var name: String {
     get {_storage._name ?? String()}
     set {_uniqueStorage()._name = newValue}
@@ -222,7 +222,7 @@ public nonisolated struct ShowObserved: @unchecked Sendable {
   /// Clears the value of `name`. Subsequent reads from it will return its default value.
   public mutating func clearName() {_uniqueStorage()._name = nil}
 
-  /// The network that it is on.
+  /// The network that broadcasts the show.
   public var network: TVmazeChannel {
     get {_storage._network ?? TVmazeChannel()}
     set {_uniqueStorage()._network = newValue}
@@ -232,7 +232,7 @@ public nonisolated struct ShowObserved: @unchecked Sendable {
   /// Clears the value of `network`. Subsequent reads from it will return its default value.
   public mutating func clearNetwork() {_uniqueStorage()._network = nil}
 
-  /// The web channel that it is on.
+  /// The web channel that publishes the show.
   public var webChannel: TVmazeChannel {
     get {_storage._webChannel ?? TVmazeChannel()}
     set {_uniqueStorage()._webChannel = newValue}
@@ -242,13 +242,13 @@ public nonisolated struct ShowObserved: @unchecked Sendable {
   /// Clears the value of `webChannel`. Subsequent reads from it will return its default value.
   public mutating func clearWebChannel() {_uniqueStorage()._webChannel = nil}
 
-  /// Its genres.
+  /// The show's genres.
   public var genres: [String] {
     get {_storage._genres}
     set {_uniqueStorage()._genres = newValue}
   }
 
-  /// What it is about, as HTML.
+  /// The show's summary, as HTML.
   public var summary: String {
     get {_storage._summary ?? String()}
     set {_uniqueStorage()._summary = newValue}
@@ -258,7 +258,7 @@ public nonisolated struct ShowObserved: @unchecked Sendable {
   /// Clears the value of `summary`. Subsequent reads from it will return its default value.
   public mutating func clearSummary() {_uniqueStorage()._summary = nil}
 
-  /// Its poster.
+  /// The show's poster.
   public var image: TVmazeImage {
     get {_storage._image ?? TVmazeImage()}
     set {_uniqueStorage()._image = newValue}
@@ -268,7 +268,7 @@ public nonisolated struct ShowObserved: @unchecked Sendable {
   /// Clears the value of `image`. Subsequent reads from it will return its default value.
   public mutating func clearImage() {_uniqueStorage()._image = nil}
 
-  /// How long an episode is, in minutes.
+  /// The scheduled duration of an episode, in minutes.
   public var runtimeMinutes: Int32 {
     get {_storage._runtimeMinutes ?? 0}
     set {_uniqueStorage()._runtimeMinutes = newValue}
@@ -278,7 +278,7 @@ public nonisolated struct ShowObserved: @unchecked Sendable {
   /// Clears the value of `runtimeMinutes`. Subsequent reads from it will return its default value.
   public mutating func clearRuntimeMinutes() {_uniqueStorage()._runtimeMinutes = nil}
 
-  /// How long an episode is on the average, in minutes.
+  /// The average duration of an episode, in minutes.
   public var averageRuntimeMinutes: Int32 {
     get {_storage._averageRuntimeMinutes ?? 0}
     set {_uniqueStorage()._averageRuntimeMinutes = newValue}
@@ -288,7 +288,7 @@ public nonisolated struct ShowObserved: @unchecked Sendable {
   /// Clears the value of `averageRuntimeMinutes`. Subsequent reads from it will return its default value.
   public mutating func clearAverageRuntimeMinutes() {_uniqueStorage()._averageRuntimeMinutes = nil}
 
-  /// Its kind, such as `Scripted`.
+  /// The type of show, such as `Scripted`.
   public var type: String {
     get {_storage._type ?? String()}
     set {_uniqueStorage()._type = newValue}
@@ -298,7 +298,7 @@ public nonisolated struct ShowObserved: @unchecked Sendable {
   /// Clears the value of `type`. Subsequent reads from it will return its default value.
   public mutating func clearType() {_uniqueStorage()._type = nil}
 
-  /// Its language in English.
+  /// The show's language, in English.
   public var language: String {
     get {_storage._language ?? String()}
     set {_uniqueStorage()._language = newValue}
@@ -308,7 +308,7 @@ public nonisolated struct ShowObserved: @unchecked Sendable {
   /// Clears the value of `language`. Subsequent reads from it will return its default value.
   public mutating func clearLanguage() {_uniqueStorage()._language = nil}
 
-  /// Whether it goes on, such as `Running`.
+  /// The show's status, such as `Running`.
   public var status: String {
     get {_storage._status ?? String()}
     set {_uniqueStorage()._status = newValue}
@@ -318,7 +318,7 @@ public nonisolated struct ShowObserved: @unchecked Sendable {
   /// Clears the value of `status`. Subsequent reads from it will return its default value.
   public mutating func clearStatus() {_uniqueStorage()._status = nil}
 
-  /// The day of its first episode, `YYYY-MM-DD`.
+  /// The day of the first episode, `YYYY-MM-DD`.
   public var premiered: String {
     get {_storage._premiered ?? String()}
     set {_uniqueStorage()._premiered = newValue}
@@ -328,7 +328,7 @@ public nonisolated struct ShowObserved: @unchecked Sendable {
   /// Clears the value of `premiered`. Subsequent reads from it will return its default value.
   public mutating func clearPremiered() {_uniqueStorage()._premiered = nil}
 
-  /// The day of its last episode, `YYYY-MM-DD`.
+  /// The day of the last episode, `YYYY-MM-DD`.
   public var ended: String {
     get {_storage._ended ?? String()}
     set {_uniqueStorage()._ended = newValue}
@@ -338,7 +338,7 @@ public nonisolated struct ShowObserved: @unchecked Sendable {
   /// Clears the value of `ended`. Subsequent reads from it will return its default value.
   public mutating func clearEnded() {_uniqueStorage()._ended = nil}
 
-  /// Its own site.
+  /// The URL of the official site.
   public var officialSite: String {
     get {_storage._officialSite ?? String()}
     set {_uniqueStorage()._officialSite = newValue}
@@ -348,7 +348,7 @@ public nonisolated struct ShowObserved: @unchecked Sendable {
   /// Clears the value of `officialSite`. Subsequent reads from it will return its default value.
   public mutating func clearOfficialSite() {_uniqueStorage()._officialSite = nil}
 
-  /// When it is usually on.
+  /// The usual broadcast times.
   public var schedule: TVmazeAirTimes {
     get {_storage._schedule ?? TVmazeAirTimes()}
     set {_uniqueStorage()._schedule = newValue}
@@ -358,7 +358,7 @@ public nonisolated struct ShowObserved: @unchecked Sendable {
   /// Clears the value of `schedule`. Subsequent reads from it will return its default value.
   public mutating func clearSchedule() {_uniqueStorage()._schedule = nil}
 
-  /// Its names elsewhere.
+  /// The show's ids at other sites.
   public var externals: TVmazeExternals {
     get {_storage._externals ?? TVmazeExternals()}
     set {_uniqueStorage()._externals = newValue}
@@ -368,7 +368,7 @@ public nonisolated struct ShowObserved: @unchecked Sendable {
   /// Clears the value of `externals`. Subsequent reads from it will return its default value.
   public mutating func clearExternals() {_uniqueStorage()._externals = nil}
 
-  /// The JSON names of the fields that the response held as null or as an empty list, sorted.
+  /// The JSON names of the fields that the response had as null or as an empty list, sorted.
   public var cleared: [String] {
     get {_storage._cleared}
     set {_uniqueStorage()._cleared = newValue}
@@ -381,19 +381,19 @@ public nonisolated struct ShowObserved: @unchecked Sendable {
   fileprivate var _storage = _StorageClass.defaultInstance
 }
 
-/// A sighting of an episode.
+/// An observation of an episode.
 public nonisolated struct EpisodeScheduled: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  /// TVmaze's id.
+  /// The episode's id at TVmaze.
   public var episode: Int64 = 0
 
-  /// The show that it belongs to.
+  /// The id of the episode's show.
   public var show: Int64 = 0
 
-  /// The version of the show with which it came, in Unix seconds; episodes have none of their own.
+  /// The version of the show in the same response, in Unix seconds; episodes have no version of their own.
   public var showUpdated: Int64 {
     get {_showUpdated ?? 0}
     set {_showUpdated = newValue}
@@ -403,7 +403,7 @@ public nonisolated struct EpisodeScheduled: Sendable {
   /// Clears the value of `showUpdated`. Subsequent reads from it will return its default value.
   public mutating func clearShowUpdated() {self._showUpdated = nil}
 
-  /// Its name.
+  /// The episode's name.
   public var name: String {
     get {_name ?? String()}
     set {_name = newValue}
@@ -413,7 +413,7 @@ public nonisolated struct EpisodeScheduled: Sendable {
   /// Clears the value of `name`. Subsequent reads from it will return its default value.
   public mutating func clearName() {self._name = nil}
 
-  /// Its season; some shows count seasons by years.
+  /// The season; some shows number seasons by year.
   public var season: Int32 {
     get {_season ?? 0}
     set {_season = newValue}
@@ -423,7 +423,7 @@ public nonisolated struct EpisodeScheduled: Sendable {
   /// Clears the value of `season`. Subsequent reads from it will return its default value.
   public mutating func clearSeason() {self._season = nil}
 
-  /// Its number in the season; null for specials.
+  /// The number in the season; null for specials.
   public var number: Int32 {
     get {_number ?? 0}
     set {_number = newValue}
@@ -433,7 +433,7 @@ public nonisolated struct EpisodeScheduled: Sendable {
   /// Clears the value of `number`. Subsequent reads from it will return its default value.
   public mutating func clearNumber() {self._number = nil}
 
-  /// Its kind, such as `regular` or `significant_special`.
+  /// The type of episode, such as `regular` or `significant_special`.
   public var type: String {
     get {_type ?? String()}
     set {_type = newValue}
@@ -443,7 +443,7 @@ public nonisolated struct EpisodeScheduled: Sendable {
   /// Clears the value of `type`. Subsequent reads from it will return its default value.
   public mutating func clearType() {self._type = nil}
 
-  /// The day of the schedule that it belongs to, `YYYY-MM-DD`; late nights count to the day before.
+  /// The day in the schedule, `YYYY-MM-DD`; episodes after midnight belong to the previous day.
   public var airdate: String {
     get {_airdate ?? String()}
     set {_airdate = newValue}
@@ -453,7 +453,7 @@ public nonisolated struct EpisodeScheduled: Sendable {
   /// Clears the value of `airdate`. Subsequent reads from it will return its default value.
   public mutating func clearAirdate() {self._airdate = nil}
 
-  /// The time of day in the channel's zone; empty where none is known.
+  /// The time of day in the channel's time zone; empty if unknown.
   public var airtime: String {
     get {_airtime ?? String()}
     set {_airtime = newValue}
@@ -463,7 +463,7 @@ public nonisolated struct EpisodeScheduled: Sendable {
   /// Clears the value of `airtime`. Subsequent reads from it will return its default value.
   public mutating func clearAirtime() {self._airtime = nil}
 
-  /// When it begins.
+  /// The time at which the episode begins.
   public var airstamp: SwiftProtobuf.Google_Protobuf_Timestamp {
     get {_airstamp ?? SwiftProtobuf.Google_Protobuf_Timestamp()}
     set {_airstamp = newValue}
@@ -473,7 +473,7 @@ public nonisolated struct EpisodeScheduled: Sendable {
   /// Clears the value of `airstamp`. Subsequent reads from it will return its default value.
   public mutating func clearAirstamp() {self._airstamp = nil}
 
-  /// How long it is, in minutes.
+  /// The episode's duration, in minutes.
   public var runtimeMinutes: Int32 {
     get {_runtimeMinutes ?? 0}
     set {_runtimeMinutes = newValue}
@@ -493,7 +493,7 @@ public nonisolated struct EpisodeScheduled: Sendable {
   /// Clears the value of `image`. Subsequent reads from it will return its default value.
   public mutating func clearImage() {self._image = nil}
 
-  /// What it is about, as HTML.
+  /// The episode's summary, as HTML.
   public var summary: String {
     get {_summary ?? String()}
     set {_summary = newValue}
@@ -503,7 +503,7 @@ public nonisolated struct EpisodeScheduled: Sendable {
   /// Clears the value of `summary`. Subsequent reads from it will return its default value.
   public mutating func clearSummary() {self._summary = nil}
 
-  /// The JSON names of the fields that the response held as null, sorted.
+  /// The JSON names of the fields that the response had as null, sorted.
   public var cleared: [String] = []
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -523,13 +523,13 @@ public nonisolated struct EpisodeScheduled: Sendable {
   fileprivate var _summary: String? = nil
 }
 
-/// Somebody in a cast.
+/// A member of a cast.
 public nonisolated struct TVmazeCastMember: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  /// TVmaze's id of the person.
+  /// The person's id at TVmaze.
   public var personID: Int64 = 0
 
   /// The person's name.
@@ -552,7 +552,7 @@ public nonisolated struct TVmazeCastMember: Sendable {
   /// Clears the value of `personImage`. Subsequent reads from it will return its default value.
   public mutating func clearPersonImage() {self._personImage = nil}
 
-  /// TVmaze's id of the character.
+  /// The character's id at TVmaze.
   public var characterID: Int64 = 0
 
   /// The character's name.
@@ -585,7 +585,7 @@ public nonisolated struct TVmazeCastMember: Sendable {
   /// Clears the value of `isSelf`. Subsequent reads from it will return its default value.
   public mutating func clearIsSelf() {self._isSelf = nil}
 
-  /// Whether the person only lends a voice.
+  /// Whether the person only provides the voice.
   public var isVoice: Bool {
     get {_isVoice ?? false}
     set {_isVoice = newValue}
@@ -607,7 +607,7 @@ public nonisolated struct TVmazeCastMember: Sendable {
   fileprivate var _isVoice: Bool? = nil
 }
 
-/// A sighting of a whole cast, in TVmaze's order.
+/// An observation of a show's complete cast, in TVmaze's order.
 public nonisolated struct CastObserved: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -616,7 +616,7 @@ public nonisolated struct CastObserved: Sendable {
   /// The show's id.
   public var show: Int64 = 0
 
-  /// The version of the show with which it came, in Unix seconds; a cast has none of its own.
+  /// The version of the show in the same response, in Unix seconds; casts have no version of their own.
   public var showUpdated: Int64 {
     get {_showUpdated ?? 0}
     set {_showUpdated = newValue}
@@ -626,7 +626,7 @@ public nonisolated struct CastObserved: Sendable {
   /// Clears the value of `showUpdated`. Subsequent reads from it will return its default value.
   public mutating func clearShowUpdated() {self._showUpdated = nil}
 
-  /// Everybody in it.
+  /// All members of the cast.
   public var cast: [TVmazeCastMember] = []
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -636,20 +636,20 @@ public nonisolated struct CastObserved: Sendable {
   fileprivate var _showUpdated: Int64? = nil
 }
 
-/// The whole of what TVmaze lists for a day: what an earlier listing of the day had and this one
-/// lacks is gone from it.
+/// TVmaze's complete listing for a day. Episodes that an earlier listing of the day had and this one
+/// lacks have been removed from it.
 public nonisolated struct ScheduleListed: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  /// The day that was asked for, `YYYY-MM-DD`.
+  /// The requested day, `YYYY-MM-DD`.
   public var date: String = String()
 
-  /// Whether it is the list of web channels.
+  /// Whether the listing is for web channels.
   public var web: Bool = false
 
-  /// The country that was asked for, by ISO 3166; absent for the web channels of the whole world.
+  /// The requested country, as an ISO 3166 code; absent for worldwide web channels.
   public var country: String {
     get {_country ?? String()}
     set {_country = newValue}
@@ -659,7 +659,7 @@ public nonisolated struct ScheduleListed: Sendable {
   /// Clears the value of `country`. Subsequent reads from it will return its default value.
   public mutating func clearCountry() {self._country = nil}
 
-  /// When TVmaze answered: the version of this sighting.
+  /// The time of TVmaze's response: the version of this observation.
   public var listedAt: SwiftProtobuf.Google_Protobuf_Timestamp {
     get {_listedAt ?? SwiftProtobuf.Google_Protobuf_Timestamp()}
     set {_listedAt = newValue}
@@ -669,7 +669,7 @@ public nonisolated struct ScheduleListed: Sendable {
   /// Clears the value of `listedAt`. Subsequent reads from it will return its default value.
   public mutating func clearListedAt() {self._listedAt = nil}
 
-  /// The ids of all episodes in it, sorted.
+  /// The ids of all episodes in the listing, sorted.
   public var episodes: [Int64] = []
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()

@@ -8,11 +8,11 @@
 // For information on using the generated types, please see the documentation:
 //   https://github.com/apple/swift-protobuf/
 
-/// What happens to videos: what remotes share, what is extracted, said, kept and played.
+/// Videos: shares, extractions, comments, likes, lists and playback.
 ///
-/// Field numbers and names are for ever; `schema/tapedeck/video/v1.fields.txt` holds them all, and
-/// `tools/generate-schema --check` fails when one of its lines changes or vanishes. A field is
-/// `optional` where "not said" differs from its default.
+/// Field numbers and names never change; `schema/tapedeck/video/v1.fields.txt` lists them all, and
+/// `tools/generate-schema --check` fails if one of its lines is changed or removed. A field is
+/// `optional` if "not given" differs from its default value.
 
 public import SwiftProtobuf
 
@@ -26,17 +26,17 @@ fileprivate nonisolated struct _GeneratedWithProtocGenSwiftVersion: SwiftProtobu
   typealias Version = _2
 }
 
-/// A sighting of somebody's sharing of a video, as a remote tells it. Sightings of one broadcast
-/// merge field by field: a field that a newer sighting leaves out keeps what an older one said.
+/// An observation of a broadcast: a video that was shared, as reported by a remote. Observations of one broadcast
+/// are merged field by field: a field that a newer observation omits keeps its earlier value.
 public nonisolated struct BroadcastReceived: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  /// The remote's name of this sharing, for ever.
+  /// The remote's permanent id of this broadcast.
   public var broadcast: String = String()
 
-  /// The video's key, `provider:id`; any URL form is accepted where an event is made.
+  /// The video's key, `provider:id`; any form of URL is accepted when an event is created.
   public var video: String = String()
 
   /// The video's title.
@@ -49,7 +49,7 @@ public nonisolated struct BroadcastReceived: Sendable {
   /// Clears the value of `title`. Subsequent reads from it will return its default value.
   public mutating func clearTitle() {self._title = nil}
 
-  /// Who shared it.
+  /// The user who shared it.
   public var sharer: String {
     get {_sharer ?? String()}
     set {_sharer = newValue}
@@ -69,7 +69,7 @@ public nonisolated struct BroadcastReceived: Sendable {
   /// Clears the value of `origin`. Subsequent reads from it will return its default value.
   public mutating func clearOrigin() {self._origin = nil}
 
-  /// What the sharer said about it; empty text stands for nothing said.
+  /// The sharer's comment; an empty text means that there is no comment.
   public var comment: String {
     get {_comment ?? String()}
     set {_comment = newValue}
@@ -79,7 +79,7 @@ public nonisolated struct BroadcastReceived: Sendable {
   /// Clears the value of `comment`. Subsequent reads from it will return its default value.
   public mutating func clearComment() {self._comment = nil}
 
-  /// When it was shared.
+  /// The time at which it was shared.
   public var createdAt: SwiftProtobuf.Google_Protobuf_Timestamp {
     get {_createdAt ?? SwiftProtobuf.Google_Protobuf_Timestamp()}
     set {_createdAt = newValue}
@@ -89,7 +89,7 @@ public nonisolated struct BroadcastReceived: Sendable {
   /// Clears the value of `createdAt`. Subsequent reads from it will return its default value.
   public mutating func clearCreatedAt() {self._createdAt = nil}
 
-  /// When the remote last changed it: the version of this sighting.
+  /// The time of the remote's last change to it: the version of this observation.
   public var updatedAt: SwiftProtobuf.Google_Protobuf_Timestamp {
     get {_updatedAt ?? SwiftProtobuf.Google_Protobuf_Timestamp()}
     set {_updatedAt = newValue}
@@ -99,7 +99,7 @@ public nonisolated struct BroadcastReceived: Sendable {
   /// Clears the value of `updatedAt`. Subsequent reads from it will return its default value.
   public mutating func clearUpdatedAt() {self._updatedAt = nil}
 
-  /// Whether the owner of the account likes it.
+  /// Whether the account's owner likes it.
   public var liked: Bool {
     get {_liked ?? false}
     set {_liked = newValue}
@@ -109,7 +109,7 @@ public nonisolated struct BroadcastReceived: Sendable {
   /// Clears the value of `liked`. Subsequent reads from it will return its default value.
   public mutating func clearLiked() {self._liked = nil}
 
-  /// Whether the owner marked it to be watched later.
+  /// Whether the owner added it to the watch-later list.
   public var watchLater: Bool {
     get {_watchLater ?? false}
     set {_watchLater = newValue}
@@ -144,7 +144,7 @@ public nonisolated struct BroadcastReceived: Sendable {
   fileprivate var _watched: Bool? = nil
 }
 
-/// The address of a video's content was found.
+/// The URL of a video's content was found.
 public nonisolated struct VideoExtracted: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -153,10 +153,10 @@ public nonisolated struct VideoExtracted: Sendable {
   /// The video's key.
   public var video: String = String()
 
-  /// Where its content is.
+  /// The URL of the content.
   public var url: String = String()
 
-  /// When the address was found.
+  /// The time at which the URL was found.
   public var extractedAt: SwiftProtobuf.Google_Protobuf_Timestamp {
     get {_extractedAt ?? SwiftProtobuf.Google_Protobuf_Timestamp()}
     set {_extractedAt = newValue}
@@ -166,7 +166,7 @@ public nonisolated struct VideoExtracted: Sendable {
   /// Clears the value of `extractedAt`. Subsequent reads from it will return its default value.
   public mutating func clearExtractedAt() {self._extractedAt = nil}
 
-  /// When the address ceases to be good; absent where it is not known.
+  /// The time at which the URL expires; absent if unknown.
   public var expiresAt: SwiftProtobuf.Google_Protobuf_Timestamp {
     get {_expiresAt ?? SwiftProtobuf.Google_Protobuf_Timestamp()}
     set {_expiresAt = newValue}
@@ -184,7 +184,7 @@ public nonisolated struct VideoExtracted: Sendable {
   fileprivate var _expiresAt: SwiftProtobuf.Google_Protobuf_Timestamp? = nil
 }
 
-/// The user said something about a video or an answer; exactly one of the two is named.
+/// The user commented on a video or an answer; exactly one of the two is given.
 public nonisolated struct CommentPosted: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -210,10 +210,10 @@ public nonisolated struct CommentPosted: Sendable {
   /// Clears the value of `answer`. Subsequent reads from it will return its default value.
   public mutating func clearAnswer() {self._answer = nil}
 
-  /// What was said; never blank.
+  /// The text of the comment; never blank.
   public var text: String = String()
 
-  /// Who said it.
+  /// The author of the comment.
   public var author: String {
     get {_author ?? String()}
     set {_author = newValue}
@@ -232,7 +232,7 @@ public nonisolated struct CommentPosted: Sendable {
   fileprivate var _author: String? = nil
 }
 
-/// The user marked a video to be watched later, or took the mark away.
+/// The user added a video to the watch-later list, or removed it.
 public nonisolated struct WatchLaterToggled: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -241,7 +241,7 @@ public nonisolated struct WatchLaterToggled: Sendable {
   /// The video's key.
   public var video: String = String()
 
-  /// Whether the mark is set; must be present.
+  /// Whether the video is on the list; must be present.
   public var isOn: Bool {
     get {_isOn ?? false}
     set {_isOn = newValue}
@@ -258,7 +258,7 @@ public nonisolated struct WatchLaterToggled: Sendable {
   fileprivate var _isOn: Bool? = nil
 }
 
-/// A player reports where it is. A viewing is one sitting of one player with one video.
+/// A player reported its position. A viewing is one session of one player with one video.
 public nonisolated struct PlaybackProgressed: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -267,13 +267,13 @@ public nonisolated struct PlaybackProgressed: Sendable {
   /// The video's key.
   public var video: String = String()
 
-  /// The name of the viewing, unique for ever.
+  /// The globally unique name of the viewing.
   public var viewing: String = String()
 
-  /// Where the player is, in seconds from the start.
+  /// The player's position, in seconds from the start.
   public var positionSeconds: Double = 0
 
-  /// How long the video is, in seconds; 0 while the player does not know it.
+  /// The video's duration, in seconds; 0 while the player does not know it.
   public var durationSeconds: Double = 0
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -281,7 +281,7 @@ public nonisolated struct PlaybackProgressed: Sendable {
   public init() {}
 }
 
-/// The user likes a video or an answer, or does so no longer; exactly one of the two is named.
+/// The user liked a video or an answer, or removed the like; exactly one of the two is given.
 public nonisolated struct LikeToggled: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -307,7 +307,7 @@ public nonisolated struct LikeToggled: Sendable {
   /// Clears the value of `answer`. Subsequent reads from it will return its default value.
   public mutating func clearAnswer() {self._answer = nil}
 
-  /// Whether it is liked; must be present.
+  /// Whether the user likes it; must be present.
   public var isOn: Bool {
     get {_isOn ?? false}
     set {_isOn = newValue}
@@ -326,7 +326,7 @@ public nonisolated struct LikeToggled: Sendable {
   fileprivate var _isOn: Bool? = nil
 }
 
-/// The user watched a video, or began to.
+/// The user watched a video, or started to.
 public nonisolated struct VideoWatched: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -335,7 +335,7 @@ public nonisolated struct VideoWatched: Sendable {
   /// The video's key.
   public var video: String = String()
 
-  /// From where, in seconds; absent where only the beginning is told.
+  /// The start position, in seconds; absent if only the start of watching is reported.
   public var startSeconds: Double {
     get {_startSeconds ?? 0}
     set {_startSeconds = newValue}
@@ -345,7 +345,7 @@ public nonisolated struct VideoWatched: Sendable {
   /// Clears the value of `startSeconds`. Subsequent reads from it will return its default value.
   public mutating func clearStartSeconds() {self._startSeconds = nil}
 
-  /// Up to where, in seconds.
+  /// The end position, in seconds.
   public var endSeconds: Double {
     get {_endSeconds ?? 0}
     set {_endSeconds = newValue}
@@ -355,7 +355,7 @@ public nonisolated struct VideoWatched: Sendable {
   /// Clears the value of `endSeconds`. Subsequent reads from it will return its default value.
   public mutating func clearEndSeconds() {self._endSeconds = nil}
 
-  /// Whether it was watched to its end.
+  /// Whether the video was watched to its end.
   public var isComplete: Bool {
     get {_isComplete ?? false}
     set {_isComplete = newValue}
@@ -374,7 +374,7 @@ public nonisolated struct VideoWatched: Sendable {
   fileprivate var _isComplete: Bool? = nil
 }
 
-/// The user shares a video with others.
+/// The user shared a video with others.
 public nonisolated struct VideoShared: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -383,13 +383,13 @@ public nonisolated struct VideoShared: Sendable {
   /// The video's key.
   public var video: String = String()
 
-  /// Where: `twitter`, `facebook`, `tumblr` or `email`; at least one.
+  /// The destinations: `twitter`, `facebook`, `tumblr` or `email`; at least one.
   public var destinations: [String] = []
 
-  /// What the user says about it.
+  /// The user's comment.
   public var text: String = String()
 
-  /// To whom, for a sharing by e-mail.
+  /// The e-mail recipients, for the destination `email`.
   public var to: String {
     get {_to ?? String()}
     set {_to = newValue}
@@ -406,13 +406,13 @@ public nonisolated struct VideoShared: Sendable {
   fileprivate var _to: String? = nil
 }
 
-/// A sighting of somebody's comment on a video or an answer, as a remote tells it.
+/// An observation of a comment on a video or an answer, as reported by a remote.
 public nonisolated struct CommentObserved: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  /// The remote's name of the comment, with its system in front, such as `whale:7`.
+  /// The remote's id of the comment, prefixed with the system, such as `whale:7`.
   public var comment: String = String()
 
   /// The video's key.
@@ -435,10 +435,10 @@ public nonisolated struct CommentObserved: Sendable {
   /// Clears the value of `answer`. Subsequent reads from it will return its default value.
   public mutating func clearAnswer() {self._answer = nil}
 
-  /// What was said.
+  /// The text of the comment.
   public var text: String = String()
 
-  /// Who said it.
+  /// The author of the comment.
   public var author: String {
     get {_author ?? String()}
     set {_author = newValue}
@@ -448,7 +448,7 @@ public nonisolated struct CommentObserved: Sendable {
   /// Clears the value of `author`. Subsequent reads from it will return its default value.
   public mutating func clearAuthor() {self._author = nil}
 
-  /// When; absent where the remote does not tell.
+  /// The time of the comment; absent if the remote does not report it.
   public var createdAt: SwiftProtobuf.Google_Protobuf_Timestamp {
     get {_createdAt ?? SwiftProtobuf.Google_Protobuf_Timestamp()}
     set {_createdAt = newValue}
@@ -458,7 +458,7 @@ public nonisolated struct CommentObserved: Sendable {
   /// Clears the value of `createdAt`. Subsequent reads from it will return its default value.
   public mutating func clearCreatedAt() {self._createdAt = nil}
 
-  /// The id of the `CommentPosted` that it came of, where the remote took it from this user.
+  /// The id of the `CommentPosted` that created it, if it was posted here.
   public var postedAs: String {
     get {_postedAs ?? String()}
     set {_postedAs = newValue}
@@ -479,21 +479,21 @@ public nonisolated struct CommentObserved: Sendable {
   fileprivate var _postedAs: String? = nil
 }
 
-/// A sighting of a place at which a remote holds a video, for those that speak with that remote: what
-/// is said and liked there names the place, and not the video. Sightings of one frame merge field by
-/// field, as those of a broadcast do.
+/// An observation of a frame: one copy of a video at a remote, for the connector of that remote. Comments and likes
+/// there belong to the frame, not to the video. Observations of one frame are merged field by field, as those of a
+/// broadcast are.
 public nonisolated struct FrameObserved: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  /// The remote's name of the place, for ever.
+  /// The remote's permanent id of the frame.
   public var frame: String = String()
 
   /// The video's key.
   public var video: String = String()
 
-  /// The conversation that is held about it, by the remote's name.
+  /// The remote's id of the conversation about it.
   public var conversation: String {
     get {_conversation ?? String()}
     set {_conversation = newValue}
@@ -503,7 +503,7 @@ public nonisolated struct FrameObserved: Sendable {
   /// Clears the value of `conversation`. Subsequent reads from it will return its default value.
   public mutating func clearConversation() {self._conversation = nil}
 
-  /// The remote's id of the user who put it there.
+  /// The remote's id of the user who created the frame.
   public var creator: String {
     get {_creator ?? String()}
     set {_creator = newValue}
@@ -523,7 +523,7 @@ public nonisolated struct FrameObserved: Sendable {
   /// Clears the value of `title`. Subsequent reads from it will return its default value.
   public mutating func clearTitle() {self._title = nil}
 
-  /// Whether the account's user likes it.
+  /// Whether the account's owner likes it.
   public var liked: Bool {
     get {_liked ?? false}
     set {_liked = newValue}
@@ -533,7 +533,7 @@ public nonisolated struct FrameObserved: Sendable {
   /// Clears the value of `liked`. Subsequent reads from it will return its default value.
   public mutating func clearLiked() {self._liked = nil}
 
-  /// Whether it is the copy that a like of the account's user has made.
+  /// Whether the frame is a copy that was created when the account's owner liked the video.
   public var likedCopy: Bool {
     get {_likedCopy ?? false}
     set {_likedCopy = newValue}
@@ -543,7 +543,7 @@ public nonisolated struct FrameObserved: Sendable {
   /// Clears the value of `likedCopy`. Subsequent reads from it will return its default value.
   public mutating func clearLikedCopy() {self._likedCopy = nil}
 
-  /// Whether it was taken off its roll.
+  /// Whether the frame was removed from its roll.
   public var removed: Bool {
     get {_removed ?? false}
     set {_removed = newValue}
@@ -553,7 +553,7 @@ public nonisolated struct FrameObserved: Sendable {
   /// Clears the value of `removed`. Subsequent reads from it will return its default value.
   public mutating func clearRemoved() {self._removed = nil}
 
-  /// When the remote was first told that the video cannot be played.
+  /// The time at which the video was first reported to the remote as unplayable.
   public var firstUnplayableAt: SwiftProtobuf.Google_Protobuf_Timestamp {
     get {_firstUnplayableAt ?? SwiftProtobuf.Google_Protobuf_Timestamp()}
     set {_firstUnplayableAt = newValue}
@@ -563,7 +563,7 @@ public nonisolated struct FrameObserved: Sendable {
   /// Clears the value of `firstUnplayableAt`. Subsequent reads from it will return its default value.
   public mutating func clearFirstUnplayableAt() {self._firstUnplayableAt = nil}
 
-  /// When it was last told so; it never takes either back.
+  /// The time at which it was last reported as unplayable; the remote never resets either time.
   public var lastUnplayableAt: SwiftProtobuf.Google_Protobuf_Timestamp {
     get {_lastUnplayableAt ?? SwiftProtobuf.Google_Protobuf_Timestamp()}
     set {_lastUnplayableAt = newValue}
@@ -587,8 +587,8 @@ public nonisolated struct FrameObserved: Sendable {
   fileprivate var _lastUnplayableAt: SwiftProtobuf.Google_Protobuf_Timestamp? = nil
 }
 
-/// A sighting of a video on a list that a remote keeps: somebody's stream, a channel's dashboard, a roll.
-/// The newest sighting of an entry counts.
+/// An observation of a video on a list that a remote keeps: a user's stream, a channel's dashboard, a roll.
+/// The newest observation of an entry counts.
 public nonisolated struct VideoListed: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -597,13 +597,13 @@ public nonisolated struct VideoListed: Sendable {
   /// The list: `stream`, `personal-roll`, `dashboard/ID` or `roll/ID`.
   public var list: String = String()
 
-  /// The remote's name of the entry, for ever.
+  /// The remote's permanent id of the entry.
   public var entry: String = String()
 
   /// The video's key.
   public var video: String = String()
 
-  /// When it came onto the list.
+  /// The time at which the video was added to the list.
   public var listedAt: SwiftProtobuf.Google_Protobuf_Timestamp {
     get {_listedAt ?? SwiftProtobuf.Google_Protobuf_Timestamp()}
     set {_listedAt = newValue}
@@ -613,7 +613,7 @@ public nonisolated struct VideoListed: Sendable {
   /// Clears the value of `listedAt`. Subsequent reads from it will return its default value.
   public mutating func clearListedAt() {self._listedAt = nil}
 
-  /// Whether it was taken off the list.
+  /// Whether the entry was removed from the list.
   public var removed: Bool {
     get {_removed ?? false}
     set {_removed = newValue}
