@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// The rooms and who may import whom: ARCHITECTURE.md. SwiftPM holds a target to the modules that it
+// The modules and what each may import: ARCHITECTURE.md. SwiftPM holds a target to the modules that it
 // lists here, so the table below is the import rule.
 
 let settings: [SwiftSetting] = [

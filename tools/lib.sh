@@ -1,4 +1,4 @@
-# What the scripts in tools/ and .ci/run share; to be sourced by bash, not run.
+# Functions shared by .ci/run and the scripts in tools/; sourced by bash, never run.
 #
 # Every script works from any directory. Environment:
 #   TAPEDECK_BUILD_DIR   where Swift builds; .build of the checkout if it is not set
@@ -92,7 +92,7 @@ release_build() {
     printf '%s/release/%s\n' "$build_dir" "$2"
 }
 
-# Says that a build which takes its time goes on: on a terminal its last line, else a line a minute.
+# Shows the progress of a long build: its last output line on a terminal, otherwise one line per minute.
 #   show_build PRODUCT LOG PID
 show_build() {
     local begun=$SECONDS passed line is_named=
@@ -127,8 +127,8 @@ kill_session() {
     done
 }
 
-# Runs a command for so many seconds at the most, and ends with 124 where that was not enough. Nothing
-# that the command has started outlives it.
+# Runs a command for at most the given number of seconds; returns 124 if it took longer. Also ends every process that
+# the command has started.
 #   limited SECONDS COMMAND...
 limited() {
     local end=$((SECONDS + $1)) status=0

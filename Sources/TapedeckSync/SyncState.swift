@@ -405,7 +405,7 @@ extension SyncState {
         _ reached: [OriginID: UInt64], _ problem: SyncProblem?, _ local: Local, _ now: UInt64,
         _ random: inout some RandomNumberGenerator
     ) -> Action {
-        // A probe is no progress: a server that always claims another history would be asked for ever.
+        // A probe does not count as progress, so a server that always claims a fork ends the session.
         if phase == .probing { return probed(reached, problem, local, now, &random) }
         succeeded()
         let before = acknowledged

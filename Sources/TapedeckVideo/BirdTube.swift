@@ -1,5 +1,5 @@
-/// The system of videos that users hand in, and of the chats beside them.
+/// The system of submitted videos and their chats.
 public enum BirdTube {
-    /// Its name in accounts and in outcomes.
+    /// The system's name in accounts and outcomes.
     public static let system = "birdtube"
 }

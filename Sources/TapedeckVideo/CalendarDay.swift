@@ -1,15 +1,15 @@
-/// A day of the proleptic Gregorian calendar, without a zone.
+/// A day of the proleptic Gregorian calendar, without a time zone.
 package struct CalendarDay: Hashable, Comparable, Sendable, CustomStringConvertible {
-    /// Days since 1970-01-01.
+    /// The number of days since 1970-01-01.
     package let number: Int
 
-    /// The last day that has a name of ten characters: 9999-12-31.
+    /// The last day whose name has ten characters: 9999-12-31.
     package static let last = CalendarDay(year: 9_999, month: 12, day: 31)
 
-    /// Wraps a number of days since 1970-01-01.
+    /// Creates a day from a number of days since 1970-01-01.
     package init(number: Int) { self.number = number }
 
-    /// Reads `YYYY-MM-DD`; anything else, and days that do not exist, give nil.
+    /// Parses `YYYY-MM-DD`; nil for any other text and for nonexistent days.
     package init?(_ text: some StringProtocol) {
         let bytes = Array(text.utf8)
         guard bytes.count == 10, bytes[4] == UInt8(ascii: "-"), bytes[7] == UInt8(ascii: "-") else {
@@ -30,8 +30,8 @@ package struct CalendarDay: Hashable, Comparable, Sendable, CustomStringConverti
         self.init(year: year, month: month, day: day)
     }
 
-    // Years begin in March here, so that the leap day is a year's last; the arithmetic is that of
-    // Howard Hinnant, "chrono-compatible low-level date algorithms".
+    // Years begin in March here, so that the leap day is the last day of a year; the arithmetic is
+    // from Howard Hinnant, "chrono-compatible low-level date algorithms".
     private init(year: Int, month: Int, day: Int) {
         let year = month <= 2 ? year - 1 : year
         let era = year / 400
@@ -42,20 +42,20 @@ package struct CalendarDay: Hashable, Comparable, Sendable, CustomStringConverti
             - 719_468
     }
 
-    /// The day on which a time falls, `offsetSeconds` east of Greenwich.
+    /// Creates the day of a time, `offsetSeconds` east of Greenwich.
     package init(milliseconds: Int64, offsetSeconds: Int) {
         let seconds = Int(milliseconds.floorDivided(by: 1_000)) + offsetSeconds
         number = seconds.floorDivided(by: 86_400)
     }
 
-    /// The Monday of the ISO week that the day is in.
+    /// The Monday of the day's ISO week.
     package var monday: CalendarDay {
         // Day 0 was a Thursday.
         let weekday = (number + 3) - (number + 3).floorDivided(by: 7) * 7
         return CalendarDay(number: number - weekday)
     }
 
-    /// Midnight at its beginning in UTC, in Unix milliseconds.
+    /// The start of the day in UTC, in milliseconds since 1970.
     package var startMilliseconds: Int64 { Int64(number) * 86_400_000 }
 
     package func adding(_ days: Int) -> CalendarDay { CalendarDay(number: number + days) }
@@ -75,7 +75,7 @@ package struct CalendarDay: Hashable, Comparable, Sendable, CustomStringConverti
         return "\(year.padded(4))-\(month.padded(2))-\(day.padded(2))"
     }
 
-    /// Earlier.
+    /// Returns whether `left` is before `right`.
     package static func < (left: CalendarDay, right: CalendarDay) -> Bool {
         left.number < right.number
     }
@@ -90,13 +90,13 @@ package struct CalendarDay: Hashable, Comparable, Sendable, CustomStringConverti
 }
 
 extension BinaryInteger {
-    /// The quotient rounded down, also below 0.
+    /// Returns the quotient rounded down, even if it is negative.
     package func floorDivided(by divisor: Self) -> Self {
         let quotient = self / divisor
         return self % divisor < 0 ? quotient - 1 : quotient
     }
 
-    /// Decimal digits, led by zeros up to `width`; for values that are not negative.
+    /// Returns the decimal digits of a non-negative value, with leading zeros up to `width`.
     package func padded(_ width: Int) -> String {
         let digits = String(self)
         return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits

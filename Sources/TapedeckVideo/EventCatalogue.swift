@@ -2,7 +2,7 @@ internal import Foundation
 internal import SwiftProtobuf
 public import TapedeckModel
 
-/// All event types of this domain by their names: reads their payloads from JSON and writes them.
+/// The catalogue of all event types of this domain, which converts payloads from and to JSON.
 ///
 /// ```swift
 /// let event = try EventCatalogue.video.proposal(
@@ -11,7 +11,7 @@ public import TapedeckModel
 public struct EventCatalogue: Sendable {
     private let types: [(type: EventType, message: any VideoEvent.Type)]
 
-    /// Every type that this program knows.
+    /// The catalogue of all event types that this program knows.
     public static let video = EventCatalogue(types: [
         AccountObserved.self, AnswerMergeFailed.self, AnswerMergeStarted.self, AnswerObserved.self,
         AnswerRecorded.self, AnswerSegmentRecorded.self, AnswerSegmentRemoved.self,
@@ -33,20 +33,21 @@ public struct EventCatalogue: Sendable {
         self.types = types.map { ($0.eventType, $0) }
     }
 
-    /// The types' names, sorted.
+    /// The names of the types, sorted.
     public var typeNames: [String] { types.map(\.type.name) }
 
-    /// The newest schema of a type's payloads; nil for a type that this program does not know.
+    /// Returns the newest schema version of a type's payloads; nil if this program does not know
+    /// the type.
     public func schemaVersion(of type: EventType) -> UInt16? {
         types.first { $0.type == type }?.message.schemaVersion
     }
 
-    /// The types that compaction may shorten in a way.
+    /// Returns the types with the given retention.
     func types(of retention: Retention) -> Set<EventType> {
         Set(types.lazy.filter { $0.message.retention == retention }.map(\.type))
     }
 
-    /// Whether an event's payload is one that this program would record.
+    /// Returns whether an event's payload is one that this program would record.
     func reads(_ event: EventEnvelope) -> Bool {
         func reads<E: VideoEvent>(as _: E.Type) -> Bool {
             (try? event.decode(E.self).normalized()) != nil
@@ -57,24 +58,25 @@ public struct EventCatalogue: Sendable {
         return reads(as: message)
     }
 
-    /// Makes a proposal of a type's name and its payload as JSON text.
+    /// Creates a proposal from a type's name and its payload as JSON text.
     ///
-    /// Throws as `proposal(type:json:atMilliseconds:)` over bytes does.
+    /// Throws the same errors as the variant that takes bytes.
     public func proposal(
         type: String, json: String, atMilliseconds: UInt64? = nil
     ) throws(ModelError) -> ProposedEvent {
         try proposal(type: type, json: Array(json.utf8), atMilliseconds: atMilliseconds)
     }
 
-    /// Makes a proposal of a type's name and its payload as JSON by protobuf's mapping.
+    /// Creates a proposal from a type's name and its payload as JSON in protobuf's mapping.
     ///
-    /// Numbers of 64 bits are read as numbers and as texts, and videos may stand as URLs. A field that
-    /// the type does not have is refused: it would be lost, and is a slip more often than not.
+    /// 64-bit numbers may be numbers or strings, and videos may be URLs. Unknown fields are
+    /// refused, because they would be lost and are usually mistakes.
     ///
-    /// - Parameter atMilliseconds: when it happened, in Unix milliseconds; nil lets the store say.
+    /// - Parameter atMilliseconds: the time of the event, in milliseconds since 1970; nil for the
+    ///   current time of the store.
     ///
     /// Throws `ModelError`: `.unknownType`; `.malformedJSON` with line and column;
-    /// `.invalidPayload`, `.invalidVideo` or `.tooLarge` with the field at the front of the
+    /// `.invalidPayload`, `.invalidVideo` or `.tooLarge` with the field at the start of the
     /// message.
     public func proposal(
         type: String, json: [UInt8], atMilliseconds: UInt64? = nil
@@ -83,15 +85,15 @@ public struct EventCatalogue: Sendable {
             throw unknown(type)
         }
         if let atMilliseconds, atMilliseconds >= UInt64(Timestamps.recorded.upperBound) {
-            throw ModelError(.invalidTime, "a time outside 1970 to 9999")
+            throw ModelError(.invalidTime, "the time is not in the years 1970 to 9999")
         }
         return try proposal(of: message, json: json, atMilliseconds: atMilliseconds)
     }
 
-    /// A payload as JSON by protobuf's mapping, or nil for a type that this program does not know.
+    /// Returns a payload as JSON in protobuf's mapping; nil if this program does not know the type.
     ///
-    /// Throws `ModelError`: `.invalidPayload` where the bytes are not a payload of that type, `.newerFormat`
-    /// for a version that this program does not know.
+    /// Throws `ModelError`: `.invalidPayload` if the bytes are not a payload of that type,
+    /// `.newerFormat` if this program does not know the version.
     public func json(
         type: EventType, version: UInt16 = 1, payload: [UInt8]
     ) throws(ModelError) -> String? {
@@ -131,8 +133,10 @@ public struct EventCatalogue: Sendable {
         }
     }
 
-    /// Names the member that is unknown or cannot be read: protobuf's reader does not, so the names
-    /// are looked up, and then each member is read alone.
+    /// Returns an error that names the unknown or invalid member.
+    ///
+    /// Protobuf's reader does not name it. Therefore the names are checked first, and then each
+    /// member is read separately.
     private static func culprit<E: VideoEvent>(
         _: E.Type, _ json: [UInt8], _ members: [JSONParser.Member], _ fields: [String: JSONValue]
     ) -> ModelError {
@@ -142,13 +146,13 @@ public struct EventCatalogue: Sendable {
         for member in members {
             let alone = [UInt8(ascii: "{")] + json[member.range] + [UInt8(ascii: "}")]
             if (try? E(jsonUTF8Bytes: alone)) == nil {
-                let kind = fields[member.name]?.kind ?? "something"
+                let kind = fields[member.name]?.kind ?? "a value"
                 return FieldChecks.invalid(
                     String(member.name.prefix(80)),
-                    "holds \(kind) that a \(E.eventType) cannot take there")
+                    "is \(kind), which is not valid for this field of \(E.eventType)")
             }
         }
-        return ModelError(.invalidPayload, "the payload names a field twice")
+        return ModelError(.invalidPayload, "the payload contains a field twice")
     }
 
     private func unknown(_ type: String) -> ModelError {
@@ -156,9 +160,9 @@ public struct EventCatalogue: Sendable {
             type, among: typeNames, distanceMax: max(3, type.utf8.count / 2)
         ).prefix(3)
         return ModelError(
-            .unknownType, "\"\(type.prefix(80))\" is no event type of this program",
+            .unknownType, "\"\(type.prefix(80))\" is not an event type of this program",
             hint: near.isEmpty
-                ? "known are \(typeNames.joined(separator: ", "))"
+                ? "the event types are \(typeNames.joined(separator: ", "))"
                 : "did you mean \(near.joined(separator: " or "))?")
     }
 }

@@ -1,6 +1,7 @@
-/// What an account is called where nobody has said it.
+/// The default nickname of an account.
 package enum Nickname {
-    /// What stands before the first "@" of an address, or the whole of what has none or begins with it.
+    /// Returns the part of an account's name before the first "@"; the entire name if that part is
+    /// empty.
     package static func standing(for account: String) -> String {
         let front = account.prefix { $0 != "@" }
         return front.isEmpty ? account : String(front)

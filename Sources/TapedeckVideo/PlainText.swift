@@ -1,16 +1,16 @@
-/// The text of an HTML summary, as people read it.
+/// The readable text of an HTML summary.
 ///
-/// A summary is a few sentences in `p`, `b`, `i` and `br`, so a scan over its bytes does: tags and
-/// comments are dropped, references decoded, whitespace folded; a paragraph or a `br` begins a
-/// line. Broken HTML gives some text and never fails.
+/// A summary consists of a few sentences in `p`, `b`, `i` and `br`, so a simple scan suffices: tags
+/// and comments are removed, references are decoded, and white space is collapsed. A paragraph or a
+/// `br` starts a new line. Invalid HTML gives some text and never fails.
 package struct PlainText {
-    /// The text; nil where nothing is left, as where the summary is `<p></p>`.
+    /// The text; nil if it is empty, as for `<p></p>`.
     package let text: String?
 
-    /// Tags that begin a line.
+    /// The tags that start a new line.
     private static let breaks: Set<String> = ["p", "br", "div", "li", "ul", "ol", "h1", "h2", "h3"]
 
-    /// Reads HTML.
+    /// Parses HTML.
     package init(html: String) {
         var lines = [""]
         var isSpacePending = false
@@ -42,9 +42,10 @@ package struct PlainText {
         self.text = text.isEmpty ? nil : text
     }
 
-    /// The name of the tag that `text` begins with, lower case, and where it ends.
+    /// Returns the lower-case name and the end of the tag that `text` begins with; nil if it is not
+    /// a tag.
     ///
-    /// A `<` that no name, slash or `!` follows is text, as in `a < b`.
+    /// A `<` that is not followed by a letter, a slash or `!` is text, as in `a < b`.
     private static func tag(_ text: Substring) -> (name: String, end: Substring.Index)? {
         var inside = text.dropFirst()
         if inside.hasPrefix("!--") {
@@ -56,15 +57,16 @@ package struct PlainText {
             return nil
         }
         let name = inside.prefix { $0.isASCII && ($0.isLetter || $0.isNumber) }.lowercased()
-        // A tag that does not end takes the rest with it, as browsers do.
+        // As in browsers, a tag that is not closed extends to the end of the text.
         guard let close = inside.firstIndex(of: ">") else { return (name, inside.endIndex) }
         return (name, inside.index(after: close))
     }
 
-    /// The longest reference that is looked at, in characters.
+    /// The maximum length of a reference, in characters.
     private static let referenceLengthMax = 12
 
-    /// What the reference that `text` begins with stands for, and where it ends.
+    /// Returns the characters of the reference that `text` begins with, and its end; nil if it is
+    /// not a reference.
     private static func reference(_ text: Substring) -> (String, Substring.Index)? {
         guard let semicolon = text.prefix(referenceLengthMax).firstIndex(of: ";") else {
             return nil
@@ -77,12 +79,12 @@ package struct PlainText {
         guard
             let value = isHexadecimal ? UInt32(digits.dropFirst(), radix: 16) : UInt32(digits)
         else { return nil }
-        // What is no character, and NUL, is shown as the replacement character.
+        // Invalid characters and NUL are replaced by the replacement character.
         let scalar = UnicodeScalar(value).flatMap { value == 0 ? nil : $0 } ?? "\u{FFFD}"
         return (String(Character(scalar)), end)
     }
 
-    /// The references that occur in prose.
+    /// The named references that occur in prose.
     private static let named: [String: String] = [
         "amp": "&", "lt": "<", "gt": ">", "quot": "\"", "apos": "'", "nbsp": "\u{A0}",
         "ndash": "–", "mdash": "—", "hellip": "…", "lsquo": "‘", "rsquo": "’", "ldquo": "“",

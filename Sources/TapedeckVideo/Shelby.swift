@@ -1,5 +1,5 @@
-/// The system of videos that people share with each other.
+/// The system for sharing videos.
 public enum Shelby {
-    /// Its name in accounts and in outcomes.
+    /// The system's name in accounts and outcomes.
     public static let system = "shelby"
 }

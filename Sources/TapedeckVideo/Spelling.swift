@@ -1,12 +1,12 @@
-/// Finds what somebody may have meant who wrote a name that is none.
+/// Finds names that are similar to a misspelled one.
 package enum Spelling {
-    /// The name that is most like another, where one is.
+    /// Returns the most similar name; nil if none is similar enough.
     package static func nearest(to name: String, among names: [String]) -> String? {
         near(name, among: names, distanceMax: max(1, name.utf8.count / 3)).first
             ?? names.first { name.utf8.count >= 3 && $0.lowercased().hasPrefix(name.lowercased()) }
     }
 
-    /// The names within a distance, the nearest first.
+    /// Returns the names within an edit distance, nearest first.
     static func near(_ name: String, among names: [String], distanceMax: Int) -> [String] {
         names.map { (distance: distance(name, $0), name: $0) }
             .filter { $0.distance <= distanceMax }
@@ -14,9 +14,9 @@ package enum Spelling {
             .map(\.name)
     }
 
-    /// How many letters have to be added, dropped or changed, upper and lower case being equal.
+    /// Returns the number of bytes to add, remove or change, ignoring case.
     ///
-    /// Only the first 80 bytes count, as names are shorter and hostile ones may be long.
+    /// Only the first 80 bytes count, because names are shorter and hostile ones may be long.
     private static func distance(_ left: String, _ right: String) -> Int {
         let left = Array(left.lowercased().utf8.prefix(80))
         let right = Array(right.lowercased().utf8.prefix(80))

@@ -1,5 +1,5 @@
-/// The remote system that tells when shows are on.
+/// The system that provides the schedules of shows.
 public enum TVmaze {
-    /// Its name in accounts and in outcomes.
+    /// The system's name in accounts and outcomes.
     public static let system = "tvmaze"
 }

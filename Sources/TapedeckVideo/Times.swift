@@ -1,24 +1,24 @@
 package import SwiftProtobuf
 
 extension Google_Protobuf_Timestamp {
-    /// Unix milliseconds, rounded down; of what is no time of the years 1 to 9999, the nearest.
+    /// The time in milliseconds since 1970, rounded down and clamped to the years 1 to 9999.
     package var milliseconds: Int64 {
         let seconds = seconds.clamped(
             to: Timestamps.whole.lowerBound / 1_000..<Timestamps.whole.upperBound / 1_000)
         return seconds * 1_000 + Int64(nanos) / 1_000_000
     }
 
-    /// The time at Unix milliseconds.
+    /// Creates a timestamp from a time in milliseconds since 1970.
     package init(milliseconds: Int64) {
         let whole = milliseconds.floorDivided(by: 1_000)
         self.init(seconds: whole, nanos: Int32(milliseconds - whole * 1_000) * 1_000_000)
     }
 }
 
-/// Times as RFC 3339 texts.
+/// Conversions between times and RFC 3339 text.
 package enum Timestamps {
-    /// `YYYY-MM-DDTHH:MM:SS.mmmZ`, as in all reports; of what is no time of the years 1 to 9999,
-    /// the nearest.
+    /// Returns a time as `YYYY-MM-DDTHH:MM:SS.mmmZ`, as in all reports, clamped to the years 1 to
+    /// 9999.
     package static func text(milliseconds: Int64) -> String {
         let milliseconds = milliseconds.clamped(to: whole)
         let day = CalendarDay(milliseconds: milliseconds, offsetSeconds: 0)
@@ -29,10 +29,11 @@ package enum Timestamps {
             "\(day)T\(hour.padded(2)):\(minute.padded(2)):\(second.padded(2)).\(milli.padded(3))Z"
     }
 
-    /// Reads an RFC 3339 text with any offset and any number of decimals.
+    /// Parses RFC 3339 text with any offset and any number of decimals; nil if the text is invalid
+    /// or the year is not in 1 to 9999.
     ///
-    /// A leap second counts as the second after it, as Unix time has none. Times before 1970 are
-    /// negative: television is older. Gives nil for anything else, and for years outside 1 to 9999.
+    /// A leap second counts as the following second, because Unix time has none. Times before 1970
+    /// are negative, since television is older than that.
     package static func milliseconds(_ text: String) -> Int64? {
         let bytes = Array(text.utf8)
         guard bytes.count >= 20, bytes.count <= 64,
@@ -60,10 +61,11 @@ package enum Timestamps {
         return whole.contains(time) ? time : nil
     }
 
-    /// Unix milliseconds of the years 1 to 9999, as in protobuf's `Timestamp`.
+    /// The years 1 to 9999 in milliseconds since 1970, the range of protobuf's `Timestamp`.
     package static let whole: Range<Int64> = -62_135_596_800_000..<253_402_300_800_000
 
-    /// Unix milliseconds of 1970 to 9999: when something can happen that is recorded here.
+    /// The years 1970 to 9999 in milliseconds since 1970, the range of the times of recorded
+    /// events.
     package static let recorded: Range<Int64> = 0..<253_402_300_800_000
 
     private static func digits(_ bytes: [UInt8], _ at: Int) -> Int? {
@@ -85,7 +87,7 @@ package enum Timestamps {
 }
 
 extension Int64 {
-    /// The nearest number in `range`, which must not be empty.
+    /// Returns the nearest number in `range`, which must not be empty.
     func clamped(to range: Range<Int64>) -> Int64 {
         Swift.min(Swift.max(self, range.lowerBound), range.upperBound - 1)
     }

@@ -1,38 +1,38 @@
-/// A list of videos as apps show them, by the name that `storectl query list` takes.
+/// A list of videos that apps show, identified by the name that `storectl query list` accepts.
 public enum VideoGroup: Hashable, Sendable {
-    /// `timeline`: all that were shared, the one shared last first.
+    /// `timeline`: all shared videos, most recently shared first.
     case timeline
-    /// `favourites`: those that the user likes, in the order of the timeline.
+    /// `favourites`: the videos that the user likes, in timeline order.
     case favourites
-    /// `watch-later`: those that wait to be seen, in the order of the timeline.
+    /// `watch-later`: the videos on the watch-later list, in timeline order.
     case watchLater
-    /// `likes`: those that the user likes, the one liked last first.
+    /// `likes`: the videos that the user likes, most recently liked first.
     case likes
-    /// `popular`: those that were handed in, the one seen most first.
+    /// `popular`: the submitted videos, most viewed first.
     case popular
-    /// `new`: those that were handed in, the last first.
+    /// `new`: the submitted videos, newest first.
     case new
-    /// A list that a remote keeps, by its name, what came onto it last first: `stream`, `personal-roll`,
+    /// A remote's list by its name, most recently added first: `stream`, `personal-roll`,
     /// `dashboard/ID` of a channel, or `roll/ID`.
     case listed(String)
 
-    /// The list of what others share with the account's user.
+    /// The name of the list of videos that others share with the account's user.
     package static let stream = "stream"
-    /// The list of what the user shares and likes.
+    /// The name of the list of videos that the account's user shares and likes.
     package static let personalRoll = "personal-roll"
-    /// What stands in front of the ids of other lists.
+    /// The prefixes of list names that contain an id.
     private static let prefixes = ["dashboard/", "roll/"]
 
-    /// The list of a roll.
+    /// Returns the name of a roll's list.
     package static func roll(_ id: String) -> String { "roll/\(id)" }
 
-    /// The groups that have no id.
+    /// The groups without an id.
     public static let named: [VideoGroup] = [
         .timeline, .favourites, .watchLater, .likes, .listed(stream), .listed(personalRoll),
         .popular, .new,
     ]
 
-    /// The group of a name; nil where there is none.
+    /// Creates the group with a name; nil if there is none.
     public init?(_ name: String) {
         if let group = VideoGroup.named.first(where: { $0.name == name }) {
             self = group
@@ -44,7 +44,7 @@ public enum VideoGroup: Hashable, Sendable {
         self = .listed(name)
     }
 
-    /// Its name.
+    /// The name of the group.
     public var name: String {
         switch self {
         case .timeline: "timeline"

@@ -1,19 +1,19 @@
 public import TapedeckModel
 
-/// A video for ever, wherever it was met: its provider and its id there, as `youtube:dQw4w9WgXcQ`.
+/// The permanent identity of a video: its provider and its id there, such as `youtube:dQw4w9WgXcQ`.
 ///
-/// Every URL form of one video gives the same key, so that broadcasts of it meet under one tag.
+/// All URL forms of a video give the same key, so all broadcasts of the video have the same tag.
 public struct VideoKey: Hashable, Sendable, CustomStringConvertible {
-    /// The provider's name in lower case, such as `youtube`.
+    /// The name of the provider in lower case, such as `youtube`.
     public let provider: String
-    /// The video's id at its provider; upper and lower case differ.
+    /// The id of the video at its provider; case matters.
     public let id: String
 
-    /// The longest text that is read as a key or a URL, in UTF-8 bytes.
+    /// The maximum length of a text that is parsed as a key or a URL, in UTF-8 bytes.
     public static let textBytesMax = 4_096
-    /// The longest name of a provider, in bytes.
+    /// The maximum length of a provider's name, in bytes.
     public static let providerBytesMax = 32
-    /// The longest id, in bytes.
+    /// The maximum length of an id, in bytes.
     public static let idBytesMax = 128
 
     /// `provider:id`.
@@ -25,21 +25,23 @@ public struct VideoKey: Hashable, Sendable, CustomStringConvertible {
     /// `video/provider:id`.
     public var tag: Tag { Tag(unchecked: "video/\(provider):\(id)") }
 
-    /// Reads a key, or a URL of a video at YouTube, Vimeo or Dailymotion in any form.
+    /// Parses a key, or any form of the URL of a video at YouTube, Vimeo or Dailymotion.
     ///
-    /// Throws `ModelError` with `.invalidVideo` when the text names no video, or `.tooLarge` when
-    /// it is longer than `textBytesMax`.
+    /// Throws `ModelError` with `.invalidVideo` if the text does not name a video, and with
+    /// `.tooLarge` if it is longer than `textBytesMax`.
     public init(_ text: String) throws(ModelError) {
         guard text.utf8.count <= VideoKey.textBytesMax else {
             throw ModelError(
                 .tooLarge,
-                "a video of \(text.utf8.count) bytes; the limit is \(VideoKey.textBytesMax)")
+                "the video's key or URL has \(text.utf8.count) bytes; the limit is "
+                    + "\(VideoKey.textBytesMax)")
         }
         let bytes = text.utf8.drop(while: VideoKey.isSpace)
         let trimmed = String(text[bytes.startIndex...]).trimmingTrailingSpace()
-        guard !trimmed.isEmpty else { throw VideoKey.unknown("an empty text") }
+        guard !trimmed.isEmpty else { throw VideoKey.unknown("the text is empty") }
         guard trimmed.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
-            throw VideoKey.unknown("a text with spaces, control or non-ASCII characters")
+            throw VideoKey.unknown(
+                "the text contains spaces, control characters or non-ASCII characters")
         }
         if let colon = trimmed.utf8.firstIndex(of: UInt8(ascii: ":")),
             trimmed.utf8[..<colon].allSatisfy(VideoKey.isProviderByte),
@@ -56,17 +58,17 @@ public struct VideoKey: Hashable, Sendable, CustomStringConvertible {
         self = key
     }
 
-    /// Makes a key of a provider's name and the video's id there.
+    /// Creates a key from a provider's name and the video's id there.
     ///
-    /// The id is taken as given: of its form only what would break a key is refused, for YouTube
-    /// anything but letters, digits, `_` and `-`, for Vimeo anything but a number. Throws
-    /// `ModelError` with `.invalidVideo`.
+    /// At YouTube, an id may contain letters, digits, `_` and `-`; at Vimeo, it is a number without
+    /// leading zeros; elsewhere, it may contain any visible ASCII characters. The id is not
+    /// validated further. Throws `ModelError` with `.invalidVideo`.
     public init(provider: String, id: String) throws(ModelError) {
         let provider = provider.lowercased()
         guard (1...VideoKey.providerBytesMax).contains(provider.utf8.count),
             provider.utf8.allSatisfy(VideoKey.isProviderByte),
             !VideoKey.schemes.contains(provider)
-        else { throw VideoKey.unknown("a provider named \"\(provider.prefix(40))\"") }
+        else { throw VideoKey.unknown("\"\(provider.prefix(40))\" is not a provider") }
         let isKnown =
             switch provider {
             case "youtube": id.utf8.allSatisfy(VideoKey.isYouTubeByte)
@@ -76,18 +78,18 @@ public struct VideoKey: Hashable, Sendable, CustomStringConvertible {
             default: id.utf8.allSatisfy { (0x21...0x7E).contains($0) }
             }
         guard isKnown, (1...VideoKey.idBytesMax).contains(id.utf8.count) else {
-            throw VideoKey.unknown("an id \"\(id.prefix(40))\" at \(provider)")
+            throw VideoKey.unknown("\"\(id.prefix(40))\" is not an id at \(provider)")
         }
         self.init(uncheckedProvider: provider, id: id)
     }
 
-    /// A key that was checked when it was recorded.
+    /// Creates a key that was checked when it was recorded.
     package init(uncheckedProvider provider: String, id: String) {
         self.provider = provider
         self.id = id
     }
 
-    /// The key of a tag `video/provider:id`.
+    /// Creates the key of a tag `video/provider:id`.
     package init(tag: Tag) {
         let name = tag.name
         let provider = name.prefix { $0 != ":" }
@@ -95,7 +97,7 @@ public struct VideoKey: Hashable, Sendable, CustomStringConvertible {
             uncheckedProvider: String(provider), id: String(name.dropFirst(provider.count + 1)))
     }
 
-    /// Letters, digits, `_` and `-`.
+    /// Returns whether a byte is a letter, a digit, `_` or `-`.
     static func isYouTubeByte(_ byte: UInt8) -> Bool {
         isLetterOrDigit(byte) || byte == UInt8(ascii: "_") || byte == UInt8(ascii: "-")
     }
@@ -105,23 +107,23 @@ public struct VideoKey: Hashable, Sendable, CustomStringConvertible {
             || (0x30...0x39).contains(byte)
     }
 
-    // No dots: `youtube.com:443/watch` is a host with a port, not a key.
+    // Dots are excluded: `youtube.com:443/watch` is a host with a port, not a key.
     private static func isProviderByte(_ byte: UInt8) -> Bool { isYouTubeByte(byte) }
 
-    /// What stands before a colon in URLs and is no provider.
+    /// URL schemes, which are not accepted as providers.
     private static let schemes: Set<String> = [
         "http", "https", "ftp", "file", "data", "javascript", "mailto", "about", "blob", "urn",
     ]
 
     private static func unknown(_ what: String) -> ModelError {
         ModelError(
-            .invalidVideo, "\(what) names no video", hint: formHint)
+            .invalidVideo, "not a video: \(what)", hint: formHint)
     }
 
-    /// What a video is asked for as.
+    /// A hint on the accepted forms of a video.
     static let formHint = "give provider:id, such as youtube:dQw4w9WgXcQ, or the URL of one video"
 
-    /// What may stand around a key.
+    /// Returns whether a byte is white space, which may surround a key.
     static func isSpace(_ byte: UInt8) -> Bool {
         byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D
     }

@@ -1,13 +1,13 @@
 extension VideoURL {
     // MARK: - YouTube
 
-    /// The length of an id at YouTube.
+    /// The length of a YouTube id.
     private static let youTubeIDCount = 11
 
-    /// Words of eleven characters that stand where ids stand and are none.
+    /// Words of eleven characters that appear in place of an id.
     private static let youTubeWords: Set<String> = ["videoseries", "live_stream"]
 
-    /// Path segments behind which an id stands.
+    /// Path segments that are followed by an id.
     private static let youTubeFolders: Set<String> = [
         "v", "vi", "e", "embed", "shorts", "live", "watch", "vi_webp", "an_webp", "an",
     ]
@@ -24,7 +24,7 @@ extension VideoURL {
                 return id
             }
         }
-        // The API of 2008 to 2015: /feeds/api/videos/ID.
+        // The API from 2008 to 2015: /feeds/api/videos/ID.
         if segments.first?.lowercased() == "feeds", let folder = segments.firstIndex(of: "videos"),
             folder + 1 < segments.count
         {
@@ -33,7 +33,7 @@ extension VideoURL {
         return youTubeFragmentID
     }
 
-    /// Pages of 2010 kept the video in the fragment: `#!v=ID`, `#/watch?v=ID`,
+    /// The id in the fragment, where pages of 2010 kept it: `#!v=ID`, `#/watch?v=ID`,
     /// `user/NAME#p/u/1/ID`.
     private var youTubeFragmentID: String? {
         var rest = Substring(fragment)
@@ -46,7 +46,8 @@ extension VideoURL {
             .flatMap { VideoURL.youTubeID($0.value) }
     }
 
-    /// The id at the front of `text`, which may go on behind it, as in `ID&feature=share`.
+    /// Returns the id at the start of `text`, which may continue after it, as in
+    /// `ID&feature=share`.
     private static func youTubeID(_ text: String) -> String? {
         let id = String(decoding: text.utf8.prefix(while: VideoKey.isYouTubeByte), as: UTF8.self)
         return id.utf8.count == youTubeIDCount && !youTubeWords.contains(id) ? id : nil
@@ -64,11 +65,11 @@ extension VideoURL {
         case "video", "videos", "m", "embed": place = 1
         case "channels", "ondemand", "manage": place = 2
         case "groups", "album", "showcase": place = 3
-        // Of the API, /api/v2/video/ID.json, and of couch mode, /couchmode/inbox/ID.
+        // The API, /api/v2/video/ID.json, and couch mode, /couchmode/inbox/ID.
         case "api", "couchmode": place = segments.count - 1
         case "moogaloop.swf": return parameter("clip_id").flatMap(VideoURL.vimeoID)
         default:
-            // A user's page: /user123/ID. A review page: /user123/review/ID/hash. Old pages: /hd#ID.
+            // User pages: /user123/ID. Review pages: /user123/review/ID/hash. Old pages: /hd#ID.
             let isReview = segments.count > 2 && segments[1].lowercased() == "review"
             let isUsers = segments.count == 2 && !VideoURL.vimeoFolders.contains(first)
             guard isReview || isUsers else { return VideoURL.vimeoID(fragment) }
@@ -79,7 +80,7 @@ extension VideoURL {
             ?? VideoURL.vimeoID(fragment)
     }
 
-    /// Path segments that are no user's name and behind which a number is no video's.
+    /// First path segments that are not user names and are not followed by a video's id.
     private static let vimeoFolders: Set<String> = [
         "blog", "categories", "event", "folder", "forums", "help", "jobs", "store", "tag", "user",
     ]
@@ -94,7 +95,7 @@ extension VideoURL {
     var dailymotionID: String? {
         if isAt("dai.ly") { return segments.first.flatMap(VideoURL.dailymotionID) }
         if let value = parameter("video"), let id = VideoURL.dailymotionID(value) { return id }
-        // A language may stand in front: /us/video/ID_title. /swf/ID has no "video".
+        // A language may come first: /us/video/ID_title. In /swf/ID, there is no "video".
         let lowered = segments.map { $0.lowercased() }
         if let folder = lowered.firstIndex(of: "video") ?? lowered.firstIndex(of: "swf"),
             folder + 1 < segments.count
@@ -105,7 +106,7 @@ extension VideoURL {
             .flatMap { VideoURL.dailymotionID($0.value) }
     }
 
-    /// The id before the title, as in `x7tgad0_a-title`.
+    /// Returns the id before the title, as in `x7tgad0_a-title`.
     private static func dailymotionID(_ text: String) -> String? {
         let id = text.prefix { $0 != "_" }
         let known = id.utf8.allSatisfy(VideoKey.isLetterOrDigit)

@@ -1,29 +1,29 @@
 internal import TapedeckModel
 
-/// A URL taken apart as far as finding a video needs; never fetched, never resolved.
+/// The parts of a URL that are needed to find a video; the URL is never fetched or resolved.
 ///
-/// Written by hand because what people paste is often no URL by RFC 3986: schemes are missing,
-/// ampersands are HTML-escaped, a second `?` follows the id.
+/// This parser is hand-written because pasted URLs often violate RFC 3986: schemes are missing,
+/// ampersands are HTML-escaped, or a second `?` follows the id.
 struct VideoURL {
-    /// Lower case, without user, port and a trailing dot.
+    /// The host in lower case, without user, port and trailing dot.
     let host: String
-    /// Percent-decoded; empty ones are dropped.
+    /// The percent-decoded path segments, without empty ones.
     let segments: [String]
-    /// Percent-decoded, in order.
+    /// The percent-decoded parameters, in order.
     let query: [(name: String, value: String)]
-    /// Percent-decoded, without the `#`.
+    /// The percent-decoded fragment, without the `#`.
     let fragment: String
 
-    /// How many redirecting URLs may stand inside each other.
+    /// The maximum nesting depth of redirecting URLs.
     static let redirectsMax = 4
 
-    /// Takes a text of visible ASCII apart; nil when it has a scheme other than http, https and those of
-    /// YouTube's apps.
+    /// Parses a text of visible ASCII; nil if it has a scheme other than http, https and the
+    /// schemes of YouTube's apps.
     init?(_ text: String) {
         var rest = VideoURL.withoutAppScheme(text)
         if let scheme = rest.firstRange(of: "://") {
             let name = rest[..<scheme.lowerBound].lowercased()
-            // A slash, question mark or hash before "://" belongs to an inner URL.
+            // If a slash, question mark or hash comes first, the "://" is part of an inner URL.
             if !name.contains(where: { "/?#".contains($0) }) {
                 guard name == "http" || name == "https" else { return nil }
                 rest = rest[scheme.upperBound...]
@@ -42,13 +42,13 @@ struct VideoURL {
         fragment = VideoURL.decoded(rest[query.endIndex...].dropFirst())
     }
 
-    /// The value of the first parameter of this name.
+    /// Returns the value of the first parameter with a name; nil if there is none.
     func parameter(_ name: String) -> String? { query.first { $0.name == name }?.value }
 
-    /// Whether the host is `domain` or lies below it.
+    /// Returns whether the host is `domain` or one of its subdomains.
     func isAt(_ domain: String) -> Bool { host == domain || host.hasSuffix("." + domain) }
 
-    /// The video that the URL names, or nil.
+    /// Returns the video that the URL names; nil if there is none.
     func videoKey(depth: Int = 0) -> VideoKey? {
         if depth < VideoURL.redirectsMax, let inner = redirectTarget {
             return VideoURL(inner)?.videoKey(depth: depth + 1)
@@ -67,13 +67,13 @@ struct VideoURL {
         return nil
     }
 
-    /// The URL that this one only leads to, or nil.
+    /// The URL to which this one redirects; nil if it does not redirect.
     private var redirectTarget: String? {
         let first = segments.first?.lowercased()
         if isAt("youtube.com") {
             switch first {
             case "attribution_link":
-                // `u` is a path on the same site, or a whole URL.
+                // `u` is a path on the same site or a complete URL.
                 return parameter("u").map { $0.hasPrefix("/") ? "youtube.com" + $0 : $0 }
             case "oembed": return parameter("url")
             case "redirect": return parameter("q")
@@ -88,10 +88,10 @@ struct VideoURL {
         return isOEmbed && (isAt("vimeo.com") || isAt("dailymotion.com")) ? parameter("url") : nil
     }
 
-    // MARK: - Taking apart
+    // MARK: - Parsing
 
-    /// Addresses that open YouTube's apps, `vnd.youtube:ID` and `youtube://ID`, as one that browsers open; an
-    /// address may stand in the place of the id.
+    /// Converts a URL for YouTube's apps, `vnd.youtube:ID` or `youtube://ID`, to one for browsers;
+    /// the id may itself be a URL.
     private static func withoutAppScheme(_ text: String) -> Substring {
         let lowered = text.lowercased()
         guard let scheme = ["vnd.youtube:", "youtube:"].first(where: lowered.hasPrefix) else {
@@ -112,14 +112,14 @@ struct VideoURL {
 
     static func parameters(_ text: Substring) -> [(name: String, value: String)] {
         text.split(separator: "&").map { part in
-            // "&amp;" of HTML leaves "amp;" before the name.
+            // A "&" that HTML escaped as "&amp;" leaves "amp;" before the name.
             let part = part.hasPrefix("amp;") ? part.dropFirst(4) : part
             let name = part.prefix { $0 != "=" }
             return (decoded(name), decoded(part[name.endIndex...].dropFirst()))
         }
     }
 
-    /// Percent-decodes once; what is no escape stays, and ill-formed UTF-8 is repaired.
+    /// Percent-decodes a text once; invalid escapes are kept, and ill-formed UTF-8 is repaired.
     static func decoded(_ text: Substring) -> String {
         guard text.utf8.contains(UInt8(ascii: "%")) else { return String(text) }
         let bytes = Array(text.utf8)

@@ -1,5 +1,5 @@
 /// The system of questions that are answered by video.
 public enum Whale {
-    /// Its name in accounts and in outcomes.
+    /// The system's name in accounts and outcomes.
     public static let system = "whale"
 }

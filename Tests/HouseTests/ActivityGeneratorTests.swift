@@ -3,20 +3,20 @@ import Tapedeck
 import TapedeckTesting
 import Testing
 
-/// Made-up activity is the same everywhere, and is what it claims to be.
+/// `ActivityGenerator` is deterministic, and its activity resembles real activity.
 @Suite struct ActivityGeneratorTests {
-    @Test func aSeedGivesTheSameBytesForEver() {
+    @Test func aSeedAlwaysGivesTheSameBytes() {
         // FNV-1a of the first thousand lines; benchmarks and examples rely on these bytes.
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
         for byte in lines(1_000, seed: 1) { hash = (hash ^ UInt64(byte)) &* 0x0100_0000_01B3 }
         #expect(hash == 0xCE83_7801_560B_699C)
     }
 
-    @Test func anotherSeedGivesOtherActivity() {
+    @Test func differentSeedsGiveDifferentActivity() {
         #expect(lines(10, seed: 1) != lines(10, seed: 2))
     }
 
-    @Test func aLineSaysWhatItsEventSays() throws {
+    @Test func linesParseToTheirEvents() throws {
         let random = SeededGenerator.fromEnvironment()
         var activity = ActivityGenerator(seed: random.seed, videos: 50)
         for _ in 0..<2_000 {
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func activityIsLikeTheRealThing() {
+    @Test func generatedActivityResemblesRealActivity() {
         var activity = ActivityGenerator(seed: 7, videos: 1_000)
         var byKind: [Activity.Kind: Int] = [:]
         var byVideo: [UInt64: Int] = [:]
@@ -54,7 +54,7 @@ import Testing
         #expect(byKind[.broadcastReceived, default: 0] > count / 2)
         #expect((count / 12...count / 8).contains(late))
         #expect((180...240).contains(bytes.count / count))
-        // Hot videos and a long tail: the first of a thousand has more than a twentieth of it all.
+        // Hot videos and a long tail: the top video of a thousand has more than 5 % of all events.
         #expect(byVideo[0, default: 0] > count / 20)
         #expect(byVideo.count > 850)
         #expect(byVideo.keys.allSatisfy { $0 < 1_000 })

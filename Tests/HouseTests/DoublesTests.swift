@@ -3,17 +3,17 @@ import Tapedeck
 import TapedeckTesting
 import Testing
 
-/// The doubles that tests are built on.
+/// The test doubles: the random generator, the clock and the temporary store.
 @Suite struct DoublesTests {
-    @Test func aSeedGivesSplitmixNumbers() {
-        // Known answers of splitmix64 for the seed 1234567.
+    @Test func seededGeneratorMatchesSplitmix64() {
+        // The first outputs of splitmix64 for the seed 1234567.
         var random = SeededGenerator(seed: 1_234_567)
         #expect(random.next() == 6_457_827_717_110_365_317)
         #expect(random.next() == 3_203_168_211_198_807_973)
         #expect((0..<100).allSatisfy { _ in random.below(10) < 10 })
     }
 
-    @Test func aClockMovesOnlyWhenItIsTold() {
+    @Test func manualClockMovesOnlyWhenAdvanced() {
         let clock = ManualClock(milliseconds: 1_000)
         let now = clock.now
         #expect(now() == 1_000)
@@ -25,7 +25,7 @@ import Testing
         #expect(now() == 0)
     }
 
-    @Test func aTemporaryStoreGoesAway() async throws {
+    @Test func temporaryStoresAreDeletedAfterUse() async throws {
         let directory: String
         do {
             let place = try TemporaryStore()

@@ -3,7 +3,7 @@ import Tapedeck
 import TapedeckTesting
 import Testing
 
-/// What the facade adds to the rooms below: its errors' name, and what goes on beside each other.
+/// Errors, subscriptions and URLs at the level of `TapedeckStore`.
 @Suite struct FacadeTests {
     private struct Enough: Error {}
 
@@ -11,7 +11,7 @@ import Testing
         WatchLaterToggled.with { ($0.video, $0.isOn) = (video, true) }
     }
 
-    @Test func aDecisionsOwnErrorIsNotRenamed() async throws {
+    @Test func decideRethrowsErrorsOfTheDecision() async throws {
         let place = try TemporaryStore()
         let store = try place.open()
         await #expect(throws: Enough.self) { try await store.decide { _ in throw Enough() } }
@@ -32,7 +32,7 @@ import Testing
         #expect(closed?.code == .closed)
     }
 
-    @Test func aSubscriptionIsSilentWhileProjectionsAreRebuilt()
+    @Test func rebuildsDoNotRedeliverEventsToSubscriptions()
         async throws
     {
         let place = try TemporaryStore()
@@ -67,13 +67,13 @@ import Testing
             break
         }
         mails.close()
-        for try await _ in mails { Issue.record("a closed subscription delivers nothing") }
+        for try await _ in mails { Issue.record("a closed subscription delivered an event") }
         try await store.removeSubscription(named: "mails")
         #expect(try await store.subscriptions().isEmpty)
         store.close()
     }
 
-    @Test func aStoreOpensByItsURL() async throws {
+    @Test func storesOpenByFileURL() async throws {
         let place = FileManager.default.temporaryDirectory
             .appending(path: "a store \(UUID().uuidString)", directoryHint: .isDirectory)
         defer { try? FileManager.default.removeItem(at: place) }

@@ -3,26 +3,26 @@ import Tapedeck
 import TapedeckTesting
 import Testing
 
-/// A projection that gives other rows of the same events is another version of itself.
+/// A projection that computes different rows from the same events needs a new version.
 ///
-/// Views that an app has on disk are found by name, version and parameters. If a fold changes and its
-/// version does not, they stay as the former fold has made them, and two devices with the same events
-/// show different things. `schema/vectors/digests-v1.txt` holds what every shipped version makes of one
-/// history.
+/// A stored view is identified by the name, version and parameters of its projection. If a fold changes
+/// and its version does not, apps keep the rows of the old fold, and two devices with the same events
+/// show different rows. `schema/vectors/digests-v1.txt` holds the digest that each shipped version
+/// computes from one fixed history.
 @Suite struct GoldenDigestTests {
     private static let file = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         .appendingPathComponent("schema/vectors/digests-v1.txt")
 
-    /// The shipped projections, by all parameters that they can have.
+    /// The shipped projections with each value of their parameters `winner` and `watchLaterRule`.
     private static let sets = [
         VideoProjections(winner: .oldest, watchLaterRule: .crossing),
         VideoProjections(winner: .newest, watchLaterRule: .rule2012),
     ]
 
-    @Test func aProjectionThatFoldsOtherwiseHasAnotherVersion() throws {
+    @Test func changedFoldsHaveNewVersions() throws {
         let place = try TemporaryStore("digests")
-        // Rows may name the origin of an event.
+        // A fixed origin, because rows may contain the origin of an event.
         var options = place.options
         options.randomID = { OriginID(high: 1, low: 1) }
         let log = try EventLog.create(place.path("log"), options: options)
@@ -49,17 +49,19 @@ import Testing
         #expect(
             unknown.isEmpty,
             """
-            A projection folds otherwise than the version of it that has shipped. Give it the next version, \
-            so that views of the former one are made anew, and add its line to \(Self.file.path). A line \
-            that is there never changes:
+            A projection folds differently from its shipped version. Raise its version, so that stored \
+            views of the old version are rebuilt, and add its line to \(Self.file.path). Never change a \
+            line that is already in the file:
             \(unknown.joined(separator: "\n"))
             """)
     }
 
     // MARK: - The history
 
-    /// Everything that the domain knows: made-up activity, and sightings of shows that come late, come
-    /// twice, and contradict each other.
+    /// Returns events for all projections.
+    ///
+    /// They contain generated activity, and observations that arrive late, arrive twice or contradict each
+    /// other.
     static func history() throws -> [ProposedEvent] {
         var activity = ActivityGenerator(seed: 1, videos: 60)
         var events = try (0..<3_000).map { _ in try activity.next().event() }
@@ -70,7 +72,7 @@ import Testing
                 events.insert(event, at: (number * 31 + 7) % events.count)
             }
         }
-        // Behind all others, so that none of them is renumbered.
+        // Appended last, so that the events before keep their numbers.
         for number in 0..<60 {
             for (type, json) in questions(number) {
                 events.append(
@@ -98,7 +100,7 @@ import Testing
         return events
     }
 
-    /// Videos that are handed in, opened and talked about; what the user does, and what remotes tell of it.
+    /// Returns submissions, openings and chat messages, both the user's intents and remote observations.
     private static func birdTube(_ number: Int) -> [(type: String, json: String)] {
         let (video, user) = ("youtube:t\(number % 9)", "u\(number % 4)@example.org")
         let account = #"{"account":"\#(user)","system":"birdtube"}"#
@@ -135,7 +137,7 @@ import Testing
         ]
     }
 
-    /// People who ask and answer; what was asked offline, and what the remote tells of it.
+    /// Returns questions and answers, both the user's intents and remote observations.
     private static func questions(_ number: Int) -> [(type: String, json: String)] {
         let (user, question, answer) = (number % 7, number % 20, number % 12)
         let hash = String(repeating: two(number), count: 32)
@@ -174,7 +176,7 @@ import Testing
 
     private static func sightings(_ number: Int) -> [(type: String, json: String)] {
         let show = 1 + number % 5
-        // Versions that fall as often as they rise.
+        // Versions decrease as often as they increase.
         let updated = 1_420_000_000 + number * 7_919 % 101
         let (episode, day) = (100 + number % 40, 1 + number % 28)
         return [
@@ -205,7 +207,7 @@ import Testing
         ]
     }
 
-    /// The whole of a day; every third one comes late, and all lack something that another has.
+    /// Returns the full list of a day; every third list arrives late, and each lacks some episodes.
     private static func listing(_ number: Int) -> String {
         let second = number % 3 == 2 ? number - 2 : number
         let ids = (0..<30).filter { $0 % 12 != number }.map { 100 + $0 }

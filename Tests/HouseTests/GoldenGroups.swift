@@ -1,7 +1,7 @@
 import TapedeckModel
 import TapedeckVideo
 
-/// Likes, shares and the lists of remotes, for the history of `GoldenDigestTests`.
+/// Likes, shares and remote lists for the history of `GoldenDigestTests`.
 enum GoldenGroups {
     static func events() throws -> [ProposedEvent] {
         try (0..<80).flatMap { number -> [ProposedEvent] in

@@ -1,13 +1,15 @@
 import Tapedeck
 import TapedeckTesting
 
-/// What happens around players, for the history of `GoldenDigestTests`.
+/// Playback events for the history of `GoldenDigestTests`.
 enum GoldenPlayback {
-    /// So many rounds, each of all types.
+    /// The number of rounds for each group of event types.
     private static let rounds = 60
 
-    /// The events; new types go behind all others, so that none of those is renumbered, and none is of a
-    /// type that a projection folds which had shipped before.
+    /// Returns the events of all groups.
+    ///
+    /// Add new types at the end, so that existing events keep their numbers. Do not add a type that a
+    /// shipped projection folds, because its digest would change.
     static func events() throws -> [ProposedEvent] {
         try lists.flatMap { list in
             try (0..<rounds).flatMap { number in

@@ -1,11 +1,11 @@
 import Tapedeck
 import TapedeckTesting
 
-/// Answers by segments, profiles and who follows whom, for the history of `GoldenDigestTests`.
+/// Segmented answers, profiles and followers for the history of `GoldenDigestTests`.
 enum GoldenWhale {
     private static let rounds = 60
 
-    /// The events; new types go behind all others, so that none of those is renumbered.
+    /// Returns the events; add new types at the end, so that existing events keep their numbers.
     static func events() throws -> [ProposedEvent] {
         try (0..<rounds).flatMap { number in
             try list(number).map { type, json in

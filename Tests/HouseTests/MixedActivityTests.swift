@@ -3,9 +3,9 @@ import Tapedeck
 import TapedeckTesting
 import Testing
 
-/// Made-up activity of all types is the same everywhere, and is what it claims to be.
+/// `MixedActivityGenerator` is deterministic, generates every event type and resembles real activity.
 @Suite struct MixedActivityTests {
-    @Test func aSeedGivesTheSameLines() throws {
+    @Test func aSeedAlwaysGivesTheSameLines() throws {
         let thousand = try lines(1_000, seed: 1)
         let again = try lines(1_000, seed: 1)
         let fewer = try lines(900, seed: 1)
@@ -15,7 +15,7 @@ import Testing
         #expect(!thousand.starts(with: other))
     }
 
-    @Test func aLineSaysWhatItsEventSays() throws {
+    @Test func linesParseToTheirEvents() throws {
         let random = SeededGenerator.fromEnvironment()
         var activity = MixedActivityGenerator(seed: random.seed, videos: 50)
         for _ in 0..<4_000 {
@@ -36,8 +36,8 @@ import Testing
         }
     }
 
-    /// A type of the catalogue that nobody makes, and a projection that nothing reaches, would be left out
-    /// of every measure without a word.
+    /// Benchmarks would silently miss event types that are never generated and projections that receive no
+    /// events.
     @Test func everyTypeOccursAndEveryProjectionHasRows() throws {
         let random = SeededGenerator.fromEnvironment()
         let place = try TemporaryStore("mixed")
@@ -48,7 +48,7 @@ import Testing
         let all = VideoProjections.standard.all
         let runner = ProjectionRunner(log, projections: all)
         defer { runner.close() }
-        // What is taken away again, such as a queue, may be empty at any one time.
+        // Rows that are removed again, such as a queue's, may be absent at any given time.
         var hadRows: Set<String> = []
         for _ in 0..<4 {
             for _ in 0..<9 {
@@ -63,12 +63,12 @@ import Testing
         }
         #expect(
             Set(types.keys) == Set(EventCatalogue.video.typeNames), "\(random), \(types)")
-        // Some have states only.
+        // Some projections have states but no tables.
         let withTables = all.filter { !$0.tables.isEmpty }.map(\.name)
         #expect(hadRows.isSuperset(of: withTables), "\(random)")
     }
 
-    @Test func activityIsLikeTheRealThing() throws {
+    @Test func generatedActivityResemblesRealActivity() throws {
         var activity = MixedActivityGenerator(seed: 7, videos: 1_000)
         var tags: [String: Int] = [:]
         var devices: Set<Activity.Device> = []
@@ -85,7 +85,7 @@ import Testing
         }
         #expect(devices.count == 3)
         #expect((count / 14...count / 7).contains(late), "\(late)")
-        // Hot keys and long tails, of each kind by itself.
+        // Each kind has hot keys and a long tail.
         for kind in ["video/", "user/", "show/"] {
             let ofKind = tags.filter { $0.key.hasPrefix(kind) }.values.sorted(by: >)
             #expect(ofKind.count > 10, "\(kind)")
@@ -93,8 +93,8 @@ import Testing
         }
     }
 
-    /// What has states goes through them in order: nothing is taken back or merged that was not recorded.
-    @Test func anAnswerIsRecordedStepByStep() throws {
+    /// Only recorded segments are removed or merged.
+    @Test func answersPassThroughTheirStatesInOrder() throws {
         var activity = MixedActivityGenerator(seed: 3, videos: 100)
         var segments: [String] = []
         var isMerging = false

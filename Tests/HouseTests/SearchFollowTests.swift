@@ -2,9 +2,9 @@ import Tapedeck
 import TapedeckTesting
 import Testing
 
-/// An index that is followed, event by event, is the one that a rebuild makes.
+/// An incrementally updated search index equals a rebuilt one.
 @Suite struct SearchFollowTests {
-    @Test func followedAndRebuiltIndexesFindTheSame() throws {
+    @Test func incrementalAndRebuiltIndexesFindTheSameHits() throws {
         let place = try TemporaryStore("search-follow")
         let store = try place.open()
         defer { store.close() }

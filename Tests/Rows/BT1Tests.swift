@@ -26,7 +26,7 @@ import Testing
         try await store.query { try VideoQueries($0).accounts().accounts }
     }
 
-    @Test func theNicknameIsWhatStandsBeforeTheAt() async throws {
+    @Test func nicknameDefaultsToTheLocalPartOfTheEmail() async throws {
         let place = try TemporaryStore()
         let store = try place.open()
         try await signIn(store, "ada@example.org")
@@ -41,7 +41,7 @@ import Testing
         #expect(found[1].email == "grace@example.org" && found[0].email == nil)
     }
 
-    @Test func submittersAreCalledByTheirNicknames() async throws {
+    @Test func submissionsShowTheNicknameOfTheirOwner() async throws {
         let place = try TemporaryStore()
         let store = try place.open()
         let video = SubmissionObserved.with { ($0.video, $0.owner) = (Self.video, "8") }
@@ -53,7 +53,7 @@ import Testing
         #expect(entry?.nickname == "Tux")
     }
 
-    @Test func whatNeedsAnAccountAsksToSignIn() async throws {
+    @Test func submittingAndChattingRequireSigningIn() async throws {
         let place = try TemporaryStore()
         let store = try place.open()
         let submit = try SubmitVideo(Self.video)
@@ -73,7 +73,7 @@ import Testing
             for refusal in refusals {
                 #expect((refusal as? any CodedError)?.code == .signInRequired)
             }
-            // Nothing was recorded, and whoever only looks needs no account.
+            // Nothing was recorded; reading needs no account.
             let seen = try await store.query {
                 let queries = VideoQueries($0)
                 return (
@@ -89,7 +89,7 @@ import Testing
             SignedOut.with { ($0.account, $0.system) = ("ada@example.org", BirdTube.system) }
         ])
         try await checkRefused()
-        // An account at another system is none here.
+        // An account at another system does not count.
         try await store.append([SignedIn.with { ($0.account, $0.system) = ("ada", "whale") }])
         try await checkRefused()
         try await signIn(store, "ada@example.org")
@@ -99,7 +99,7 @@ import Testing
 
     // MARK: - At the remote
 
-    @Test func loggingInSignsInUntilTheConnectionEnds() async throws {
+    @Test func loginsLastUntilTheConnectionEnds() async throws {
         try await BirdTubeStage.run { stage in
             let (store, submit) = (stage.store, try SubmitVideo(Self.video))
             try await stage.sync()
@@ -110,14 +110,14 @@ import Testing
             var found = try await accounts(store)
             #expect(found.map(\.account) == [SimulatorAccount.user])
             #expect(found.map(\.nickname) == ["user1"] && found.map(\.isSignedIn) == [true])
-            // Once more, and a sync, say nothing new.
+            // A second login and a sync record no sign-in.
             let head = store.log.head
             try await stage.logIn()
             try await stage.sync()
             #expect(try await accounts(store) == found)
             #expect(try signings(store, after: head) == 0)
             #expect(try await store.decide { try submit.decide(VideoQueries($0)) } != nil)
-            // Another account is refused, signed in or not, and nothing is recorded of it.
+            // Another account is refused, signed in or not, and nothing is recorded.
             func refusal() async -> ErrorCode? {
                 let error = await #expect(throws: SyncError.self) {
                     try await stage.logIn(
@@ -139,7 +139,7 @@ import Testing
         }
     }
 
-    @Test func signingUpMakesAnAccountOnce() async throws {
+    @Test func signingUpCreatesAnAccountOnce() async throws {
         try await BirdTubeStage.run { stage in
             let grace = RemoteCredentials(user: "grace@example.org", password: "compiler")
             func refusal(_ isNew: Bool, _ credentials: RemoteCredentials) async -> ErrorCode? {
@@ -160,7 +160,7 @@ import Testing
         }
     }
 
-    /// How often somebody signed in or out behind a position.
+    /// Returns the number of sign-ins and sign-outs after a position.
     private func signings(_ store: TapedeckStore, after position: LogPosition) throws -> Int {
         try store.log.events(after: position).count {
             [SignedIn.eventType, SignedOut.eventType].contains($0.type)

@@ -38,7 +38,7 @@ import Testing
         return try ProposedEvent(sighting: event, observedAt: 1_500_000_000_000)
     }
 
-    @Test func aSubmissionIsSubmittedRefusedRetriedAndRegistered() async throws {
+    @Test func submissionStateFollowsOutcomesAndObservations() async throws {
         let place = try TemporaryStore()
         let store = try place.open()
         try await signIn(store)
@@ -64,7 +64,7 @@ import Testing
         #expect(list[0].submission == id.description && list[0].views == 3)
     }
 
-    @Test func aVideoIsHandedInOnce() async throws {
+    @Test func videosAreSubmittedOnce() async throws {
         let place = try TemporaryStore()
         let store = try place.open()
         try await signIn(store)
@@ -77,7 +77,7 @@ import Testing
         try await store.log.append([Self.outcome(id, .refused, "no")])
         let second = try #require(try await submit(again, to: store))
         try await store.log.append([Self.outcome(second, .dropped)])
-        // What is left is the one that was refused.
+        // Only the refused submission is left.
         #expect(try await self.first(store)?.submission == id.description)
         try await store.log.append([Self.outcome(id, .dropped)])
         #expect(try await self.first(store) == nil)
@@ -85,7 +85,7 @@ import Testing
         #expect(try await submit(first, to: store) == nil)
     }
 
-    @Test func onlyVideosOfYouTubeAreHandedIn() throws {
+    @Test func onlyYouTubeVideosCanBeSubmitted() throws {
         let refused = #expect(throws: ModelError.self) { try SubmitVideo("https://vimeo.com/1") }
         #expect(refused?.code == .invalidVideo)
         let mixed = #expect(throws: ModelError.self) {
@@ -98,7 +98,7 @@ import Testing
 
     // MARK: - At the remote
 
-    @Test func aSubmissionReachesTheRemoteOnce() async throws {
+    @Test func submissionsReachTheRemoteOnce() async throws {
         try await BirdTubeStage.run { stage in
             let store = stage.store
             try await signIn(store)
@@ -106,7 +106,7 @@ import Testing
             let odd = try SubmitVideo("youtube:odd", title: "Odd")
             let id = try #require(try await submit(mine, to: store))
             _ = try await submit(odd, to: store)
-            // Whoever has not logged in is asked to.
+            // Both submissions wait until the user logs in.
             let asked = try await stage.sync()
             #expect(asked.waiting.map(\.reason) == [.signInRequired, .signInRequired])
             try await stage.logIn()

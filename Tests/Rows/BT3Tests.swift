@@ -39,7 +39,7 @@ import Testing
         return pages
     }
 
-    @Test func popularIsByViewsAndNewByAgeTwentyAPage() async throws {
+    @Test func popularSortsByViewsAndNewByAge() async throws {
         let place = try TemporaryStore()
         let store = try place.open()
         for number in 0..<45 {
@@ -49,7 +49,7 @@ import Testing
         try #require(popular.map(\.count) == [20, 20, 5])
         let views = popular.joined().map { $0.views ?? -1 }
         #expect(views == views.sorted(by: >))
-        // Of equal views the newest stands first.
+        // Among equal views the newest video comes first.
         #expect(
             popular[0].prefix(3).map(\.key) == [
                 "youtube:video44", "youtube:video39", "youtube:video34",
@@ -61,14 +61,14 @@ import Testing
         #expect(new.joined().map(\.key) == (0..<45).reversed().map { "youtube:video\($0)" })
     }
 
-    @Test func newNeverRepeatsWhileVideosComeAndMove() async throws {
+    @Test func newPagesNeverRepeatWhileTheListChanges() async throws {
         let place = try TemporaryStore()
         let store = try place.open()
         for number in 0..<60 { try await store.log.append([Self.sighting(number, views: 1)]) }
         var round = 0
         let found = try await pages(store, .new, limit: 7) {
             round += 1
-            // What moves the other order, and a video that is new.
+            // A video that moves in the other order, and a new video.
             try await store.log.append([
                 Self.sighting(round * 5, views: 100 + round, seen: Int64(round) * 1_000),
                 Self.sighting(100 + round, views: 0),
@@ -77,14 +77,14 @@ import Testing
         #expect(found.joined().map(\.key) == (0..<60).reversed().map { "youtube:video\($0)" })
     }
 
-    @Test func popularNeverRepeatsWhileViewsGrow() async throws {
+    @Test func popularPagesNeverRepeatWhileViewsGrow() async throws {
         let place = try TemporaryStore()
         let store = try place.open()
         for number in 0..<40 { try await store.log.append([Self.sighting(number, views: number)]) }
         var round = 0
         let found = try await pages(store, .popular, limit: 10) {
             round += 1
-            // One that was given, and one that was not and now overtakes all.
+            // A video already returned, and one not yet returned that moves to the top.
             try await store.log.append([
                 Self.sighting(39, views: 100 + round, seen: Int64(round) * 1_000),
                 Self.sighting(3 + round, views: 200 + round, seen: Int64(round) * 1_000),
@@ -96,13 +96,13 @@ import Testing
         #expect(missed == ["youtube:video4", "youtube:video5", "youtube:video6"])
     }
 
-    @Test func whatASightingLeavesOutStays() async throws {
+    @Test func olderObservationsFillMissingFields() async throws {
         let place = try TemporaryStore()
         let store = try place.open()
         var partial = SubmissionObserved()
         (partial.video, partial.views) = ("youtube:video1", 9)
         let late = try ProposedEvent(sighting: partial, observedAt: Self.start + 5_000)
-        // The newer one comes first.
+        // The newer observation arrives first.
         try await store.log.append([late])
         try await store.log.append([Self.sighting(1, views: 2)])
         let entry = try await store.query {
@@ -115,7 +115,7 @@ import Testing
 
     // MARK: - At the remote
 
-    @Test func theListIsReadWithoutALogin() async throws {
+    @Test func listsAreReadWithoutALogin() async throws {
         try await BirdTubeStage.run { stage in
             let report = try await stage.sync()
             #expect(report.pulled > 30 && report.unreadable.isEmpty)

@@ -20,7 +20,7 @@ import Testing
         try await store.query { try VideoQueries($0).views(video: Self.video) }
     }
 
-    /// What is shown, what the remote counts, and what is one's own.
+    /// Returns the views shown, the remote's count, and the own views added to it.
     private func figures(_ store: TapedeckStore) async throws -> [Int?] {
         let found = try await views(store)
         return [found.views, found.observed, found.own]
@@ -42,7 +42,7 @@ import Testing
         ])
     }
 
-    private func tell(
+    private func recordOutcome(
         _ store: TapedeckStore, _ intent: EventID, _ kind: OutcomeRecorded.Kind, at hours: Double
     ) async throws {
         let outcome = OutcomeRecorded.with {
@@ -53,7 +53,7 @@ import Testing
         try await store.log.append([proposal])
     }
 
-    @Test func aViewerCountsOnceADay() async throws {
+    @Test func viewersCountOncePerDay() async throws {
         let place = try TemporaryStore()
         let store = try place.open()
         try await open(store, "ada", "1", at: 0)
@@ -69,30 +69,30 @@ import Testing
         #expect(try await views(store).own == 4)
     }
 
-    @Test func aViewingCountsOnceHoweverLateItIsReportedAgain() async throws {
+    @Test func viewingsReportedAgainLaterCountOnce() async throws {
         let place = try TemporaryStore()
         let store = try place.open()
         let open = try OpenVideo(Self.video, viewer: "ada", viewing: "1")
         #expect(try await store.decide { try open.decide(VideoQueries($0)) } != nil)
         #expect(try await store.decide { try open.decide(VideoQueries($0)) } == nil)
-        // Another device that has not heard of it reports it days later.
+        // Another device that does not know of it reports it days later.
         let later = place.clock.milliseconds + 72 * Self.hour
         try await store.append([Self.opening("ada", "1")], atMilliseconds: later)
         #expect(try await views(store).own == 1)
     }
 
-    @Test func aReportThatComesLateMovesTheWindow() async throws {
+    @Test func lateReportsMoveTheWindow() async throws {
         let place = try TemporaryStore()
         let store = try place.open()
         try await open(store, "ada", "2", at: 20)
         try await open(store, "ada", "3", at: 40)
         #expect(try await views(store).own == 1)
-        // The first window began earlier than was known: 40 is behind its end.
+        // The first window turns out to begin earlier, so hour 40 is after its end.
         try await open(store, "ada", "1", at: 0)
         #expect(try await views(store).own == 2)
     }
 
-    @Test func theWindowIsAParameter() async throws {
+    @Test func viewWindowIsConfigurable() async throws {
         let place = try TemporaryStore()
         let projections = VideoProjections(viewWindow: .seconds(3_600))
         let store = try place.open(projections: projections.all)
@@ -111,21 +111,21 @@ import Testing
         let second = try await open(store, "grace", "2", at: 1)
         let third = try await open(store, "linus", "3", at: 1)
         #expect(try await figures(store) == [13, 10, 3])
-        // Others have watched; ours is on its way.
+        // Others have watched; our own views are not delivered yet.
         try await sight(store, 15, at: 2)
         #expect(try await views(store).views == 18)
-        try await tell(store, first, .confirmed, at: 3)
+        try await recordOutcome(store, first, .confirmed, at: 3)
         #expect(try await views(store).views == 18)
         try await sight(store, 16, at: 4)
         #expect(try await figures(store) == [18, 16, 2])
-        // Told late: the count of hour 4 has it already.
-        try await tell(store, second, .confirmed, at: 3.5)
+        // Confirmed late: the count of hour 4 already includes it.
+        try await recordOutcome(store, second, .confirmed, at: 3.5)
         #expect(try await views(store).views == 17)
-        try await tell(store, third, .dropped, at: 5)
+        try await recordOutcome(store, third, .dropped, at: 5)
         #expect(try await figures(store) == [16, 16, 0])
     }
 
-    @Test func listsOfSubmissionsShowThem() async throws {
+    @Test func submissionListsIncludeOwnViews() async throws {
         let place = try TemporaryStore()
         let store = try place.open()
         try await sight(store, 10, at: 0)
@@ -134,43 +134,43 @@ import Testing
         #expect(entry?.views == 11 && entry?.ownViews == 1)
     }
 
-    /// Two devices open it in one window: what one has told is not told by the other, and is not added.
-    @Test func aWindowThatWasToldOfIsNotCountedAgain() async throws {
+    /// If two devices open a video within one window and one has reported it, the other adds no view.
+    @Test func reportedWindowsAreNotCountedAgain() async throws {
         let place = try TemporaryStore()
         let store = try place.open()
         try await sight(store, 10, at: 0)
         let told = try await open(store, "ada", "2", at: 20)
-        try await tell(store, told, .dispatched, at: 21)
-        try await tell(store, told, .confirmed, at: 21.1)
+        try await recordOutcome(store, told, .dispatched, at: 21)
+        try await recordOutcome(store, told, .confirmed, at: 21.1)
         try await sight(store, 11, at: 22)
         #expect(try await figures(store) == [11, 11, 0])
-        // The other device was offline: its opening came before, and begins the window.
+        // The other device was offline: its opening is earlier and begins the window.
         try await open(store, "ada", "1", at: 5)
         #expect(try await figures(store) == [11, 11, 0])
-        // One that no window of theirs has is a view of its own.
+        // An opening outside their window is a separate view.
         try await open(store, "ada", "3", at: 30)
         #expect(try await figures(store) == [12, 11, 1])
     }
 
-    @Test func oneThatMayHaveBeenToldIsNotAddedToALaterCount() async throws {
+    @Test func viewsOfUnknownOutcomeAreNotAddedToLaterCounts() async throws {
         let place = try TemporaryStore()
         let store = try place.open()
         let opening = try await open(store, "ada", "1", at: 1)
         try await sight(store, 10, at: 2)
         #expect(try await figures(store) == [11, 10, 1])
-        try await tell(store, opening, .dispatched, at: 3)
-        try await tell(store, opening, .unknown, at: 5)
+        try await recordOutcome(store, opening, .dispatched, at: 3)
+        try await recordOutcome(store, opening, .unknown, at: 5)
         #expect(try await figures(store) == [11, 10, 1])
         try await sight(store, 11, at: 4)
         #expect(try await figures(store) == [11, 11, 0])
-        // It never left, as it turns out; or the user wants it told again.
-        try await tell(store, opening, .unsent, at: 6)
+        // The request was never sent, or the user has it sent again.
+        try await recordOutcome(store, opening, .unsent, at: 6)
         #expect(try await figures(store) == [12, 11, 1])
     }
 
     // MARK: - At the remote
 
-    @Test func anOpeningIsToldOnceWithoutALogin() async throws {
+    @Test func openingsAreReportedOnceWithoutALogin() async throws {
         try await BirdTubeStage.run { stage in
             let (store, key) = (stage.store, BirdTubeStage.key(3))
             func figures() async throws -> [Int?] {

@@ -23,7 +23,7 @@ import Testing
         return try ProposedEvent(sighting: event, observedAt: start + 100_000 + seen)
     }
 
-    /// A store in which somebody is signed in.
+    /// Opens a store and signs a user in.
     private func open(_ place: TemporaryStore) async throws -> TapedeckStore {
         let store = try place.open()
         try await store.append([
@@ -43,10 +43,10 @@ import Testing
         }
     }
 
-    @Test func theLastFiftyThenOlderOnesByTime() async throws {
+    @Test func chatPagesGoFromNewestToOldest() async throws {
         let place = try TemporaryStore()
         let store = try await open(place)
-        // Live ones come before history, and history comes twice.
+        // Live messages arrive before the history, and some of them arrive twice.
         let numbers = Array(1...120).shuffled()
         for number in numbers + numbers.prefix(30) {
             try await store.log.append([Self.message(Int64(number), at: Int64(number) * 10)])
@@ -61,7 +61,7 @@ import Testing
         #expect(try await chat(store, cursor: page.next) == last)
     }
 
-    @Test func aPageDoesNotEndAmongMessagesOfOneTime() async throws {
+    @Test func pagesNeverSplitMessagesOfTheSameTime() async throws {
         let place = try TemporaryStore()
         let store = try await open(place)
         for number in 1...30 {
@@ -75,7 +75,7 @@ import Testing
         #expect(older.next == nil)
     }
 
-    @Test func ownMessagesWaitAtTheEndUntilTheyAreSeen() async throws {
+    @Test func ownMessagesStayLastUntilTheServerShowsThem() async throws {
         let place = try TemporaryStore()
         let store = try await open(place)
         func post(_ text: String) async throws -> EventID {
@@ -85,7 +85,7 @@ import Testing
         }
         try await store.log.append([Self.message(1, at: 0)])
         let (one, two) = (try await post("one"), try await post("two"))
-        // Said later by the remote's clock than what waits.
+        // By the remote's clock, this message is later than the waiting ones.
         try await store.log.append([Self.message(2, at: 5_000_000_000_000)])
         var page = try await chat(store)
         #expect(page.messages.map(\.text) == ["m1", "m2", "one", "two"])
@@ -110,12 +110,12 @@ import Testing
             Self.message(4, at: 20, text: "two") { $0.postedAs = two.description }
         ])
         #expect(try await chat(store).messages.map(\.id) == ["1", "3", "4", "2"])
-        // Older pages have none of them.
+        // Older pages contain no waiting messages.
         _ = try await post("three")
         #expect(try await chat(store, before: Self.start + 15).messages.map(\.id) == ["1", "3"])
     }
 
-    @Test func kindsGuestsFilesAndBlockedOnes() async throws {
+    @Test func chatsShowAllKindsAndHideBlockedMessages() async throws {
         let place = try TemporaryStore()
         let store = try await open(place)
         try await store.log.append([
@@ -143,7 +143,7 @@ import Testing
         #expect(shown[3].file?.bytes == 12 && shown[3].text == nil)
         let all = try await chat(store, blocked: true).messages
         #expect(all.map(\.id) == ["1", "2", "3", "4", "5"] && all.last?.isBlocked == true)
-        // A moderator blocks one and lets another go; an older sighting changes nothing.
+        // A moderator blocks one message and unblocks another; an older observation changes nothing.
         try await store.log.append([
             Self.message(1, at: 1, seen: 9) { $0.isBlocked = true },
             Self.message(5, at: 5, seen: 9) { $0.isBlocked = false },
@@ -152,7 +152,7 @@ import Testing
         #expect(try await chat(store).messages.map(\.id) == ["2", "3", "4", "5"])
     }
 
-    @Test func whoObservesAChatHearsOfEveryChange() async throws {
+    @Test func chatObserversReceiveEveryChange() async throws {
         let place = try TemporaryStore()
         let store = try await open(place)
         var changes = store.observe(VideoChat()).makeAsyncIterator()
@@ -161,29 +161,29 @@ import Testing
         let posted = ChatMessagePosted.with { ($0.video, $0.text) = (Self.video, "own") }
         let id = try ProposedEvent(posted)
         let intent = try #require(try await store.log.append([id])?.firstID)
-        func hears(_ events: [ProposedEvent]) async throws {
+        func expectChange(_ events: [ProposedEvent]) async throws {
             if !events.isEmpty { try await store.log.append(events) }
             guard case .changes(let found)? = await changes.next() else {
-                Issue.record("no change came")
+                Issue.record("the observer received no change")
                 return
             }
             #expect(found.count == 1)
         }
-        try await hears([])
-        try await hears([Self.message(1, at: 1)])
-        // A text that is corrected leaves all counts as they are, and so does a refusal.
-        try await hears([Self.message(1, at: 1, text: "corrected", seen: 1)])
+        try await expectChange([])
+        try await expectChange([Self.message(1, at: 1)])
+        // Neither a corrected text nor a refusal changes any count.
+        try await expectChange([Self.message(1, at: 1, text: "corrected", seen: 1)])
         let outcome = OutcomeRecorded.with {
             ($0.system, $0.intent, $0.kind) = (BirdTube.system, intent.description, .refused)
         }
         var refusal = try ProposedEvent(outcome)
         refusal.tags = [try Tag("video", Self.video)]
-        try await hears([refusal])
-        try await hears([Self.message(2, at: 2) { $0.postedAs = intent.description }])
+        try await expectChange([refusal])
+        try await expectChange([Self.message(2, at: 2) { $0.postedAs = intent.description }])
         #expect(try await chat(store).messages.map(\.text) == ["corrected", "m2"])
     }
 
-    @Test func pagesOfALongChatJoinWhileItGrows() async throws {
+    @Test func pagesJoinWhileTheChatGrows() async throws {
         let place = try TemporaryStore()
         let store = try await open(place)
         let count: Int64 = 3_000
@@ -198,7 +198,7 @@ import Testing
             let page = try await chat(store, cursor: cursor)
             joined.insert(contentsOf: page.messages.map(\.id), at: 0)
             cursor = page.next
-            // What is said meanwhile is on the newest page, and on no older one.
+            // Messages posted meanwhile are on the newest page only.
             newest += 1
             let posted = try await store.append([
                 ChatMessagePosted.with { ($0.video, $0.text) = (Self.video, "own") }
@@ -235,7 +235,7 @@ import Testing
         #expect(try await chat(store, blocked: true).messages.map(\.id) == ["4", "5", "6", "9"])
     }
 
-    @Test func theChatIsReadByGuestsAndWrittenOnce() async throws {
+    @Test func guestsReadTheChatAndMessagesArePostedOnce() async throws {
         try await BirdTubeStage.run { stage in
             let (store, key) = (stage.store, BirdTubeStage.key(1))
             func messages() async throws -> [ChatEntry] {

@@ -3,11 +3,11 @@ import TapedeckModel
 import TapedeckTesting
 import Testing
 
-/// What is folded as it comes, out of order, is what a rebuild makes of the log.
+/// Folding events in order of arrival gives the same views as a rebuild.
 @Suite struct BirdTubeReplayTests {
     private static let hour: UInt64 = 3_600_000
 
-    /// A batch of what users do and remotes tell; intents are those made before it.
+    /// Returns random user intents and remote observations; `intents` are the earlier ones.
     private static func batch(
         _ random: inout SeededGenerator, _ intents: [(id: EventID, video: String)]
     ) throws -> [ProposedEvent] {
@@ -59,7 +59,7 @@ import Testing
         return events
     }
 
-    @Test func whatCameOutOfOrderIsWhatARebuildMakes() throws {
+    @Test func outOfOrderEventsFoldLikeARebuild() throws {
         var random = SeededGenerator.fromEnvironment()
         let place = try TemporaryStore()
         let store = try place.open()
@@ -75,7 +75,7 @@ import Testing
                     intents.append((id, String(tag.name)))
                 }
             }
-            // So that each batch is folded by itself.
+            // Reads the views, so that each batch is folded separately.
             _ = try store.projections.read(nil) { try VideoQueries($0).submissions().videos.count }
         }
         let (report, differences) = try store.projections.verify()

@@ -4,7 +4,7 @@ import TapedeckConnectors
 import TapedeckTesting
 import Testing
 
-/// A store that is connected with a made-up BirdTube, by HTTP.
+/// A store that is connected to a simulated BirdTube over HTTP.
 final class BirdTubeStage: Sendable {
     let store: TapedeckStore
     let remotes: StoreRemotes
@@ -22,7 +22,7 @@ final class BirdTubeStage: Sendable {
         remotes = StoreRemotes(store.log, store.projections)
     }
 
-    /// Runs the system while `body` runs; the store's clock goes as the system's does.
+    /// Runs the simulated system while `body` runs; the store's clock follows the system's.
     static func run(_ body: @Sendable (BirdTubeStage) async throws -> Void) async throws {
         let place = try TemporaryStore("birdtube")
         let now = SimulatorServer.Configuration.systemTime
@@ -60,7 +60,7 @@ final class BirdTubeStage: Sendable {
         #expect(server.simulator.violations.isEmpty)
     }
 
-    /// The account and two others, and 30 videos, each opened as often as its number says.
+    /// Returns three users, 30 videos with as many views as their number, and 120 chat messages.
     private static func world(at now: Int64) -> BirdTubeWorld {
         var world = BirdTubeWorld()
         for number in 1...3 {
@@ -116,7 +116,7 @@ final class BirdTubeStage: Sendable {
         return report
     }
 
-    /// What the system was made to do.
+    /// The simulated system's effects, in order.
     var effects: [String] {
         server.simulator.effects.map { "\($0.kind.rawValue) \($0.entity) \($0.text)" }
     }

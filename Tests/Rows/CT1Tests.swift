@@ -5,10 +5,10 @@ import Testing
 /// CT1: The week from Monday to Sunday, with days in the channel's time zone, sorted by start time, for any
 /// country and for web channels.
 @Suite struct CT1Tests {
-    @Test func aWeekIsDividedByTheDaysOfTheChannelsZone() async throws {
+    @Test func daysFollowTheTimeZoneOfTheChannel() async throws {
         let stage = try await ScheduleStage("ct1")
         try await stage.episode(1, at: "2019-07-11T03:30:00Z")
-        // Half past one at night: of the airdate before, on the day that it is there.
+        // At 01:30 the airdate is the previous day, but the episode is shown on its actual day.
         try await stage.episode(
             2, at: "2019-07-11T05:30:00Z", airdate: "2019-07-10", airtime: "01:30")
         try await stage.episode(3, of: 2, at: "2019-07-11T23:30:00Z")
@@ -17,16 +17,16 @@ import Testing
             try await stage.week("2019-07-14", ScheduleScope(country: "GB")) == ["2019-07-12": [3]])
     }
 
-    @Test func clocksChangeWhereTheyChange() async throws {
+    @Test func daysFollowDaylightSavingTime() async throws {
         let stage = try await ScheduleStage("ct1")
-        // Half past eleven at night in New York, before and behind the change on 2019-03-10.
+        // Half past eleven at night in New York, before and after the change on 2019-03-10.
         try await stage.episode(1, at: "2019-03-10T04:30:00Z")
         try await stage.episode(2, at: "2019-03-11T03:30:00Z")
         #expect(
             try await stage.week("2019-03-10") == ["2019-03-09": [1], "2019-03-10": [2]])
     }
 
-    @Test func aChannelInAZoneThatNobodyKnowsCountsByUTC() async throws {
+    @Test func channelsInUnknownTimeZonesUseUTC() async throws {
         let stage = try await ScheduleStage("ct1")
         try await stage.add(
             "ShowObserved",
@@ -49,7 +49,7 @@ import Testing
         #expect(try await stage.week(day, ScheduleScope(includeWeb: true)) == [day: [1, 4, 5]])
     }
 
-    @Test func theWeekOfATimeTurnsAtMidnightOfItsChannels() async throws {
+    @Test func weekChangesAtMidnightInTheZoneOfTheChannels() async throws {
         let stage = try await ScheduleStage("ct1")
         try await stage.episode(1, at: "2019-11-01T00:00:00Z")
         try await stage.episode(2, of: 2, at: "2019-11-01T20:00:00Z")
@@ -59,7 +59,7 @@ import Testing
                 try $0.schedule(at: now, scope: ScheduleScope(country: country))
             }
         }
-        // Clocks go back on that Sunday in New York, so Monday begins at five.
+        // Clocks go back on that Sunday in New York, so Monday begins at 05:00 UTC.
         var found = try await week("2019-11-04T04:59:59.999Z", "US")
         #expect(found.days.first?.date == "2019-10-28")
         #expect(found.nextChangeAt == (try time("2019-11-04T05:00:00Z")))
@@ -68,11 +68,11 @@ import Testing
         #expect(found.days.first?.date == "2019-11-04")
         #expect(found.nextChangeAt == (try time("2019-11-11T05:00:00Z")))
         #expect(try await week("2019-11-04T00:00:00Z", "GB").days.first?.date == "2019-11-04")
-        // Of a country of which nothing is known, by UTC.
+        // A country without known channels uses UTC.
         #expect(
             try await week("2019-11-03T23:00:00Z", "DE").nextChangeAt
                 == (try time("2019-11-04T00:00:00Z")))
-        // A week that is named stays as it is.
+        // A week given by its date never changes.
         let named = try await stage.ask {
             try $0.schedule(week: "2019-11-01", scope: ScheduleScope())
         }

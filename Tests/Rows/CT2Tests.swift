@@ -5,7 +5,7 @@ import Testing
 /// CT2: The contents of a cell and of the episode details: summaries as plain text, and the cast with its
 /// characters.
 @Suite struct CT2Tests {
-    @Test func aCellHasAllThatItShows() async throws {
+    @Test func cellsHaveNamesTimesNetworkAndPlainSummary() async throws {
         let stage = try await ScheduleStage("ct2")
         try await stage.add(
             "ShowObserved",
@@ -23,12 +23,12 @@ import Testing
         #expect(cell.season == 1 && cell.number == 2 && cell.summary == "A & B")
         #expect(cell.image == "http://i/m" && cell.timeKnown)
         #expect(cell.startsAt == (try time("2019-07-10T16:00:00Z")))
-        // By the length of its show, as its own is not known.
+        // Uses the runtime of the show, because the episode's own is unknown.
         #expect(cell.runtimeMinutes == nil)
         #expect(cell.endsAt == (try time("2019-07-10T16:30:00Z")))
     }
 
-    @Test func noonThatStandsForNoTimeHasNoEnd() async throws {
+    @Test func noonAsAPlaceholderHasNoEnd() async throws {
         let stage = try await ScheduleStage("ct2")
         try await stage.episode(1, of: 3, at: "2019-07-10T12:00:00Z", airtime: "")
         let week = try await stage.ask {
@@ -38,7 +38,7 @@ import Testing
         #expect(!cell.timeKnown && cell.endsAt == nil && cell.runtimeMinutes == 60)
     }
 
-    @Test func aShowHasItsDetailsAndItsCast() async throws {
+    @Test func showsHaveDetailsAndCast() async throws {
         let stage = try await ScheduleStage("ct2")
         try await stage.add(
             "ShowObserved",

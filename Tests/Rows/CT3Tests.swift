@@ -13,7 +13,7 @@ import Testing
             #"{"show":1,"showUpdated":\#(version),"cast":[\#(members.joined(separator: ","))]}"#
     }
 
-    @Test func aCastIsThereOfflineBehindARestart() async throws {
+    @Test func castsAreAvailableOfflineAfterARestart() async throws {
         let stage = try await ScheduleStage("ct3")
         try await stage.add("CastObserved", cast(["Ada", "Bob"], version: 20))
         stage.store.close()
@@ -22,7 +22,7 @@ import Testing
         #expect(show.cast.map(\.person) == ["Ada", "Bob"])
     }
 
-    @Test func theCastsOfTheWeekAreReadAndThereWithoutTheRemote() async throws {
+    @Test func castsOfTheWeekAreAvailableWithoutTheRemote() async throws {
         try await TVmazeStage.run("ct3", at: "2019-07-09T16:00:00Z") { stage in
             var store = try stage.open()
             let report = try await stage.sync(store)
@@ -42,8 +42,8 @@ import Testing
         }
     }
 
-    /// With nobody to ask, a sync that finds everything fresh has nothing to complain of.
-    @Test func whatIsFreshIsNotAskedForBehindARestart() async throws {
+    /// While all data is fresh, a sync succeeds although the remote has stopped.
+    @Test func freshDataIsNotRequestedAfterARestart() async throws {
         try await TVmazeStage.run("ct3", at: "2019-07-09T16:00:00Z") { stage in
             var store = try stage.open()
             try await stage.sync(store)
@@ -60,10 +60,10 @@ import Testing
         }
     }
 
-    @Test func theNewestCastCountsAsAWhole() async throws {
+    @Test func newestCastWinsAsAWhole() async throws {
         let stage = try await ScheduleStage("ct3")
         try await stage.add("CastObserved", cast(["Cleo"], version: 30))
-        // It comes late.
+        // The older cast arrives late.
         try await stage.add("CastObserved", cast(["Ada", "Bob"], version: 20))
         #expect(try await stage.ask { try $0.show(1).cast.map(\.person) } == ["Cleo"])
     }

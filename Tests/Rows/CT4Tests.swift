@@ -20,7 +20,7 @@ import Testing
         try await stage.changes(since: mark).episodes.reduce(into: [:]) { $0[$1.id] = $1.change }
     }
 
-    @Test func whatIsNewIsAdded() async throws {
+    @Test func newEpisodesAreReportedAsAdded() async throws {
         let found = try await stage.changes(since: .start)
         #expect(found.episodes.map(\.id) == [1, 2, 3])
         #expect(found.episodes.allSatisfy { $0.change == .added && $0.from == nil })
@@ -30,7 +30,7 @@ import Testing
         #expect(try await stage.changes(since: stage.store.log.head).episodes.isEmpty)
     }
 
-    @Test func anotherBeginningIsARescheduling() async throws {
+    @Test func newStartTimesAreReportedAsRescheduled() async throws {
         let mark = stage.store.log.head
         try await stage.episode(
             2, at: "2019-07-11T12:30:00Z", airdate: "2019-07-11", airtime: "08:30", version: 11,
@@ -39,13 +39,13 @@ import Testing
         #expect(change.id == 2 && change.change == .rescheduled && change.fields == ["name"])
         #expect(change.from == (try time("2019-07-10T12:00:00Z")))
         #expect(change.to == (try time("2019-07-11T12:30:00Z")))
-        // The whole list of the day that it has left does not cancel it.
+        // The full list of its former day does not cancel it.
         try await stage.listing(of: day, [1, 3], at: "2019-07-02T00:00:00Z")
         #expect(try await kinds(since: mark) == [2: .rescheduled])
         #expect(try await stage.week(day) == [day: [1, 3], "2019-07-11": [2]])
     }
 
-    @Test func whatIsGoneFromAWholeAnswerIsCancelled() async throws {
+    @Test func episodesMissingFromAFullListAreCancelled() async throws {
         let mark = stage.store.log.head
         try await stage.listing(of: day, [1, 3], at: "2019-07-02T00:00:00Z")
         let change = try #require(try await stage.changes(since: mark).episodes.first)
@@ -61,7 +61,7 @@ import Testing
         #expect(try await stage.week(day) == [day: [1, 2, 3]])
     }
 
-    @Test func anAnswerThatComesLateCancelsNothing() async throws {
+    @Test func lateListsChangeNothing() async throws {
         try await stage.listing(of: day, [1], at: "2019-06-30T00:00:00Z")
         #expect(try await stage.week(day) == [day: [1, 2, 3]])
         try await stage.listing(of: day, [1, 2], at: "2019-07-02T00:00:00Z")
@@ -69,9 +69,9 @@ import Testing
         #expect(try await stage.week(day) == [day: [1, 2]])
     }
 
-    @Test func aLaterVersionOfTheShowKnowsBetter() async throws {
+    @Test func newerShowVersionsUndoCancellations() async throws {
         try await stage.listing(of: day, [1, 3], at: "2019-07-02T00:00:00Z")
-        // 2019-07-02T00:00:00Z, and a second later.
+        // The version is 2019-07-02T00:00:00Z, then one second later.
         try await stage.episode(
             2, at: "2019-07-10T12:00:00Z", airdate: day, version: 1_562_025_600)
         #expect(try await stage.week(day) == [day: [1, 3]])
@@ -80,7 +80,7 @@ import Testing
         #expect(try await stage.week(day) == [day: [1, 2, 3]])
     }
 
-    @Test func anotherListOfTheDayKeepsAnEpisode() async throws {
+    @Test func episodesInAnotherListOfTheDayAreKept() async throws {
         try await stage.episode(9, of: 5, at: "2019-07-10T15:00:00Z", airdate: day)
         try await stage.listing(of: day, [1, 2, 3, 9], at: "2019-07-02T00:00:00Z")
         try await stage.listing(
@@ -92,20 +92,21 @@ import Testing
         #expect(try await stage.week(day) == [day: [1, 2, 3]])
     }
 
-    @Test func lateNightsAreListedOnTheDayThatTheyAre() async throws {
+    @Test func lateNightEpisodesBelongToTheirActualDay() async throws {
         try await stage.episode(
             7, at: "2019-07-11T05:30:00Z", airdate: day, airtime: "01:30")
         try await stage.listing(of: "2019-07-11", [7], at: "2019-07-02T00:00:00Z")
-        // Its airdate's list never had it.
+        // The list of its airdate never contained it.
         try await stage.listing(of: day, [1, 2, 3], at: "2019-07-03T00:00:00Z")
         #expect(try await stage.week(day)["2019-07-11"] == [7])
         try await stage.listing(of: "2019-07-11", [], at: "2019-07-04T00:00:00Z")
         #expect(try await stage.week(day)["2019-07-11"] == nil)
     }
 
-    /// The list of a day that an episode has left long since cancels it neither in its week nor for
-    /// who follows that, although what moved it told of no other airdate.
-    @Test func theDayThatAnEpisodeHasLeftDoesNotCancelIt() async throws {
+    /// The list of an episode's former day cancels it neither in its week nor in live lists of that week.
+    ///
+    /// The observation that moved the episode has no airdate.
+    @Test func listsOfAFormerDayDoNotCancelEpisodes() async throws {
         stage.place.clock.set(milliseconds: UInt64(try time("2019-07-10T12:00:00Z").milliseconds))
         try await stage.episode(4, at: "2019-07-01T14:00:00Z", airdate: "2019-07-01")
         try await stage.listing(of: "2019-07-01", [4], at: "2019-06-20T00:00:00Z")
@@ -116,11 +117,11 @@ import Testing
         #expect(try await stage.week(day)["2019-07-11"] == [4])
         for list in try LiveLists.follow(stage.store, limit: 20)
         where list.name.hasPrefix("this week") {
-            try list.check(stage.store, "moved by ten days")
+            try list.check(stage.store, "an episode was moved by ten days")
         }
     }
 
-    @Test func otherDetailsAreNamed() async throws {
+    @Test func changedDetailsAreNamed() async throws {
         let mark = stage.store.log.head
         try await stage.episode(
             1, at: "2019-07-10T11:00:00Z", airdate: day, minutes: 90, version: 11,
@@ -130,7 +131,7 @@ import Testing
         try await stage.add(
             "CastObserved",
             #"{"show":1,"showUpdated":12,"cast":[{"personId":1,"characterId":1}]}"#)
-        // An older sighting that comes late.
+        // An older observation that arrives late.
         try await stage.episode(
             3, at: "2019-07-10T09:00:00Z", airdate: day, version: 9, more: #","season":1"#)
         let found = try await stage.changes(since: mark)
@@ -141,7 +142,7 @@ import Testing
         #expect(found.shows.first?.name == "Renamed")
     }
 
-    @Test func whatIsChangedBackIsNoChange() async throws {
+    @Test func revertedChangesAreNotReported() async throws {
         let mark = stage.store.log.head
         try await stage.episode(1, at: "2019-07-10T19:00:00Z", airdate: day, version: 11)
         #expect(try await kinds(since: mark) == [1: .rescheduled])
@@ -151,7 +152,7 @@ import Testing
         #expect(try await kinds(since: moved) == [1: .rescheduled])
     }
 
-    @Test func pagesJoinAtTheirHeads() async throws {
+    @Test func pagesOfChangesContinueAtTheirHeads() async throws {
         var mark = LogPosition.start
         var seen: [Int64] = []
         var more = true
@@ -171,7 +172,7 @@ import Testing
 
     // MARK: - From TVmaze
 
-    @Test func whatTheRemoteHasChangedIsToldAnEpisodeAtATime() async throws {
+    @Test func remoteChangesAreReportedByEpisode() async throws {
         try await TVmazeStage.run("ct4", at: "2019-07-09T16:00:00Z", others: .seconds(300)) {
             stage in
             let store = try stage.open()
@@ -181,7 +182,7 @@ import Testing
             try await stage.sync(store)
             let after = try await stage.week(store)
             let (was, isNow) = (starts(before), starts(after))
-            // It shows what the remote has.
+            // The week matches the remote.
             let world = try stage.world
             #expect(isNow.allSatisfy { world.episodes[Int($0.key)]?.startsAt == $0.value })
             #expect(was.keys.allSatisfy { isNow[$0] != nil || gone(Int($0), world) })
@@ -203,13 +204,13 @@ import Testing
         episodes.reduce(into: [:]) { $0[$1.id] = $1.startsAt.milliseconds }
     }
 
-    /// Whether an episode is not in the schedule of the week any more: it is nowhere, or was moved behind its end.
+    /// Returns whether an episode has left the week: it no longer exists, or starts after the week's end.
     private func gone(_ id: Int, _ world: TVmazeWorld) -> Bool {
         guard let episode = world.episodes[id] else { return true }
         return episode.startsAt >= 1_563_163_200_000
     }
 
-    @Test func theWeekTurnsAtMidnight() async throws {
+    @Test func weekChangesAtMidnight() async throws {
         // Sunday in New York, ten minutes before Monday.
         try await TVmazeStage.run("ct4", at: "2019-07-15T03:50:00Z") { stage in
             let store = try stage.open()
@@ -217,7 +218,7 @@ import Testing
             let before = try await stage.week(store)
             try await stage.wait(.seconds(601))
             let report = try await stage.sync(store)
-            #expect(report.fresh == 0 && report.pulled > 0, "it asks for other days")
+            #expect(report.fresh == 0 && report.pulled > 0, "the sync did not request other days")
             let after = try await stage.week(store)
             #expect(!before.isEmpty && !after.isEmpty)
             let turn = try time("2019-07-15T04:00:00Z")
@@ -226,7 +227,7 @@ import Testing
         }
     }
 
-    @Test func whoFollowsTheScheduleIsToldWhenTheRemoteIsTriedAgain()
+    @Test func liveSchedulesReportWhenTheRemoteIsRetried()
         async throws
     {
         try await TVmazeStage.run("ct4", at: "2019-07-09T16:00:00Z") { stage in

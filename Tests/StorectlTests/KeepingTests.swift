@@ -76,7 +76,7 @@ import Testing
         let verified = try storectl.succeed("verify", "--json").document
         #expect(verified["compacted"]?.number == removed)
         let gone = try storectl.run("show", "100")
-        #expect(gone.exit == 4 && gone.stderr.contains("compacted"))
+        #expect(gone.exit == 4 && gone.stderr.contains("compaction"))
         let again = try storectl.succeed("compact", "--json").document
         #expect(again["compaction"]?["examined"]?.number == 0)
         // Another store takes what is left, and shows the same.

@@ -38,7 +38,7 @@ import Testing
         #expect(run.exit == 64)
         #expect(
             run.stderr.contains(
-                "there is no system myspace; there are shelby, tvmaze, whale, birdtube"))
+                "there is no system myspace; the systems are shelby, tvmaze, whale, birdtube"))
     }
 
     @Test func aKilledOneGoesOnWithItsJournal() throws {

@@ -23,7 +23,7 @@ import Testing
         Case(arguments: ["append", "A", "{}", "--file", "x"], code: "usage", says: "--file"),
         Case(
             arguments: ["append", "WatchLaterTogled", "{}"], code: "unknownType",
-            says: "no event type"),
+            says: "not an event type"),
         Case(
             arguments: ["append", "WatchLaterToggled", #"{"video":"youtube:x"}"#],
             code: "invalidPayload", says: "isOn"),

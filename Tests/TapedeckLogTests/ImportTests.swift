@@ -252,7 +252,7 @@ import Testing
 
     /// No server has received these events, so only their own stamps are known.
     @Test(arguments: [(ahead: 3_600_000 as UInt64, follows: true), (473_000_000_000, false)])
-    func importedClockFarAheadDoesNotMoveOwnClock(ahead: UInt64, follows: Bool) throws {
+    func importedStampsMoveTheClockOnlyWithinALimit(ahead: UInt64, follows: Bool) throws {
         let now: UInt64 = 1_735_689_600_000
         let wrong = try directory.store("wrong", .init(now: { now + ahead }))
         try wrong.appendBlocking([.sample(1), .sample(2)])

@@ -281,7 +281,7 @@ import Testing
     }
 
     @Test(arguments: CutOff.allCases)
-    func interruptedStepsAreFinishedOrRemoved(_ cutOff: CutOff) throws {
+    func interruptedOperationsAreFinishedOrRemoved(_ cutOff: CutOff) throws {
         let directory = try TemporaryDirectory()
         let place = StoreDirectory(directory.file("store"))
         let part = StoreDirectory(place.path + "/store.0123456789abcdef.tapedeck-part")

@@ -82,7 +82,7 @@ import Testing
         #expect(throws: LMDBError.self) { try PageCheck.run(directory.file("none")) }
     }
 
-    @Test func fileIsSoundWhileItIsWritten() throws {
+    @Test func checkPassesWhileTheFileIsWritten() throws {
         let directory = try TemporaryDirectory()
         let log = try directory.store()
         let group = DispatchGroup()

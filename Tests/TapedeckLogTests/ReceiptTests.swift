@@ -174,7 +174,7 @@ import Testing
         log.stopObserving(number)
     }
 
-    @Test func codeOfInvalidLengthIsRefused() throws {
+    @Test func refusalCodeOfInvalidLengthIsRefused() throws {
         let code = ErrorCode(rawValue: String(repeating: "x", count: 65))
         for outcome in [Receipt.Outcome.refused(code), .refused(ErrorCode(rawValue: ""))] {
             let error = #expect(throws: LogError.self) {

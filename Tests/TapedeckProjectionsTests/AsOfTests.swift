@@ -3,9 +3,9 @@ import TapedeckProjections
 import TestSupport
 import Testing
 
-/// What projections held at a point of history, however it is found out.
+/// The state of projections at a past point, whichever way it is computed.
 @Suite(.offTasks) struct AsOfTests {
-    @Test func keysThatAreFoldedWhenAskedForReadAsTablesDo() throws {
+    @Test func keysFoldedOnDemandReadLikeTables() throws {
         let seed = Seed()
         var random = seed.generator()
         let history = try HistoryGenerator(events: 300, originCount: 3, books: 4, readers: 3)
@@ -20,8 +20,8 @@ import Testing
         }
     }
 
-    /// A list over very many keys is built as a whole; what is read is the same, whatever the reader makes of
-    /// errors.
+    /// A list over very many keys is built as a whole, and the result is the same even if the
+    /// reader ignores errors.
     @Test func listOfVeryManyKeysIsBuiltAsAWhole() throws {
         let readers = ReaderNotes()
         let store = try TestStore([readers], isLive: false)
@@ -41,7 +41,7 @@ import Testing
             return rows ?? []
         }
         #expect(runs == 2 && found.count == 3)
-        // One key of it is folded alone.
+        // A single key of the list is folded alone.
         let key = try TapedeckModel.Tag("reader", "r\(count - 1)")
         let state = try store.runner.read(asOf: point) { views in
             runs += 1

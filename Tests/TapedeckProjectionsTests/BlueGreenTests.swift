@@ -7,13 +7,13 @@ import Testing
 
 @testable import TapedeckProjections
 
-/// A rebuild goes on beside readers and writers, and leaves either the new tables or the old.
+/// A rebuild runs alongside readers and writers, and leaves either the new tables or the old ones.
 @Suite(.offTasks) struct BlueGreenTests {
     private func loan(_ number: Int) throws -> [ProposedEvent] {
         [try ProposedEvent(LoanStarted(isbn: "\(number % 7)", reader: "r"))]
     }
 
-    /// How many loans the projections know of.
+    /// The number of loans that the projections have folded.
     private func count(_ runner: ProjectionRunner) throws -> UInt64 {
         try runner.read(["history", "reader-history"]) { views in
             let perReader = try views.state(of: ReaderHistory(), key: Tag("reader", "r"))?.count
@@ -22,16 +22,16 @@ import Testing
                 perBook +=
                     try views.state(of: BookHistory(), key: Tag("book", "\(book)"))?.count ?? 0
             }
-            #expect(perBook == perReader ?? 0, "two projections are as of two positions")
+            #expect(perBook == perReader ?? 0, "two projections are at different positions")
             return perBook
         }
     }
 
-    @Test func readersSeeEveryAppendWhileRebuildsFlip() throws {
+    @Test func readersSeeEveryAppendDuringRebuilds() throws {
         let store = try TestStore()
         let (log, runner) = (store.log, store.runner)
         for number in 0..<50 { try log.appendBlocking(try loan(number)) }
-        // A reader that finds nothing builds, and one build at a time is let.
+        // A reader that finds no tables builds them, and only one build may run at a time.
         try store.touch()
         let isDone = Atomic(false)
         try finishes {
@@ -53,7 +53,7 @@ import Testing
                     var seen: UInt64 = 50
                     while !isDone.load(ordering: .relaxed) {
                         let now = try self.count(runner)
-                        #expect(now >= seen, "what was seen once has gone again")
+                        #expect(now >= seen, "an event that was seen has disappeared")
                         seen = now
                     }
                 }
@@ -88,7 +88,7 @@ import Testing
         #expect(try count(runner) == 51)
     }
 
-    @Test func whatIsAppendedDuringARebuildIsInTheResult() throws {
+    @Test func eventsAppendedDuringARebuildAreIncluded() throws {
         let store = try TestStore()
         for number in 0..<200 { try store.log.appendBlocking(try loan(number)) }
         let (log, runner) = (store.log, store.runner)
@@ -107,7 +107,7 @@ import Testing
         try store.checkVerifies()
     }
 
-    @Test func aReadGoesOnInTheFileThatARebuildReplaces() throws {
+    @Test func readContinuesInTheFileThatARebuildReplaces() throws {
         let store = try TestStore()
         try store.log.appendBlocking(try loan(0))
         let runner = store.runner
@@ -123,7 +123,7 @@ import Testing
 
     // MARK: - Ending early
 
-    @Test func aCancelledRebuildLeavesEverythingAsItWas() throws {
+    @Test func cancelledRebuildChangesNothing() throws {
         let store = try TestStore()
         for number in 0..<300 { try store.log.appendBlocking(try loan(number)) }
         let digests = try store.liveDigests()
@@ -145,11 +145,11 @@ import Testing
                 #expect(try store.liveDigests() == digests)
             }
         }
-        #expect(cancelled == 12, "a rebuild asks at every partition")
+        #expect(cancelled == 12, "a rebuild checks at every partition")
         try store.checkVerifies()
     }
 
-    @Test func aRebuildThatFailsLeavesNoFiles() throws {
+    @Test func failedRebuildLeavesNoFiles() throws {
         let store = try TestStore()
         for number in 0..<20 { try store.log.appendBlocking(try loan(number)) }
         try store.touch()
@@ -198,7 +198,7 @@ import Testing
         try store.checkVerifies()
     }
 
-    @Test func theSecondOfTwoRebuildsIsRefused() throws {
+    @Test func secondOfTwoConcurrentRebuildsIsRefused() throws {
         let store = try TestStore()
         for number in 0..<20 { try store.log.appendBlocking(try loan(number)) }
         try store.touch()
@@ -224,8 +224,8 @@ import Testing
         try store.checkVerifies()
     }
 
-    /// Whoever needs a projection that another is building waits for that, and is not refused.
-    @Test func readersOfAMissingProjectionWaitForWhoeverBuildsIt() throws {
+    /// A reader that needs a projection waits while another thread builds it, and is not refused.
+    @Test func readersWaitForTheBuildOfAMissingProjection() throws {
         let store = try TestStore(isLive: false)
         for number in 0..<50 { try store.log.appendBlocking(try loan(number)) }
         let runner = store.runner

@@ -7,7 +7,7 @@ import Testing
 
 @testable import TapedeckProjections
 
-/// Which views files are taken up again, and which are made anew.
+/// Views files are reused after a restart if they are sound, and rebuilt if not.
 @Suite(.offTasks) struct BootTests {
     private let fingerprint = ProjectionDriver.fingerprint(of: BookHistory())
 
@@ -33,7 +33,7 @@ import Testing
             })
     }
 
-    @Test func afterACleanCloseTheFileIsTakenUpAgain() throws {
+    @Test func fileIsReusedAfterACleanClose() throws {
         let store = try filledStore()
         #expect(try entry(store) == ViewsEntry(number: 1, boot: StoreDirectory.bootID))
         let digests = try store.liveDigests()
@@ -43,7 +43,7 @@ import Testing
         #expect(try entry(store).number == 1)
     }
 
-    @Test func aProcessThatDiedInThisBootLeavesAGoodFile() throws {
+    @Test func fileOfACrashedProcessIsReusedInTheSameBoot() throws {
         let store = try filledStore()
         let digests = try store.liveDigests()
         try store.reopen(settled: false)
@@ -52,14 +52,14 @@ import Testing
         #expect(try entry(store).number == 1)
     }
 
-    @Test func afterAnotherBootAnUnsyncedFileIsMadeAnew() throws {
+    @Test func unsyncedFileIsRebuiltAfterAnotherBoot() throws {
         let store = try filledStore()
         let digests = try store.liveDigests()
         try store.reopen(settled: false)
         try store.log.setViews(
             ViewsEntry(number: 1, boot: "another-boot"),
             for: LibraryProjections.all.map { ProjectionDriver.fingerprint(of: $0) })
-        // Whatever the power loss has left there is not looked at.
+        // Contents that survived the power loss are not read.
         try Data(repeating: 0xA5, count: 100_000).write(
             to: URL(fileURLWithPath: store.log.directory.views(1)))
         #expect(try store.liveDigests() == digests)
@@ -67,7 +67,7 @@ import Testing
         #expect(try store.viewsFiles() == ["views-2.mdb", "views-2.mdb-lock"])
     }
 
-    /// The file is one: who writes to it for one projection makes it unsynced for all.
+    /// All projections share the file: a write for one of them makes it unsynced for all.
     @Test func writingForOneProjectionMarksTheFileForAll() throws {
         let store = try filledStore()
         try store.reopen()
@@ -75,7 +75,7 @@ import Testing
         try store.touch(["history"])
         #expect(
             try allEntries(store) == [ViewsEntry(number: 1, boot: StoreDirectory.bootID)])
-        // A program that knows only one of them closes it; it has put all of the file on disk.
+        // A program that knows only one projection closes the file, after syncing all of it.
         try store.reopen(settled: false, projections: [BookHistory()])
         try store.touch()
         try store.reopen()
@@ -87,7 +87,7 @@ import Testing
             try allEntries(store) == [ViewsEntry(number: 1, boot: StoreDirectory.bootID)])
     }
 
-    @Test func nothingIsMarkedWhereNothingIsWritten() throws {
+    @Test func readingDoesNotMarkTheFile() throws {
         let store = try filledStore()
         try store.reopen()
         try store.touch()
@@ -104,7 +104,7 @@ import Testing
         var testDescription: String { rawValue }
     }
 
-    @Test(arguments: Damage.allCases) func aDamagedFileIsMadeAnew(_ damage: Damage) throws {
+    @Test(arguments: Damage.allCases) func damagedFileIsRebuilt(_ damage: Damage) throws {
         let store = try filledStore()
         let digests = try store.liveDigests()
         let path = store.log.directory.views(1)
@@ -147,8 +147,8 @@ import Testing
         }
     }
 
-    /// A row whose bytes make no sense is found when it is folded on, and the file is made anew.
-    @Test func aDamagedRowIsFoundWhereItIsUsed() throws {
+    /// An invalid row is found when an event is folded into it, and the file is rebuilt.
+    @Test func damagedRowIsFoundWhenItIsUsed() throws {
         let store = try filledStore()
         store.runner.close()
         let file = try ViewsFile(
@@ -166,8 +166,8 @@ import Testing
         try store.checkVerifies()
     }
 
-    /// The log was replaced by an older copy of itself: what the views know beyond it is gone.
-    @Test func aFileThatIsAheadOfItsLogIsMadeAnew() throws {
+    /// The log was replaced by an older copy of itself: the views contain events that it has lost.
+    @Test func fileAheadOfItsLogIsRebuilt() throws {
         let store = try TestStore()
         try store.append(LoanStarted(isbn: "1", reader: "r"))
         try store.touch()
@@ -186,6 +186,6 @@ import Testing
         try store.reopen(settled: false)
         try store.checkVerifies("an older log")
         try store.append(NoteAdded(isbn: "1", reader: "r", text: "a"))
-        try store.checkVerifies("which goes on")
+        try store.checkVerifies("after further events")
     }
 }

@@ -7,14 +7,14 @@ import Testing
 
 @testable import TapedeckProjections
 
-/// Deciding on what was read: nothing that changes it comes in between unnoticed.
+/// A decision is made again if the state on which it is based changes.
 @Suite(.serialized, .offTasks) struct DecideTests {
-    /// What a decision says that finds nothing left.
+    /// The error of a decision that finds nothing left.
     struct NoneLeft: Error {}
 
     private static let reader = Tag(unchecked: "reader/r")
 
-    /// Writes a note if the reader has written fewer than `most`; says whether it did.
+    /// Writes a note if the reader has fewer than `most`; returns whether it did.
     private static func write(
         _ text: String, _ runner: ProjectionRunner, atMost most: UInt64, reader: String = "r"
     ) async throws -> Bool {
@@ -42,7 +42,7 @@ import Testing
 
     // MARK: - Races
 
-    @Test func manyTasksNeverTakeMoreThanThereIs() async throws {
+    @Test func concurrentTasksNeverExceedTheLimit() async throws {
         let store = try TestStore()
         let runner = store.runner
         let won = try await withThrowingTaskGroup(of: Bool.self) { group in
@@ -56,8 +56,8 @@ import Testing
         #expect(try notes(store) == 50)
     }
 
-    /// As above, but the decisions read what they like, so that they cannot wait for each other.
-    @Test func tasksThatReadManyKeysNeverTakeMoreThanThereIs()
+    /// As above, but the decisions read several keys, so that they cannot wait for each other.
+    @Test func tasksReadingManyKeysNeverExceedTheLimit()
         async throws
     {
         let store = try TestStore()
@@ -82,7 +82,7 @@ import Testing
         #expect(store.log.head.rawValue == 25)
     }
 
-    @Test func twoProcessesNeverTakeMoreThanThereIs() async throws {
+    @Test func twoProcessesNeverExceedTheLimit() async throws {
         let store = try TestStore()
         let most: UInt64 = 1_000
         try store.touch()
@@ -101,7 +101,7 @@ import Testing
         #expect(won > 0 && won < Int(most), "one process took \(won)")
     }
 
-    /// A process of its own, so that what else is tested here does not hold it up.
+    /// Runs in a separate process, so that other tests do not delay it.
     private static func raceInChild(_ directory: String, _ name: String, _ most: UInt64) async {
         let result = await #expect(
             processExitsWith: .success, observing: [\.standardErrorContent]
@@ -109,14 +109,14 @@ import Testing
             [directory = directory as String, name = name as String, most = most as UInt64] in
             try await DecideTests.race(in: directory, as: name, most)
         }
-        // What a child says before it fails is all that tells why.
+        // The output of a child before it fails is the only clue to the cause.
         if result?.exitStatus != .exitCode(EXIT_SUCCESS) {
             let said = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
             Issue.record("\(name): \(said.suffix(2_000))")
         }
     }
 
-    /// Four tasks write notes until there are enough.
+    /// Four tasks write notes until the limit is reached.
     private static func race(
         in directory: String, as name: String, _ most: UInt64
     ) async throws {
@@ -126,10 +126,10 @@ import Testing
             runner.close()
             log.close()
         }
-        // Both begin when both are there.
+        // Each process begins when both are ready.
         try await log.append([ProposedEvent(type: "ProcessStarted", tags: [], payload: [])])
         try await onQueue {
-            try eventuallyBlocking("the process beside \(name)") {
+            try eventuallyBlocking("the process other than \(name)") {
                 try log.events(after: .start, type: "ProcessStarted").count == 2
             }
         }
@@ -146,11 +146,11 @@ import Testing
         }
     }
 
-    // MARK: - What counts as a conflict
+    // MARK: - Conflicts
 
-    /// Decides once; `meanwhile` happens behind its back each time up to `times`.
+    /// Decides once; `meanwhile` runs during each of the first `times` attempts.
     ///
-    /// - Returns: how often it was asked, and what it was told.
+    /// - Returns: the number of notes that the decision got at each attempt.
     private func asked(
         _ store: TestStore, times: Int = 1, attemptsMax: Int = 8,
         meanwhile: @escaping @Sendable (Int) throws -> Void
@@ -169,7 +169,7 @@ import Testing
         return told.withLock { $0 }
     }
 
-    @Test func anEventOfTheKeyMakesItDecideAgain() async throws {
+    @Test func eventOfTheSameKeyCausesANewDecision() async throws {
         let store = try TestStore()
         let log = store.log
         let told = try await asked(store, times: 2) { number in
@@ -181,7 +181,7 @@ import Testing
         #expect(try notes(store) == 3)
     }
 
-    @Test func eventsOfOtherKeysAndTypesAreNoConflict() async throws {
+    @Test func eventsOfOtherKeysAndTypesDoNotConflict() async throws {
         let store = try TestStore()
         let log = store.log
         let told = try await asked(store) { _ in
@@ -197,7 +197,7 @@ import Testing
         #expect(told == [0])
     }
 
-    @Test func aForeignEventThatArrivesLateIsAConflict() async throws {
+    @Test func lateForeignEventIsAConflict() async throws {
         let store = try TestStore()
         try store.append(NoteAdded(isbn: "1", reader: "r", text: "own"))
         let log = store.log
@@ -207,7 +207,7 @@ import Testing
         #expect(try await asked(store) { _ in try log.record([pulled]) } == [1, 2])
     }
 
-    @Test func aReceiptThatRefusesAnEventIsAConflict() async throws {
+    @Test func receiptThatRefusesAnEventIsAConflict() async throws {
         let store = try TestStore()
         try store.append(NoteAdded(isbn: "1", reader: "r", text: "first"))
         try store.append(NoteAdded(isbn: "1", reader: "s", text: "another's"))
@@ -226,7 +226,7 @@ import Testing
         #expect(try await asked(store) { _ in try refuse(1) } == [2, 1])
     }
 
-    @Test func aConflictWithinACommitFailsOnlyTheOneWhoLost() async throws {
+    @Test func conflictWithinACommitFailsOnlyTheLosingAppends() async throws {
         let store = try TestStore()
         let boundary = ReadBoundary(
             [EventFilter(tags: [DecideTests.reader], types: [NoteAdded.eventType])], position: 0,
@@ -253,9 +253,9 @@ import Testing
         #expect(codes.count { $0 == nil } == 28)
     }
 
-    // MARK: - Other keys, many files
+    // MARK: - Other keys
 
-    @Test func decisionsOnOtherKeysAreNotMadeAgain() async throws {
+    @Test func decisionsOnOtherKeysAreNotRepeated() async throws {
         let store = try TestStore()
         let runner = store.runner
         let asked = Asked()
@@ -274,7 +274,7 @@ import Testing
         #expect(store.log.head.rawValue == 64)
     }
 
-    @Test func rowsThatWereReadCountAsAllKeys() async throws {
+    @Test func readingRowsConflictsWithEventsOfAllKeys() async throws {
         let store = try TestStore()
         let log = store.log
         let asked = Mutex(0)
@@ -294,9 +294,9 @@ import Testing
         #expect(try texts(store).last == "1")
     }
 
-    // MARK: - What is refused
+    // MARK: - Refusals
 
-    @Test func whoeverIsAlwaysOvertakenIsToldSo() async throws {
+    @Test func constantConflictsFailTheDecision() async throws {
         let store = try TestStore()
         let log = store.log
         let error = await #expect(throws: ProjectionError.self) {
@@ -313,7 +313,7 @@ import Testing
         #expect(try notes(store) == 5)
     }
 
-    @Test func aDecisionThatThrowsOrDecidesNothingLeavesNothing()
+    @Test func decisionThatThrowsOrIsEmptyAppendsNothing()
         async throws
     {
         let store = try TestStore()
@@ -327,12 +327,12 @@ import Testing
         }
         #expect(nothing == nil)
         #expect(store.log.head == .start)
-        // Whoever threw has left the lane.
+        // The decision that threw does not block others.
         #expect(try await DecideTests.write("after", store.runner, atMost: 1))
         #expect(try await !DecideTests.write("after", store.runner, atMost: 1))
     }
 
-    @Test func aFrozenKeyIsNothingToDecideOn() async throws {
+    @Test func decisionOnAFrozenKeyIsRefused() async throws {
         let store = try TestStore()
         try store.append(NoteAdded(isbn: "1", reader: "r", text: PoisonedNotes.word))
         for run in [
@@ -354,7 +354,7 @@ import Testing
         )
     }
 
-    @Test func aClosedStoreDecidesNothing() async throws {
+    @Test func closedStoreRefusesDecisions() async throws {
         let store = try TestStore()
         store.log.suspend()
         let suspended = await #expect(throws: LogError.self) {
@@ -371,12 +371,12 @@ import Testing
     }
 }
 
-/// How often a decision was asked for.
+/// The number of times that a decision was asked for.
 private final class Asked: Sendable {
     let count = Atomic(0)
 }
 
-/// Runs what blocks off the tasks' threads.
+/// Runs blocking work off the threads for tasks.
 private func onQueue<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
     try await withCheckedThrowingContinuation { waiting in
         DispatchQueue.global().async { waiting.resume(with: Result { try body() }) }

@@ -7,14 +7,14 @@ import Testing
 /// The order in which a rebuild folds the entries of a partition.
 @Suite(.offTasks) struct EntryOrderTests {
     @Test(
-        "By hash, and those of one hash as they stand in the log, however threads shared the blocks"
+        "By hash, then by position, however the blocks were divided among threads"
     )
-    func order() throws {
-        // Few keys with many entries each, many keys with few, and hashes that differ in the last bit
-        // only, so that buckets are mixed and large.
+    func entriesAreSortedByHashThenPosition() throws {
+        // Few keys with many entries each, many keys with few entries, and hashes that differ only
+        // in their last bits, so that buckets are mixed and large.
         for (keys, entries) in [(1, 3), (3, 500), (40, 5_000), (4_000, 6_000), (6_000, 6_000)] {
             var random = SeededGenerator(UInt64(keys))
-            // As many partitions as there are for a long log.
+            // As many partitions as for a long log.
             let partitions = HashPartitions(entries: .max)
             let partition: UInt64 = 7 << 56
             let hashes = (0..<UInt64(keys)).map { key -> UInt64 in
@@ -23,7 +23,7 @@ import Testing
             }
             let spill = try SpillFile(
                 NSTemporaryDirectory() + "/tapedeck-entries-\(UUID().uuidString)")
-            // One keeps all in memory, one a part, one nothing that it need not.
+            // One thread keeps all entries in memory, one a part, and one as few as possible.
             let threads = [1 << 20, 3_000, 0].map {
                 PartitionEntries(partitions, entriesMax: $0, spillingTo: spill)
             }
@@ -34,7 +34,7 @@ import Testing
                 for position in block..<min(block + 700, entries) {
                     let hash = hashes[Int(random.next() % UInt64(keys))]
                     thread.add(hash: hash, EventPlace(position: UInt64(position)))
-                    // Another partition's.
+                    // An entry of another partition.
                     thread.add(hash: 8 << 56, EventPlace(position: UInt64(position)))
                     expected.append((hash, UInt64(position)))
                 }

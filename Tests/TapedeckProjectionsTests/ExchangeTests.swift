@@ -5,9 +5,9 @@ import TapedeckProjections
 import TestSupport
 import Testing
 
-/// Devices that pass their logs around come to say the same, through nothing but the public doors.
+/// Devices that exchange their logs reach the same state, through the public API alone.
 @Suite(.offTasks) struct ExchangeTests {
-    @Test func storesThatExchangedTheirEventsSayTheSame() throws {
+    @Test func storesAgreeAfterExchangingEvents() throws {
         let seed = Seed()
         var random = seed.generator()
         let stores = try (0..<3).map { _ in try TestStore() }
@@ -25,7 +25,7 @@ import Testing
                 try pass(from: stores[device], to: stores[random.number(below: 3)])
             }
         }
-        // A ring, twice: what the last one knows has come to all.
+        // Two rounds of a ring bring all events to all stores.
         for turn in 0..<6 { try pass(from: stores[turn % 3], to: stores[(turn + 1) % 3]) }
         let digests = try stores.map { try $0.liveDigests() }
         #expect(digests[0] == digests[1], "\(seed)")

@@ -3,9 +3,9 @@ import TapedeckProjections
 import TestSupport
 import Testing
 
-/// Why a key is what it is: which of its events decided, and which lost.
+/// Explanations of a key: which of its events decided its state, and which lost.
 @Suite(.offTasks) struct ExplainTests {
-    @Test func keysFoldedAloneAreWhatAReplayMakesOfThem() throws {
+    @Test func keysFoldedAloneEqualAReplay() throws {
         let seed = Seed()
         var random = seed.generator()
         let store = try store(events: 250, &random)
@@ -19,7 +19,7 @@ import Testing
             .checkKeysFoldedAlone(asOf: points)
     }
 
-    @Test func whatIsSaidToHaveDecidedHas() throws {
+    @Test func explainedRolesOfEventsAreCorrect() throws {
         let seed = Seed()
         var random = seed.generator()
         let store = try store(events: 120, &random)
@@ -30,8 +30,8 @@ import Testing
         }
     }
 
-    /// A key with more events than are examined: the rest are folded in front of these, once.
-    @Test func keyOfVeryManyEventsIsExaminedInPart() throws {
+    /// A key with more events than are examined: the earlier events are folded first, once.
+    @Test func keyWithVeryManyEventsIsExaminedInPart() throws {
         let store = try TestStore([LastWord(), ReaderNotes()], isLive: false)
         for number in 0..<300 {
             try store.append(NoteAdded(isbn: "1", reader: "ada", text: "note \(number)"))
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func leftOutEventsAreAsIfTheyHadNotHappened() throws {
+    @Test func excludedEventsHaveNoEffect() throws {
         let store = try TestStore([LastWord()], isLive: false)
         try store.append(NoteAdded(isbn: "1", reader: "ada", text: "first"))
         try store.append(NoteAdded(isbn: "1", reader: "ada", text: "second"))
@@ -62,8 +62,9 @@ import Testing
         #expect(now.rule == "The last note counts.")
     }
 
-    /// Without one of the two the other says the same; what came before them is lost either way.
-    @Test func eventsThatSayTheSameSupportEachOther() throws {
+    /// Without one of the two, the other yields the same state; the event before them is lost
+    /// either way.
+    @Test func eventsWithTheSameEffectSupportEachOther() throws {
         let store = try TestStore([LastWord()], isLive: false)
         for text in ["first", "same", "same"] {
             try store.append(NoteAdded(isbn: "1", reader: "ada", text: text))
@@ -72,7 +73,7 @@ import Testing
         #expect(told.events.map(\.role) == [.lost, .supporting, .supporting])
     }
 
-    @Test func anEventTellsWhatPartItHas() throws {
+    @Test func roleOfAnEventIsReportedPerProjection() throws {
         let store = try TestStore([LastWord(), ReaderNotes()], isLive: false)
         try store.append(NoteAdded(isbn: "1", reader: "ada", text: "first"))
         try store.append(NoteAdded(isbn: "1", reader: "ada", text: "second"))
@@ -82,7 +83,7 @@ import Testing
         #expect(parts.first { $0.projection == "reader-notes" }?.role == .deciding)
     }
 
-    @Test func whatCannotBeExplainedIsSaid() throws {
+    @Test func invalidRequestsForExplanationsAreRefused() throws {
         let store = try TestStore([LastWord()], isLive: false)
         let book = try TapedeckModel.Tag("book", "1")
         let unknown = EventID(origin: store.log.origin, sequence: 9)
@@ -113,7 +114,7 @@ import Testing
     }
 }
 
-/// Says of each book what its last note says.
+/// Keeps the text of the last note of each book.
 private struct LastWord: Projection {
     struct State: ProjectionState {
         var word = ""

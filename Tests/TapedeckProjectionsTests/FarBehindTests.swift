@@ -6,7 +6,7 @@ import Testing
 
 @testable import TapedeckProjections
 
-/// A projection that is very far behind is built beside; only in `tools/soak`.
+/// A projection that is very far behind is rebuilt in a separate file; only in `tools/soak`.
 @Suite(.enabled(if: Soak.isOn), .offTasks) struct FarBehindTests {
     private func append(_ count: UInt64, to store: TestStore) throws {
         for start in stride(from: 0, to: count, by: 50_000) {
@@ -21,7 +21,7 @@ import Testing
         try store.log.viewsEntry(ProjectionDriver.fingerprint(of: BookHistory()))?.number
     }
 
-    @Test func whatIsFarBehindIsRebuiltAndWhatIsNotIsFollowed() throws {
+    @Test func laggingProjectionIsRebuiltOnlyBeyondALimit() throws {
         let store = try TestStore([BookHistory(), ShelfHistory()])
         try append(ProjectionRunner.followedEventsMax - 1, to: store)
         try store.touch()
@@ -33,7 +33,7 @@ import Testing
         try store.checkVerifies("rebuilt")
     }
 
-    @Test func whatIsFarBehindIsFollowedWhileSomebodyElseRebuilds() throws {
+    @Test func laggingProjectionIsFollowedDuringAnotherRebuild() throws {
         let store = try TestStore([BookHistory(), ShelfHistory()])
         try append(ProjectionRunner.followedEventsMax + 10, to: store)
         let lock = try StoreLock.rebuild(store.log.directory, waits: false)

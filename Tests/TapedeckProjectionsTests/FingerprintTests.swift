@@ -4,7 +4,8 @@ import Testing
 
 @testable import TapedeckProjections
 
-/// Tables are found by a projection's fingerprint: whatever decides its rows has to change it.
+/// Tables are found by a projection's fingerprint, so everything that determines its rows must
+/// change it.
 @Suite(.offTasks) struct FingerprintTests {
     private struct Formed: Projection {
         var name = "formed"
@@ -25,7 +26,7 @@ import Testing
         func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {}
     }
 
-    @Test func formsOfAProjectionAreToldApart() {
+    @Test func formsOfAProjectionHaveDifferentFingerprints() {
         let forms = [
             Formed(), Formed(name: "renamed"), Formed(version: 2), Formed(parameters: "rule=2012"),
             Formed(version: 2, parameters: "rule=2012"),

@@ -5,10 +5,11 @@ import TapedeckProjections
 import TestSupport
 import Testing
 
-/// A full disk stops what has no room, loses nothing, and is over when there is room again.
+/// A full disk stops writes that do not fit and loses nothing; they succeed once there is space
+/// again.
 ///
-/// `TAPEDECK_SMALL_DISK` names a directory on a file system of its own of about 24 MB, such as
-/// `mount -t tmpfs -o size=24m tmpfs /mnt/small` makes.
+/// `TAPEDECK_SMALL_DISK` names a directory on a separate file system of about 24 MB, such as one
+/// made by `mount -t tmpfs -o size=24m tmpfs /mnt/small`.
 @Suite(
     .enabled(if: ProcessInfo.processInfo.environment["TAPEDECK_SMALL_DISK"] != nil), .serialized,
     .offTasks)
@@ -29,7 +30,8 @@ struct FullDiskTests {
         return store
     }
 
-    /// Leaves less than `left` bytes free until the file is removed.
+    /// Fills the disk until less than `left` bytes are free; removing the returned file frees them
+    /// again.
     private func fill(leaving left: Int) throws -> String {
         let path = disk + "/ballast"
         _ = FileManager.default.createFile(atPath: path, contents: nil)
@@ -47,7 +49,7 @@ struct FullDiskTests {
     }
 
     @Test(arguments: [0, 100_000, 1_000_000, 2_000_000])
-    func aRebuildThatFindsNoRoomLeavesEverythingAsItWas(left: Int) throws {
+    func rebuildOnAFullDiskChangesNothing(left: Int) throws {
         let store = try filledStore()
         let digests = try store.liveDigests()
         let files = try store.viewsFiles()
@@ -64,7 +66,7 @@ struct FullDiskTests {
         try store.checkVerifies()
     }
 
-    @Test func aFoldThatFindsNoRoomGoesOnWhenThereIsSome() throws {
+    @Test func foldResumesWhenTheDiskHasSpaceAgain() throws {
         let store = try filledStore()
         try store.touch()
         let events = try (0..<2_000).map { number in

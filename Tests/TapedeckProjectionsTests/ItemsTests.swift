@@ -4,7 +4,8 @@ import Testing
 
 @testable import TapedeckProjections
 
-/// A fold sees its own changes over the items that are stored, and what differs in the end is written.
+/// A fold sees its own changes on top of the stored items, and only the final differences are
+/// written.
 @Suite(.offTasks) struct ItemsTests {
     private let store: TestStore
     private let tables: ViewsFile.Tables
@@ -33,7 +34,7 @@ import Testing
         return (name, [UInt8(random.number(below: 3))])
     }
 
-    @Test func anyChangesGiveWhatTheyGiveInMemory() throws {
+    @Test func storedItemsEqualItemsInMemoryAfterAnyChanges() throws {
         let seed = Seed()
         var random = seed.generator()
         for round in 0..<300 {

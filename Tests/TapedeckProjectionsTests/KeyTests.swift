@@ -5,10 +5,10 @@ import Testing
 
 @testable import TapedeckProjections
 
-/// Keys of any form are kept apart: long ones, those that look alike, those whose hashes are equal.
+/// Keys of any form are kept apart: long keys, keys that look alike, and keys with equal hashes.
 @Suite(.offTasks) struct KeyTests {
-    /// Appends notes on the books of these names, one at a time and then several, and checks that each
-    /// book has its own.
+    /// Appends notes on the named books, one at a time and then several, and checks that each book
+    /// has its own notes.
     private func checkKeptApart(
         _ names: [String], sourceLocation: SourceLocation = #_sourceLocation
     ) throws {
@@ -22,7 +22,7 @@ import Testing
             try store.touch()
         }
         try store.checkVerifies(sourceLocation: sourceLocation)
-        // Late, so that the index has to find each key's events.
+        // Late events, so that the index has to find the events of each key.
         for name in names {
             try store.log.appendBlocking([
                 try ProposedEvent(
@@ -54,7 +54,7 @@ import Testing
 
     @Test func longKeysAreKeptApart() throws {
         let stem = String(repeating: "x", count: 199)
-        // Around the length at which keys are cut, and equal up to far behind it.
+        // Around the length at which keys are cut, and equal far beyond it.
         var names = (213...218).map { String(repeating: "y", count: $0) }
         names += [
             stem + String(repeating: "a", count: 196), stem + String(repeating: "a", count: 195),
@@ -72,7 +72,7 @@ import Testing
         ])
     }
 
-    @Test func keysOfEqualHashAreKeptApart() throws {
+    @Test func keysWithEqualHashesAreKeptApart() throws {
         let names = try collidingNames(of: "book/", count: 4)
         let hashes = Set(try names.map { ViewKey(try Tag("book", $0)).hash })
         #expect(hashes.count == 1)
@@ -80,9 +80,9 @@ import Testing
         try checkKeptApart(names)
     }
 
-    /// An event that concerns two keys of equal hash, and one that carries a colliding tag of a kind
-    /// that another projection is routed by.
-    @Test func anEventOfTwoKeysOfEqualHashCountsForBoth() throws {
+    /// An event that concerns two keys with equal hashes, and one with a colliding tag of a kind by
+    /// which another projection is routed.
+    @Test func eventOfTwoKeysWithEqualHashesCountsForBoth() throws {
         let names = try collidingNames(of: "shelf/", count: 3)
         let store = try TestStore()
         for _ in 0..<3 {
@@ -104,10 +104,10 @@ import Testing
         }
     }
 
-    /// Names whose tags have one hash.
+    /// Returns names whose tags have the same hash.
     ///
-    /// The hash takes eight bytes at a time, so for any second word of
-    /// one name there is a third that makes up for it; those that are plain letters are kept.
+    /// The hash takes eight bytes at a time, so for any second word of a name there is a third word
+    /// that compensates for it; only words of printable characters are used.
     private func collidingNames(of prefix: String, count: Int) throws -> [String] {
         let prime: UInt64 = 0x0000_0100_0000_01B3
         func step(_ hash: UInt64, _ word: UInt64) -> UInt64 {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import TapedeckProjections
 
-/// What is told of an arranged list leads from what it was to what it is.
+/// The reported changes of an arranged list lead from its old entries to its new ones.
 @Suite(.offTasks) struct LiveArrangementTests {
     private struct Item: Hashable, Sendable {
         var name: Int
@@ -32,10 +32,10 @@ import Testing
         }
     }
 
-    @Test func whatKeepsItsPlaceAmongTheOthersIsNotMoved() {
+    @Test func entriesThatKeepTheirOrderAreNotMoved() {
         let list = (0..<6).map { Item(name: $0, text: 0) }
         #expect(changes(list, list) == [])
-        // The first goes to the end: one move, though every index is another.
+        // The first entry goes to the end: one move, although every index changes.
         let turned = Array(list[1...] + list[..<1])
         #expect(changes(list, turned) == [.moved(from: 0, to: 5, list[0])])
         #expect(changes(list, Array(list[2...])) == [.removed(at: 1), .removed(at: 0)])

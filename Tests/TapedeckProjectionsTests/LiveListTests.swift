@@ -7,7 +7,7 @@ import Testing
 
 @testable import TapedeckProjections
 
-/// A book in a followed list: what its row says, and what other tables tell of it.
+/// A book in a followed list: its row and its data from other tables.
 private struct ShelvedBook: Hashable, Sendable {
     var key: [UInt8]
     var notes: String
@@ -22,9 +22,9 @@ private struct BooksByTitle: LiveQuery {
         RowRange(of: CardCatalogue(), table: 1), RowRange(of: CardCatalogue(), table: 2),
     ]
     let limit: Int
-    /// Whether rows of the details are taken to name nobody.
+    /// Whether changed rows of the details name no subject.
     var isVague = false
-    /// When books come to be old.
+    /// The time at which books become old.
     var oldAt: Int64?
     let looks = Counter()
 
@@ -33,7 +33,7 @@ private struct BooksByTitle: LiveQuery {
         lists = [RowRange(of: CardCatalogue(), from: lower, below: upper)]
     }
 
-    /// How many entries were made.
+    /// Counts the entries that were made.
     final class Counter: Sendable {
         let count = Mutex(0)
     }
@@ -58,13 +58,13 @@ private struct BooksByTitle: LiveQuery {
             nextChangeAt: isOld ? nil : oldAt)
     }
 
-    /// The last of the texts in a key.
+    /// Returns the last text in a key.
     private static func last(_ key: [UInt8]) -> [UInt8] {
         let text = key.dropLast()
         return Array(text[(text.lastIndex(of: 0).map { $0 + 1 } ?? 0)...])
     }
 
-    /// The list as a reader finds it.
+    /// Reads the list as a reader does.
     func read(_ runner: ProjectionRunner) throws -> (entries: [ShelvedBook], hasMore: Bool) {
         try runner.read { views in
             let rows = try views.rows(
@@ -78,7 +78,7 @@ private struct BooksByTitle: LiveQuery {
     }
 }
 
-/// Who follows a list has it as a reader finds it, at every look.
+/// After every update a followed list equals the list that a reader gets.
 @Suite(.offTasks) struct LiveListTests {
     /// A list as a consumer keeps it.
     private struct Followed {
@@ -92,7 +92,7 @@ private struct BooksByTitle: LiveQuery {
             loop = LiveLoop(runner, query)
         }
 
-        /// Looks, and says what came.
+        /// Applies the next update and returns its changes.
         mutating func look() throws -> [LiveChange<ShelvedBook>] {
             guard let update = try loop.look() else { return [] }
             update.apply(to: &list)
@@ -101,7 +101,7 @@ private struct BooksByTitle: LiveQuery {
         }
     }
 
-    @Test func updatesLeadToWhatAReaderFinds() throws {
+    @Test func updatesYieldTheListThatAReaderGets() throws {
         let seed = Seed()
         var random = seed.generator()
         for round in 0..<6 {
@@ -134,14 +134,14 @@ private struct BooksByTitle: LiveQuery {
         }
     }
 
-    @Test func oneWhoWasOvertakenIsToldOnlyWhatIsNew() throws {
+    @Test func slowConsumerGetsOneCombinedUpdate() throws {
         let store = try TestStore([CardCatalogue()])
         for number in 10..<30 {
             try store.append(BookReceived(isbn: "\(number)", title: "T\(number)", shelf: "a"))
         }
         var followed = Followed(store.runner, BooksByTitle(limit: 10))
         #expect(try followed.look().count == 10)
-        // A rebuild changes nothing of the list, and nothing is told.
+        // A rebuild changes nothing in the list, so nothing is reported.
         _ = try store.runner.rebuild()
         #expect(try followed.look() == [])
         let ring = DiffRing(try store.file())
@@ -161,7 +161,7 @@ private struct BooksByTitle: LiveQuery {
         #expect(changes.count == 1 && book.notes == "1")
     }
 
-    @Test func onlyEntriesThatACommitIsAboutAreMade() throws {
+    @Test func commitUpdatesOnlyTheEntriesItConcerns() throws {
         let store = try TestStore([CardCatalogue()])
         let count = 3_000
         try store.log.appendBlocking(
@@ -177,13 +177,13 @@ private struct BooksByTitle: LiveQuery {
         #expect(try followed.look().count == 1)
         #expect(query.looks.count.withLock { $0 } == 1)
         #expect(try followed.look() == [])
-        // What a book that is not on the list has is nobody's affair.
+        // Changes to a book outside the list are ignored.
         try store.append(NoteAdded(isbn: "9", reader: "r", text: "t"))
         #expect(try followed.look() == [])
         #expect(query.looks.count.withLock { $0 } == 1)
     }
 
-    @Test func whatComesUpFromBehindIsRead() throws {
+    @Test func entryThatMovesUpIntoTheListIsRead() throws {
         let store = try TestStore([CardCatalogue()])
         for number in 1...6 {
             try store.append(BookReceived(isbn: "\(number)", title: "T\(number)", shelf: "a"))
@@ -191,13 +191,13 @@ private struct BooksByTitle: LiveQuery {
         var followed = Followed(store.runner, BooksByTitle(limit: 3))
         #expect(try followed.look().count == 3)
         #expect(followed.hasMore)
-        // The second goes behind all others: it leaves the list, and the fourth comes.
+        // The second moves after all others: it leaves the list, and the fourth comes in.
         try store.append(BookReceived(isbn: "2", title: "Z", shelf: "a", version: 2))
         let changes = try followed.look()
         #expect(changes.first == .removed(at: 1))
         #expect(changes.count == 2)
         #expect(try followed.query.read(store.runner).entries == followed.list)
-        // To the front again: the last of the list gives way.
+        // It moves to the beginning again: the last entry leaves the list.
         try store.append(BookReceived(isbn: "2", title: "A", shelf: "a", version: 3))
         #expect(try followed.look().last == .removed(at: 3))
         #expect(try followed.query.read(store.runner).entries == followed.list)
@@ -241,7 +241,7 @@ private struct BooksByTitle: LiveQuery {
         }
     }
 
-    @Test func aLoopWaitsForWhatComesAndEndsWithTheStore() async throws {
+    @Test func loopWaitsForUpdatesAndEndsWithTheStore() async throws {
         let store = try TestStore([CardCatalogue()])
         let (runner, log) = (store.runner, store.log)
         let updates = runner.live(BooksByTitle(limit: 10))

@@ -7,14 +7,14 @@ import Testing
 
 @testable import TapedeckProjections
 
-/// What is told of a list beside its entries: that its tables are made, and what it cannot show.
+/// The state of a list besides its entries: the progress of loading, and failures.
 @Suite(.offTasks) struct LiveStateTests {
-    /// The counts of notes by the names of books, of a fold that refuses some.
+    /// The number of notes by book, from a fold that refuses some notes.
     private struct NotedBooks: LiveQuery {
         var lists = [RowRange(of: PoisonedNotes())]
         var details: [RowRange] = []
         var limit = 10
-        /// What making an entry throws.
+        /// The error that making an entry throws.
         var failing = Failing()
 
         final class Failing: Sendable {
@@ -53,7 +53,7 @@ import Testing
             })
     }
 
-    @Test func thatTablesAreMadeIsToldBeforeTheListIsThere() throws {
+    @Test func loadingIsReportedBeforeTheList() throws {
         let store = try TestStore([PoisonedNotes()], isLive: false)
         try fill(store)
         let told = Mutex<[LiveUpdate<String>]>([])
@@ -70,15 +70,15 @@ import Testing
         #expect(phases == ["scan", "fold", "load"])
     }
 
-    @Test func inASmallLogNothingIsToldOfIt() throws {
+    @Test func loadingOfASmallLogIsNotReported() throws {
         let store = try TestStore([PoisonedNotes()], isLive: false)
         try store.append(note("1"))
         let loop = LiveLoop(store.runner, NotedBooks())
-        let list = try loop.look(loading: { _ in Issue.record("the list is there at once") })
+        let list = try loop.look(loading: { _ in Issue.record("a small list needs no loading") })
         #expect(list?.changes.count == 1)
     }
 
-    @Test func whoWaitsForAnotherRebuildIsToldSo() async throws {
+    @Test func waitingForAnotherRebuildIsReportedAsLoading() async throws {
         let store = try TestStore([PoisonedNotes()], isLive: false)
         try fill(store)
         var lock: FileLock? = try StoreLock.rebuild(store.log.directory, waits: false)
@@ -100,7 +100,7 @@ import Testing
         #expect(phases.isSubset(of: ["scan", "fold", "load"]))
     }
 
-    @Test func whoNoLongerWaitsEndsTheRebuild() async throws {
+    @Test func cancelledLoopStopsWaitingForTheRebuild() async throws {
         let store = try TestStore([PoisonedNotes()], isLive: false)
         try fill(store)
         let runner = store.runner
@@ -122,7 +122,7 @@ import Testing
 
     // MARK: - Failures
 
-    @Test func aFrozenKeyIsToldOfByTheListsThatShowIt() throws {
+    @Test func frozenKeyIsReportedByTheListsThatShowIt() throws {
         let store = try TestStore([PoisonedNotes(), PoisonedItems()])
         for book in ["a", "b", "c"] { try store.append(note(book)) }
         let showing = LiveLoop(store.runner, NotedBooks())
@@ -147,7 +147,7 @@ import Testing
         }
         try store.append(note("b", PoisonedNotes.word))
         let update = try #require(try showing.look())
-        #expect(update.changes.isEmpty, "it is as it was")
+        #expect(update.changes.isEmpty, "the entries must not change")
         let failure = try #require(update.state.failures.first)
         #expect(update.state.failures.count == 1 && update.state.retryAt == nil)
         #expect(failure.code == .frozen && failure.projection == "poisoned")
@@ -160,8 +160,8 @@ import Testing
         }
         #expect(try elsewhere.look() == nil)
         #expect(try behind.look() == nil)
-        #expect(try showing.look() == nil, "it is told once")
-        // The list goes on, and who comes later is told, too.
+        #expect(try showing.look() == nil, "a failure must be reported once")
+        // The list continues, and later followers get the failure, too.
         try store.append(note("d"))
         #expect(try showing.look()?.state.failures == [failure])
         _ = try store.runner.rebuild()
@@ -170,7 +170,7 @@ import Testing
         #expect(try late.look()?.state.failures == [failure])
     }
 
-    @Test func aKeyThatCeasesToBeShownIsNoLongerTold() throws {
+    @Test func failureOfAHiddenKeyIsCleared() throws {
         let store = try TestStore([PoisonedNotes()])
         for book in ["b", "c"] { try store.append(note(book)) }
         try store.append(note("c", PoisonedNotes.word))
@@ -181,7 +181,7 @@ import Testing
         #expect(update.hasMore && update.state == LiveState())
     }
 
-    @Test func manyFrozenKeysAreToldUpToALimit() throws {
+    @Test func reportedFrozenKeysAreLimited() throws {
         let store = try TestStore([PoisonedNotes()])
         let count = LiveState.failuresMax + 5
         for book in 0..<count {
@@ -193,7 +193,7 @@ import Testing
         #expect(update.state.failures.count == LiveState.failuresMax)
     }
 
-    @Test func aListThatCannotBeReadSaysWhenItIsTriedAgain() throws {
+    @Test func unreadableListReportsTheTimeOfItsNextRetry() throws {
         let clock = Clock()
         let directory = TestStore.emptyDirectory()
         defer { TestStore.remove(directory) }
@@ -211,20 +211,20 @@ import Testing
         try #require(try loop.look()).apply(to: &list)
         query.failing.error.withLock {
             $0 = ProjectionError(
-                .damaged, "a row is damaged", hint: "make it anew", projection: "poisoned")
+                .damaged, "a row is damaged", hint: "rebuild it", projection: "poisoned")
         }
         try log.appendBlocking([try ProposedEvent(note("b"))])
         var pauses: [Int64] = []
         for _ in 0..<8 {
             let update = try #require(try loop.look())
             update.apply(to: &list)
-            #expect(list == ["a: 1"], "it goes on with what it has")
+            #expect(list == ["a: 1"], "the list must keep its entries")
             let failure = try #require(update.state.failures.first)
             #expect(failure.code == .damaged && failure.message == "a row is damaged")
-            #expect(failure.projection == "poisoned" && failure.hint == "make it anew")
+            #expect(failure.projection == "poisoned" && failure.hint == "rebuild it")
             let retryAt = try #require(update.state.retryAt)
             pauses.append(retryAt - Int64(clock.now))
-            #expect(try loop.look() == nil, "nothing is tried before")
+            #expect(try loop.look() == nil, "nothing may be tried before `retryAt`")
             clock.advance(UInt64(pauses.last ?? 0))
         }
         #expect(pauses == [1, 2, 4, 8, 16, 32, 60, 60].map { $0 * 1_000 })
@@ -234,14 +234,14 @@ import Testing
         #expect(list == ["a: 1", "b: 1"] && update.state == LiveState())
     }
 
-    @Test func whatNoRetryCanMendIsThrown() throws {
+    @Test func permanentErrorIsThrown() throws {
         let store = try TestStore([PoisonedNotes()])
         try store.append(note("a"))
         let query = NotedBooks()
-        query.failing.error.withLock { $0 = ModelError(.invalidTag, "a fault of the author's") }
+        query.failing.error.withLock { $0 = ModelError(.invalidTag, "a mistake in the query") }
         let loop = LiveLoop(store.runner, query)
         #expect(throws: ModelError.self) { try loop.look() }
         query.failing.error.withLock { $0 = nil }
-        #expect(try loop.look()?.changes.count == 1, "asking once more goes on")
+        #expect(try loop.look()?.changes.count == 1, "the next call must continue")
     }
 }

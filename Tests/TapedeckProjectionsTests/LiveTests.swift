@@ -5,9 +5,9 @@ import Testing
 
 @testable import TapedeckProjections
 
-/// Live tables say after every batch what a fresh rebuild says.
+/// Live tables equal a fresh rebuild after every batch.
 @Suite(.offTasks) struct LiveTests {
-    @Test func liveEqualsRebuiltAfterEveryBatch() throws {
+    @Test func liveTablesEqualARebuildAfterEveryBatch() throws {
         let seed = Seed()
         var random = seed.generator()
         let history = try HistoryGenerator(events: 400, books: 6).generate(&random)
@@ -23,7 +23,7 @@ import Testing
         try store.checkVerifies("\(seed), receipts")
     }
 
-    @Test func aBatchOfReceiptsRefoldsEveryKeyConcerned() throws {
+    @Test func batchOfReceiptsRefoldsEveryAffectedKey() throws {
         let store = try TestStore()
         var random = SeededGenerator(1)
         let history = try HistoryGenerator(events: 500).generate(&random)
@@ -35,8 +35,8 @@ import Testing
         }
     }
 
-    /// More of them than one transaction takes in.
-    @Test func veryManyReceiptsAtOnceAreTakenInBatchByBatch() throws {
+    /// More receipts than one transaction processes.
+    @Test func veryManyReceiptsAreProcessedInBatches() throws {
         let store = try TestStore([BookHistory(), ShelfCounts()])
         let origin = OriginID(high: 1, low: 1)
         let count = UInt64(FoldBatch.overridesMax + 300)
@@ -64,8 +64,9 @@ import Testing
         #expect(moves?.moves == count - count / 10)
     }
 
-    /// So many that processors share them, of a few keys with many events and many with a few.
-    @Test func aLargeBatchGivesWhatARebuildGives() throws {
+    /// So many events that several processors share them, of a few keys with many events and many
+    /// keys with a few.
+    @Test func largeBatchEqualsARebuild() throws {
         let seed = Seed()
         var random = seed.generator()
         let store = try TestStore()
@@ -78,8 +79,9 @@ import Testing
         }
     }
 
-    /// Another process folds other projections of the file meanwhile, or has folded the same events.
-    @Test func aLargeBatchThatWasOvertakenIsFoldedOnceAllTheSame() throws {
+    /// Meanwhile another process folds other projections of the file, or has folded the same
+    /// events.
+    @Test func largeBatchIsFoldedOnceDespiteConcurrentFolds() throws {
         let seed = Seed()
         var random = seed.generator()
         let store = try TestStore()
@@ -106,7 +108,7 @@ import Testing
     }
 
     /// More bytes than one batch copies out of the log.
-    @Test func largeEventsAreTakenInBatchByBatch() throws {
+    @Test func largeEventsAreFoldedInBatches() throws {
         let store = try TestStore([BookHistory(), ReaderNotes()])
         let text = String(repeating: "n", count: 200_000)
         // A few at a time, so that only the fold has all of them in memory.
@@ -121,8 +123,9 @@ import Testing
         try store.checkVerifies()
     }
 
-    /// More events of a key than its in-key checkpoints reach back, and late ones anywhere among them.
-    @Test func lateEventsAreFoldedInFromAnyInKeyCheckpoint() throws {
+    /// More events of a key than its in-key checkpoints reach back, and late events anywhere among
+    /// them.
+    @Test func lateEventsAreFoldedFromAnyInKeyCheckpoint() throws {
         let store = try TestStore()
         let (early, late) = (OriginID(high: 1, low: 1), OriginID(high: 2, low: 2))
         func note(_ origin: OriginID, _ at: UInt64) throws -> HistoryEvent {
@@ -141,14 +144,14 @@ import Testing
             try store.log.record([try note(late, 10_000 + place * 10 - 5)])
             try store.checkVerifies("late before the event \(place)")
         }
-        // Further events behind them, and a whole batch of late ones.
+        // Further events after them, and a whole batch of late ones.
         try store.log.record(try (count..<count + 130).map { try note(early, 10_000 + $0 * 10) })
-        try store.checkVerifies("goes on")
+        try store.checkVerifies("further events")
         try store.log.record(try (1..<80).map { try note(late, 10_003 + $0 * 60) })
         try store.checkVerifies("a late batch")
     }
 
-    @Test func aKeyOfManyItemsIsRefolded() throws {
+    @Test func keyWithManyItemsIsRefolded() throws {
         let count = Seed.setting("TAPEDECK_ITEMS", default: 3_000)
         let store = try TestStore([ReaderNotes(), OpenLoans()])
         var events: [ProposedEvent] = []
@@ -168,7 +171,7 @@ import Testing
             try store.log.appendBlocking(Array(events[start...].prefix(10_000)))
         }
         try store.touch()
-        // Late: the loans' numbers are all wrong now.
+        // A late event: the numbers of all loans are now wrong.
         try store.log.appendBlocking([
             try ProposedEvent(
                 NoteAdded(isbn: "1", reader: "r", text: "late"), atMilliseconds: 999_999)
@@ -182,8 +185,8 @@ import Testing
 
     // MARK: - Equal facts
 
-    /// Two origins see one fact; which of the two is folded depends on the facts and not on who came
-    /// first.
+    /// Two origins see one fact; which event is folded depends on the facts and not on the order of
+    /// arrival.
     @Test(arguments: [true, false]) func equalFactsOfTwoOriginsFoldOnce(isSmallerFirst: Bool) throws
     {
         let store = try TestStore([BookHistory(), ShelfCounts()])
@@ -210,7 +213,7 @@ import Testing
 
     // MARK: - Events that a fold does not read
 
-    @Test(arguments: ["newer", "sealed"]) func aSkippedEventLeavesNoTrace(_ kind: String) throws {
+    @Test(arguments: ["newer", "sealed"]) func skippedEventLeavesNoTrace(_ kind: String) throws {
         let store = try TestStore()
         let note = NoteAdded(isbn: "1", reader: "r", text: "later")
         var event = try note.newer(page: 7)
@@ -220,14 +223,14 @@ import Testing
         let state = try store.runner.read { try $0.state(of: BookHistory(), key: Tag("book", "1")) }
         #expect(state == nil)
         try store.append(note)
-        try store.checkVerifies("behind one that counts")
+        try store.checkVerifies("after an event that counts")
         try store.log.appendBlocking([event])
         try store.checkVerifies("last")
         let newer = try store.runner.read { try $0.state(of: NewerNotes(), key: Tag("book", "1")) }
         #expect(newer?.count == (kind == "newer" ? 3 : 1))
     }
 
-    @Test func digestsDoNotDependOnEventsThatNobodyReads() throws {
+    @Test func digestsIgnoreEventsThatNoProjectionReads() throws {
         let one = try TestStore()
         let other = try TestStore()
         let note = HistoryEvent(
@@ -243,7 +246,7 @@ import Testing
         #expect(try one.runner.rebuild().digests == other.runner.rebuild().digests)
     }
 
-    @Test func aRefusedEventCountsNowhere() throws {
+    @Test func refusedEventIsFoldedNowhere() throws {
         let store = try TestStore()
         let origin = OriginID(high: 9, low: 9)
         try store.log.record([
@@ -268,7 +271,7 @@ import Testing
             }.isEmpty)
     }
 
-    @Test func anEmptyStoreHasEmptyProjections() throws {
+    @Test func emptyStoreHasEmptyProjections() throws {
         let store = try TestStore()
         try store.checkVerifies("empty")
         let rebuilt = try store.runner.rebuild(options: RebuildOptions(workers: 4))

@@ -7,29 +7,29 @@ import Testing
 
 @testable import TapedeckProjections
 
-/// A table as an observer keeps it: a snapshot, then diffs, never a second look.
+/// A table as an observer keeps it: a snapshot and the diffs after it, without reading again.
 private struct ReplayedTable {
     var rows: [[UInt8]: [UInt8]] = [:]
 
-    /// Applies a change, and says what is wrong with it.
+    /// Applies a change and returns the error in it, if any.
     mutating func apply(_ change: RowChange) -> String? {
         switch change {
         case .inserted(let row):
             let before = rows.updateValue(row.value, forKey: row.key)
-            return before == nil ? nil : "inserted a row that was there"
+            return before == nil ? nil : "inserted an existing row"
         case .removed(let key):
-            return rows.removeValue(forKey: key) == nil ? "removed a row that was not there" : nil
+            return rows.removeValue(forKey: key) == nil ? "removed a missing row" : nil
         case .updated(let row):
             let before = rows.updateValue(row.value, forKey: row.key)
             return before == nil || before == row.value ? "updated nothing" : nil
         case .moved(let from, let to):
-            guard rows.removeValue(forKey: from) != nil else { return "moved what was not there" }
+            guard rows.removeValue(forKey: from) != nil else { return "moved a missing row" }
             return rows.updateValue(to.value, forKey: to.key) == nil ? nil : "moved onto a row"
         }
     }
 }
 
-/// Observers get what each commit changed, and with it exactly the table.
+/// Observers get the changes of each commit, which add up to exactly the table.
 @Suite(.offTasks) struct ObserveTests {
     private func table(
         _ views: Views, _ projection: some Projection, _ number: Int
@@ -39,7 +39,7 @@ private struct ReplayedTable {
         return Dictionary(uniqueKeysWithValues: rows.map { ($0.key, $0.value) })
     }
 
-    @Test func diffsOverASnapshotGiveTheTableAtEachCommit() throws {
+    @Test func diffsAfterASnapshotYieldTheTableAtEachCommit() throws {
         let seed = Seed()
         var random = seed.generator()
         let history = try HistoryGenerator(events: 400).generate(&random)
@@ -90,7 +90,7 @@ private struct ReplayedTable {
         #expect(kinds == ["inserted", "removed", "updated", "moved"])
     }
 
-    @Test func anEventThatAFoldRefusesTellsNothingOfTheRowsThatStay() throws {
+    @Test func refusedEventReportsNoChangeOfUnchangedRows() throws {
         let store = try TestStore([PoisonedNotes()])
         try store.append(NoteAdded(isbn: "1", reader: "r", text: "note"))
         try store.touch()
@@ -103,7 +103,7 @@ private struct ReplayedTable {
         #expect(try #require(told).flatMap(\.batch.entries).map(\.change) == [])
     }
 
-    @Test func anObserverFollowsFromItsFirstLook() async throws {
+    @Test func observerGetsAllChangesAfterItsFirstRead() async throws {
         let store = try TestStore()
         try store.append(BookReceived(isbn: "0", title: "Emma", shelf: "a"))
         let (runner, log) = (store.runner, store.log)
@@ -120,7 +120,7 @@ private struct ReplayedTable {
                         version: UInt64(number)))
             ])
             guard case .changes(let diffs)? = await changes.next() else {
-                Issue.record("no change came")
+                Issue.record("no change arrived")
                 return
             }
             for diff in diffs { #expect(table.apply(diff) == nil) }
@@ -131,7 +131,7 @@ private struct ReplayedTable {
         }
     }
 
-    @Test func anObserverIsToldToLookAgainAfterARebuild() async throws {
+    @Test func observerIsResetAfterARebuild() async throws {
         let store = try TestStore()
         try store.append(BookReceived(isbn: "0", title: "Emma", shelf: "a"))
         let runner = store.runner
@@ -143,13 +143,13 @@ private struct ReplayedTable {
             try ProposedEvent(BookReceived(isbn: "0", title: "Sanditon", shelf: "a", version: 2))
         ])
         guard case .changes(let diffs)? = await changes.next() else {
-            Issue.record("no change came")
+            Issue.record("no change arrived")
             return
         }
         #expect(diffs.count == 1)
     }
 
-    @Test func anOvertakenObserverIsToldToLookAgain() throws {
+    @Test func observerThatFellTooFarBackIsReset() throws {
         let store = try TestStore([CardCatalogue()])
         try store.touch()
         let file = try store.file()
@@ -168,12 +168,12 @@ private struct ReplayedTable {
         #expect(try numbers(after: 10) == Array(11...count + 10))
         #expect(try numbers(after: 9) == nil)
         #expect(try numbers(after: 0) == nil)
-        // Of a file that was another one before.
+        // A position in a file that has been replaced.
         #expect(try numbers(after: count + 11) == nil)
         #expect(try file.environment.read { try $0.count(file.diffs) } == Int(count))
     }
 
-    @Test func aCommitOfVeryManyRowsIsToldAsAReset() throws {
+    @Test func diffsOfALargeCommitStayWithinTheLimit() throws {
         let store = try TestStore([CardCatalogue()])
         try store.touch()
         let events = try (0..<DiffBatch.entriesMax + 2).map {
@@ -183,12 +183,12 @@ private struct ReplayedTable {
         try store.touch()
         let file = try store.file()
         let batches = try file.environment.read { try DiffRing(file).batches(after: 0, $0) }
-        // Two commits, of 2,048 events and of the rest; none holds more rows than it may.
+        // Two commits, of 2,048 events and of the rest; neither holds more rows than the limit.
         #expect(try #require(batches).allSatisfy { $0.batch.entries.count <= DiffBatch.entriesMax })
         try store.checkVerifies()
     }
 
-    @Test func batchesAreReadAsTheyWereWritten() throws {
+    @Test func batchesAreReadBackUnchanged() throws {
         var batch = DiffBatch()
         let projection = Digest16(high: .max, low: 0)
         batch.add(.inserted(Row(key: [], value: [])), projection: projection, table: 0)
@@ -207,8 +207,8 @@ private struct ReplayedTable {
         }
     }
 
-    /// A consumer that does not read must not make the process hold all that ever changed.
-    @Test func anObserverThatDoesNotReadIsToldToLookAgain() async throws {
+    /// A consumer that does not read must not make the process keep every change in memory.
+    @Test func observerThatDoesNotReadIsReset() async throws {
         let store = try TestStore([CardCatalogue()])
         let (runner, log) = (store.runner, store.log)
         let changes = runner.observe(CardCatalogue())
@@ -229,10 +229,10 @@ private struct ReplayedTable {
             if resets == 2 { break }
         }
         #expect(held <= ProjectionRunner.bufferedChangesMax + 2)
-        #expect(resets == 2, "the first look, and the one after it was overtaken")
+        #expect(resets == 2, "one at the start, and one after the buffer overflowed")
     }
 
-    @Test func anObserverEndsWhenTheStoreIsClosed() async throws {
+    @Test func observerEndsWhenTheStoreIsClosed() async throws {
         let store = try TestStore()
         let (runner, log) = (store.runner, store.log)
         var changes = runner.observe(CardCatalogue()).makeAsyncIterator()
@@ -244,12 +244,12 @@ private struct ReplayedTable {
         #expect(await changes.next() == nil)
     }
 
-    @Test func anObserverOfAnUnknownProjectionEnds() async throws {
+    @Test func observerOfAnUnknownProjectionEnds() async throws {
         let store = try TestStore([CardCatalogue()])
         var changes = store.runner.observe(BookHistory()).makeAsyncIterator()
         #expect(await changes.next() == nil)
     }
 }
 
-/// Calls what may block from where it must not.
+/// Makes a blocking call in an asynchronous context.
 func blocking<R>(_ body: () throws -> R) throws -> R { try body() }

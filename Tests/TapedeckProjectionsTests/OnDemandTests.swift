@@ -6,9 +6,9 @@ import Testing
 
 @testable import TapedeckProjections
 
-/// A projection on demand costs nothing until somebody asks for it, and is kept from then on.
+/// A projection on demand costs nothing until its first use, and is kept up to date after that.
 @Suite(.offTasks) struct OnDemandTests {
-    /// The notes of each reader by their words.
+    /// The readers by the text of their newest note.
     private struct NoteIndex: Projection {
         typealias State = ReaderNotes.State
         let name = "note-index"
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func untilSomebodyAsksItIsLeftOut() throws {
+    @Test func projectionOnDemandIsNotBuiltBeforeItsFirstUse() throws {
         let store = try makeStore()
         try store.touch()
         #expect(try names(store.runner.rebuild()) == ["reader-notes"])
@@ -60,11 +60,11 @@ import Testing
             try store.log.viewsEntry(ProjectionDriver.fingerprint(of: NoteIndex())) == nil)
     }
 
-    @Test func onceAskedForItIsKeptAsAllOthersAre() throws {
+    @Test func projectionOnDemandIsKeptUpToDateAfterItsFirstUse() throws {
         let store = try makeStore()
         #expect(try texts(store) == ["one"])
         try store.append(NoteAdded(isbn: "1", reader: "r", text: "two"))
-        // What names nothing folds it, too.
+        // A read without names folds it, too.
         try store.touch()
         let status = try store.runner.status()
         #expect(status.map(\.isBuilt) == [true, true])
@@ -75,26 +75,26 @@ import Testing
         #expect(try texts(store) == ["two"])
     }
 
-    @Test func aRebuildByNameAsksForIt() throws {
+    @Test func rebuildByNameCountsAsUse() throws {
         let store = try makeStore()
         #expect(try names(store.runner.rebuild(["note-index"])) == ["note-index"])
         #expect(try store.runner.status().map(\.isBuilt) == [true, true])
     }
 
-    @Test func preparingTellsHowFarItIs() throws {
+    @Test func preparingReportsItsProgress() throws {
         let store = try makeStore()
         let phases = Mutex<Set<String>>([])
         let options = RebuildOptions(progress: { progress in
             phases.withLock { _ = $0.insert(progress.phase) }
         })
         try store.runner.prepare(options: options)
-        #expect(phases.withLock { $0 }.isEmpty, "all that it keeps is there")
+        #expect(phases.withLock { $0 }.isEmpty, "all other projections are built already")
         try store.runner.prepare(["note-index"], options: options)
         #expect(phases.withLock { $0 } == ["scan", "fold", "load"])
         #expect(try texts(store) == ["one"])
     }
 
-    @Test func commitsTellNothingOfRowsThatAreNotFollowed() throws {
+    @Test func commitsReportNoChangesOfRowsThatAreNotFollowed() throws {
         let store = try makeStore()
         _ = try store.runner.rebuild(["reader-notes", "note-index"])
         let ring = DiffRing(try store.file())

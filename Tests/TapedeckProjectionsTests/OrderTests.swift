@@ -3,14 +3,14 @@ import TapedeckProjections
 import TestSupport
 import Testing
 
-/// The same events and receipts give the same bytes, in whatever order and by whatever way they came.
+/// The same events and receipts give the same bytes, in any order and by any route of arrival.
 ///
-/// `TAPEDECK_ORDER_EVENTS` and `TAPEDECK_ORDER_ROUNDS` make it go deeper.
+/// `TAPEDECK_ORDER_EVENTS` and `TAPEDECK_ORDER_ROUNDS` increase the number of events and rounds.
 @Suite(.offTasks) struct OrderTests {
     static let events = Seed.setting("TAPEDECK_ORDER_EVENTS", default: 1_000)
     static let rounds = Seed.setting("TAPEDECK_ORDER_ROUNDS", default: 4)
 
-    @Test func everyArrivalOfAHistoryGivesTheSameBytes() throws {
+    @Test func everyArrivalOrderGivesTheSameBytes() throws {
         let seed = Seed()
         var random = seed.generator()
         let history = try HistoryGenerator(events: OrderTests.events).generate(&random)
@@ -20,8 +20,8 @@ import Testing
         #expect(differences.isEmpty, "\(seed)")
     }
 
-    /// Few keys with very many events each: in-key checkpoints come and go.
-    @Test func everyArrivalOfAHistoryOfFewKeysGivesTheSameBytes() throws {
+    /// A few keys with very many events each, so that in-key checkpoints are created and removed.
+    @Test func everyArrivalOrderOfFewKeysGivesTheSameBytes() throws {
         let seed = Seed()
         var random = seed.generator(1)
         let history = try HistoryGenerator(
@@ -33,21 +33,21 @@ import Testing
         #expect(differences.isEmpty, "\(seed)")
     }
 
-    /// The suite itself is worth nothing if it lets one of these pass.
+    /// The suite is worthless if it lets one of these projections pass.
     @Test(arguments: [FoldByArrival() as any Projection, LastToArrive()])
-    func aFoldByArrivalIsCaught(_ planted: any Projection) throws {
+    func foldByArrivalIsDetected(_ planted: any Projection) throws {
         let seed = Seed()
         var random = seed.generator(2)
         let history = try HistoryGenerator(events: 300).generate(&random)
         let check = OrderCheck(projections: [planted], history: history, seed: seed)
         let differences = try check.differences(rounds: 20)
-        #expect(!differences.isEmpty, "\(planted.name) slipped through, \(seed)")
+        #expect(!differences.isEmpty, "\(planted.name) was not detected, \(seed)")
     }
 }
 
-/// No projection of the domain can be left out of the suites.
+/// Every projection of the domain runs in the suites.
 @Suite(.offTasks) struct RegistryTests {
-    @Test func everyProjectionOfTheDomainIsInTheRegistry() throws {
+    @Test func everyProjectionOfTheDomainIsRegistered() throws {
         let library = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .appendingPathComponent("Library")
         var declared: Set<String> = []

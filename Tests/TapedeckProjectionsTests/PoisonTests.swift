@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test(arguments: [[0], [99], [50], [0, 99], Array(stride(from: 0, to: 100, by: 7))])
-    func poisonFreezesOneKeyAtTheFirstOfThem(places: [Int]) throws {
+    func firstPoisonFreezesItsKeyAndNoOther(places: [Int]) throws {
         let store = try TestStore()
         for place in 0..<100 {
             try store.log.record([
@@ -60,7 +60,7 @@ import Testing
         #expect(history?.count == 100, "other projections fold the same event")
     }
 
-    @Test func aLateEventBeforeThePoisonIsFoldedIn() throws {
+    @Test func lateEventBeforeThePoisonIsFolded() throws {
         let store = try TestStore()
         for place in 0..<200 {
             try store.log.record([
@@ -73,14 +73,14 @@ import Testing
         try store.checkVerifies("before")
         try store.log.record([try note(late, 1_000 + 1_999)])
         #expect(try count(store) == 151)
-        try store.checkVerifies("behind")
+        try store.checkVerifies("after")
         try store.log.record([try note(late, 1_007, isPoison: true)])
         #expect(try count(store) == 2, "an earlier poison freezes it earlier")
         try store.checkVerifies("an earlier poison")
         #expect(try store.runner.frozenKeys().map(\.position) == [203, 203])
     }
 
-    @Test func aRefusedPoisonThawsTheKey() throws {
+    @Test func refusingThePoisonUnfreezesTheKey() throws {
         let store = try TestStore()
         for place in 0..<20 {
             try store.log.record([try note(early, 1_000 + UInt64(place), isPoison: place == 10)])
@@ -96,7 +96,7 @@ import Testing
         try store.checkVerifies()
     }
 
-    @Test func aPoisonedItemFoldLeavesWhatItHadBefore() throws {
+    @Test func poisonedFoldKeepsTheEarlierItems() throws {
         let store = try TestStore()
         try store.log.record([
             try note(early, 1_000), try note(early, 1_001), try note(early, 1_002, isPoison: true),
@@ -116,8 +116,8 @@ import Testing
         }
     }
 
-    /// A key that is frozen for ever must not cost a fold of all of it whenever an event comes.
-    @Test func eventsBehindThePoisonCostNothing() throws {
+    /// A permanently frozen key must not be folded from its beginning for each new event.
+    @Test func eventsAfterThePoisonAreNotFolded() throws {
         let store = try TestStore([CountingFolds()])
         for place in 0..<100 {
             try store.log.record([try note(early, 1_000 + UInt64(place), isPoison: place == 60)])
@@ -147,7 +147,7 @@ import Testing
     }
 }
 
-/// Tells how often it was called, which no fold of a domain may.
+/// Counts its calls, which a real fold must not do.
 private struct CountingFolds: Projection {
     static let count = Atomic(0)
 

@@ -7,18 +7,19 @@ import Testing
 
 @testable import TapedeckProjections
 
-/// Several processes share a store: each folds, all see the same, and one that dies harms nobody.
+/// Several processes share a store: each folds, all see the same, and a crash of one does not
+/// affect the others.
 @Suite(.serialized, .offTasks) struct ProcessTests {
-    /// What a process does here: append, read, and hold what it reads to what it wrote.
+    /// Appends and reads, and checks that reads include what was appended.
     private static func work(
         in directory: String, as name: String, projections: [any Projection], rounds: Int
     ) throws {
         try open(directory, projections) { log, runner in
-            // Both begin when both are there.
+            // Each process begins when both are ready.
             try log.appendBlocking([
                 ProposedEvent(type: "ProcessStarted", tags: [try Tag("process", name)], payload: [])
             ])
-            try eventuallyBlocking("the process beside \(name)") {
+            try eventuallyBlocking("the process other than \(name)") {
                 try log.events(after: .start, type: "ProcessStarted").count == 2
             }
             try work(log, runner, name, projections, rounds)
@@ -62,8 +63,8 @@ import Testing
         }
     }
 
-    /// Two processes fold one file at a time, one of them for half of its projections: an event that
-    /// were folded twice would count twice under the law `.any`.
+    /// Two processes fold one file in turn, one of them only half of its projections: an event that
+    /// was folded twice would count twice under the law `.any`.
     @Test func noEventIsFoldedTwiceByTwoProcesses() async throws {
         let store = try TestStore()
         try store.append(NoteAdded(isbn: "0", reader: "all", text: "first"))
@@ -101,7 +102,7 @@ import Testing
         }
     }
 
-    @Test func observersSeeWhatAnotherProcessFolded() async throws {
+    @Test func observersSeeChangesFoldedByAnotherProcess() async throws {
         let store = try TestStore()
         try store.append(BookReceived(isbn: "1", title: "Emma", shelf: "a"))
         var changes = store.runner.observe(CardCatalogue()).makeAsyncIterator()
@@ -116,7 +117,7 @@ import Testing
             }
         }
         guard case .changes(let diffs)? = await changes.next() else {
-            Issue.record("no change came")
+            Issue.record("no change arrived")
             return
         }
         #expect(diffs.count == 1)
@@ -128,7 +129,7 @@ import Testing
         #expect(row.key == RowKey().text("Sanditon").text("1").bytes)
     }
 
-    @Test func aRebuildByAnotherProcessIsTakenOver() async throws {
+    @Test func rebuildByAnotherProcessIsAdopted() async throws {
         let store = try TestStore()
         try store.append(BookReceived(isbn: "1", title: "Emma", shelf: "a"))
         let digests = try store.liveDigests()
@@ -142,7 +143,7 @@ import Testing
         #expect(try store.file().number == 2)
     }
 
-    @Test func aFileThatAnotherProcessHasGrownIsAdopted() async throws {
+    @Test func fileGrownByAnotherProcessIsAdopted() async throws {
         let store = try TestStore()
         store.runner.close()
         let small = try ViewsFile(
@@ -170,9 +171,9 @@ import Testing
         small.close()
     }
 
-    // MARK: - Dying
+    // MARK: - Killed processes
 
-    /// Ends the process as a crash does, when a rebuild has gone so far.
+    /// Kills the process, as in a crash, at this step of a rebuild.
     private static func death(atStep steps: Int) -> @Sendable () -> Bool {
         let left = Atomic(steps)
         return {
@@ -181,9 +182,9 @@ import Testing
         }
     }
 
-    /// A rebuild asks whether it is cancelled once a thread and block, and once a partition.
+    /// A rebuild checks for cancellation once per thread and block, and once per partition.
     @Test(arguments: [0, 2, 6, 11, 16])
-    func aProcessKilledInARebuildHarmsNothing(step: Int) async throws {
+    func processKilledInARebuildDamagesNothing(step: Int) async throws {
         let store = try TestStore()
         var random = SeededGenerator(UInt64(step))
         try store.log.record(try HistoryGenerator(events: 150).generate(&random).arrival(&random))
@@ -208,14 +209,14 @@ import Testing
         #expect(try store.viewsFiles().filter { $0.hasSuffix(".mdb") } == ["views-3.mdb"])
     }
 
-    /// A kill for every so many of the log's own kill loop: a process starts slowly.
+    /// One kill for every eight rounds of the log's own kill loop, because a process starts slowly.
     private static let kills = max(
         3, Seed.setting("TAPEDECK_KILL_ROUNDS", default: 25) / 8)
 
-    /// Children append and fold in small steps and are killed anywhere, one after the other in one store;
-    /// what they leave is what a fresh replay gives.
+    /// Children append and fold in small steps in one store and are killed at any point, one after
+    /// another; afterwards the tables equal a fresh replay.
     @Test
-    func projectionsOfKilledProcessesAreThoseOfAFreshReplay() async throws {
+    func projectionsOfKilledProcessesEqualAFreshReplay() async throws {
         let store = try TestStore()
         try store.touch()
         store.runner.close()

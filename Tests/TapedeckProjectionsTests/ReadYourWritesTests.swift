@@ -7,9 +7,9 @@ import Testing
 
 @testable import TapedeckProjections
 
-/// What was appended before a read is in what it sees, whoever asks and whatever goes on beside.
+/// A read sees everything appended before it, in any thread and whatever happens at the same time.
 @Suite(.offTasks) struct ReadYourWritesTests {
-    @Test func everyThreadSeesWhatItAppended() throws {
+    @Test func everyThreadSeesItsOwnAppends() throws {
         let store = try TestStore()
         let (log, runner) = (store.log, store.runner)
         try finishes {
@@ -33,7 +33,7 @@ import Testing
         try store.checkVerifies()
     }
 
-    @Test func aReadSeesWhatThisProcessHasBuffered() async throws {
+    @Test func readIncludesEventsBufferedByThisProcess() async throws {
         let store = try TestStore()
         for number in 1...5 {
             try await store.log.append(
@@ -49,7 +49,7 @@ import Testing
     }
 
     /// Two keys that an append changes together are seen together.
-    @Test func aReadSeesAllOfAnAppendOrNothing() throws {
+    @Test func readSeesAllOfAnAppendOrNothing() throws {
         let store = try TestStore()
         let (log, runner) = (store.log, store.runner)
         let isDone = Atomic(false)
@@ -77,8 +77,8 @@ import Testing
         }
     }
 
-    /// Types and origins that appear between two looks of the runner at the log.
-    @Test func newTypesAndOriginsAppearWhileOthersFold() throws {
+    /// Types and origins that appear between two reads of the log by the runner.
+    @Test func newTypesAndOriginsMayAppearDuringFolds() throws {
         let store = try TestStore()
         let (log, runner) = (store.log, store.runner)
         let isDone = Atomic(false)
@@ -110,8 +110,8 @@ import Testing
         try store.checkVerifies()
     }
 
-    /// Receipts that come while a batch is being folded are not lost between two looks.
-    @Test func receiptsRecordedWhileOthersFoldAreTakenIn() throws {
+    /// Receipts that arrive during the fold of a batch are not lost.
+    @Test func receiptsRecordedDuringFoldsAreApplied() throws {
         let store = try TestStore([BookHistory(), ReaderNotes()])
         let (log, runner) = (store.log, store.runner)
         let origin = OriginID(high: 3, low: 3)
@@ -145,8 +145,8 @@ import Testing
         try store.checkVerifies()
     }
 
-    /// Whoever waits for a views file holds nothing that a log whose map grows waits for.
-    @Test func theLogGrowsWhileAFoldWaitsForTheViews() throws {
+    /// A thread that waits for a views file holds nothing that a growing log map waits for.
+    @Test func logCanGrowWhileAFoldWaitsForTheViews() throws {
         let directory = TestStore.emptyDirectory()
         defer { TestStore.remove(directory) }
         let log = try EventLog.create(directory, options: EventLog.Options(mapSizeBytes: 1 << 17))
@@ -170,15 +170,15 @@ import Testing
             #expect(hasGrown.wait())
         }
         guard hasRead.wait() else {
-            Issue.record("the reader waits for a log that waits for it")
+            Issue.record("the reader and the log wait for each other")
             return
         }
         runner.close()
         log.close()
     }
 
-    /// The log's map grows while projections fold and others read: nobody waits for himself.
-    @Test func theLogGrowsWhileOthersFold() throws {
+    /// The log's map grows while projections fold and threads read, without a deadlock.
+    @Test func logCanGrowDuringFolds() throws {
         for round in 0..<4 {
             let directory = TestStore.emptyDirectory()
             defer { TestStore.remove(directory) }
@@ -215,7 +215,7 @@ import Testing
         }
     }
 
-    @Test func followingFoldsInTheBackground() throws {
+    @Test func followingRunnerFoldsInTheBackground() throws {
         let store = try TestStore()
         store.runner.follow()
         for number in 0..<20 {
@@ -228,7 +228,7 @@ import Testing
         try store.checkVerifies()
     }
 
-    @Test func aClosedRunnerServesNothingAndOpensNothing() throws {
+    @Test func closedRunnerServesAndOpensNothing() throws {
         let store = try TestStore()
         try store.append(LoanStarted(isbn: "1", reader: "r"))
         store.runner.follow()

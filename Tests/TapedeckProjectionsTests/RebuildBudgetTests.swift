@@ -6,13 +6,13 @@ import Testing
 
 @testable import TapedeckProjections
 
-/// The ways that a rebuild takes when something does not fit in memory lead to the same bytes.
+/// A rebuild that exceeds a memory budget takes another path to the same bytes.
 @Suite(.offTasks) struct RebuildBudgetTests {
     struct Case: CustomTestStringConvertible, Sendable {
         var testDescription: String
         var budgets: Rebuild.Budgets
         var workers = 2
-        /// Whether entries, and rows, have to wait in a file.
+        /// Whether entries are spilled to a file, and whether rows are.
         var spillsEntries = false
         var spillsRows = false
     }
@@ -43,7 +43,7 @@ import Testing
 
     private static let names = (0..<400).map { "volume \($0)" }
 
-    /// A history, and many keys with a few rows each, so that there is something to spill.
+    /// Records a history, and many keys with a few rows each, so that there is something to spill.
     private func fill(_ store: TestStore, _ random: inout SeededGenerator) throws {
         let history = try HistoryGenerator(events: 2_000, books: 40, readers: 20)
             .generate(&random)
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test(arguments: cases) func aLongerWayLeadsToTheSameBytes(_ given: Case) throws {
+    @Test(arguments: cases) func smallBudgetsLeadToTheSameBytes(_ given: Case) throws {
         let seed = Seed()
         var random = seed.generator()
         let store = try TestStore(isLive: false)
@@ -75,7 +75,7 @@ import Testing
         #expect(Set(report.frozen) == Set(usual.frozen), "\(seed)")
         #expect((report.spilled.entries > 0) == given.spillsEntries, "\(seed)")
         #expect((report.spilled.rows > 0) == given.spillsRows, "\(seed)")
-        // What stands in the file, and not only what was counted on the way there.
+        // Compares the contents of the file, too, not only the reported counts.
         for (driver, projection) in zip(store.runner.drivers, usual.projections) {
             let tables = try #require(file.tables[driver.fingerprint])
             let held = try file.environment.read { try tables.digest(driver, $0) }

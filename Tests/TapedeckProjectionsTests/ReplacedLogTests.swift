@@ -6,10 +6,10 @@ import Testing
 
 @testable import TapedeckProjections
 
-/// The log's file was put back to an earlier state, in its place and under its name, and went on: views
-/// of the events that it had before must not be served, however long it has become.
+/// The log file was restored in place to an earlier state and then continued: views of its former
+/// events must not be served, however long it has become.
 @Suite(.offTasks) struct ReplacedLogTests {
-    /// What the log's file held when this was made.
+    /// The contents of the log file when this value was created.
     private struct Copy {
         private let path: String
         private let bytes: Data
@@ -19,10 +19,10 @@ import Testing
             bytes = try Data(contentsOf: URL(fileURLWithPath: path))
         }
 
-        /// As `cp` does it: the file keeps its number.
+        /// Restores the file as `cp` does: it keeps its inode.
         func putBack() throws {
             let file = try #require(FileHandle(forWritingAtPath: path))
-            // Never shorter than its first pages, which whoever has it open may look at any time.
+            // Never shorter than its first pages, which an open store may read at any time.
             try file.write(contentsOf: bytes)
             try file.truncate(atOffset: UInt64(bytes.count))
             try file.close()
@@ -66,7 +66,7 @@ import Testing
     // MARK: - While the store is closed
 
     @Test(arguments: [0, 1, 9, 10, 11, 12, 40])
-    func viewsOfALogThatWasPutBackAreMadeAnew(_ count: Int) throws {
+    func viewsOfARestoredLogAreRebuilt(_ count: Int) throws {
         let (store, copy) = try storeAndCopy(more: 10)
         try putBack(copy, in: store)
         let origin = store.log.origin
@@ -79,7 +79,7 @@ import Testing
         try checkFresh(store, "\(count) other events")
     }
 
-    @Test func viewsThatFitAreKeptHoweverFarTheLogHasGoneOn() throws {
+    @Test func matchingViewsAreKeptHoweverLongTheLogGrows() throws {
         let (store, _) = try storeAndCopy(more: 10)
         let number = try store.file().number
         for _ in 0..<3 {
@@ -94,8 +94,9 @@ import Testing
         #expect(try store.file().number == number)
     }
 
-    /// The last event is the same in both histories, and so is its place; those before it are not.
-    @Test func aPulledEventAtTheSamePlaceHidesNothing() throws {
+    /// The last event and its position are the same in both histories; the events before it are
+    /// not.
+    @Test func pulledEventAtTheSamePositionHidesNoDifference() throws {
         let pulled = HistoryEvent(
             origin: OriginID(high: 7, low: 7),
             stamp: Stamp(milliseconds: 1_600_000_000_000, counter: 0),
@@ -113,7 +114,7 @@ import Testing
         try checkFresh(store, "the same event at the same place")
     }
 
-    @Test func otherReceiptsOfTheSameEventsAreTakenIn() throws {
+    @Test func differentReceiptsOfTheSameEventsAreApplied() throws {
         func receipts(_ store: TestStore, _ refused: Set<UInt64>) throws {
             for sequence in UInt64(1)...3 {
                 try store.log.recordReceipts([
@@ -137,7 +138,7 @@ import Testing
     // MARK: - Under an open store
 
     @Test(arguments: [0, 1, 10, 12])
-    func aProcessThatHasTheStoreOpenServesNothingThatIsGone(_ count: Int) throws {
+    func openStoreDoesNotServeLostEvents(_ count: Int) throws {
         let (store, copy) = try storeAndCopy(more: 10)
         try copy.putBack()
         for number in 0..<count {
@@ -150,7 +151,7 @@ import Testing
         #expect(found.count == count)
     }
 
-    @Test func anObserverIsToldToReadAgain() async throws {
+    @Test func observerIsResetWhenTheLogIsRestored() async throws {
         let (store, copy) = try storeAndCopy(more: 10)
         var changes = store.runner.observe(ReaderNotes()).makeAsyncIterator()
         #expect(await changes.next() == .reset)

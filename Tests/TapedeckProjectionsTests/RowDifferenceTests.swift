@@ -4,7 +4,7 @@ import Testing
 
 @testable import TapedeckProjections
 
-/// Books by title, as they are called or in capitals; perhaps without those of one shelf.
+/// Books by title, as given or in capitals, optionally without the books of one shelf.
 private struct Titles: Projection {
     var isLoud = false
     var skips = ""
@@ -36,7 +36,7 @@ private struct Titles: Projection {
     }
 }
 
-/// What another form of a projection would change is told row by row.
+/// A comparison with another form of a projection reports each row that would change.
 @Suite(.offTasks) struct RowDifferenceTests {
     private let store: TestStore
 
@@ -56,7 +56,7 @@ private struct Titles: Projection {
         return found
     }
 
-    @Test func everyRowThatIsAnotherIsTold() throws {
+    @Test func everyDifferentRowIsReported() throws {
         #expect(
             try compare(Titles(), Titles(isLoud: true)) == [
                 "0 changed 1", "0 changed 3", "1 added 1", "1 removed 1", "1 added 3",
@@ -67,7 +67,7 @@ private struct Titles: Projection {
         #expect(try compare(Titles(), Titles()) == [])
     }
 
-    @Test func valuesAreGivenAndOneMayStop() throws {
+    @Test func valuesAreReportedAndTheComparisonCanStop() throws {
         var found: [RowDifference] = []
         _ = try store.runner.compare(Titles(), with: Titles(isLoud: true)) {
             found.append($0)

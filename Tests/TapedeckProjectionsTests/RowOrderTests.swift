@@ -3,7 +3,7 @@ import Testing
 
 @testable import TapedeckProjections
 
-/// Rows are sorted by numbers first, and by all of their keys where these are alike.
+/// Rows are sorted by numbers first, and by their whole keys if these numbers are equal.
 @Suite(.offTasks) struct RowOrderTests {
     @Test(arguments: [0, 1, 100, 600, 5_000])
     func batchesAreSortedByTheirKeys(_ count: Int) {
@@ -12,7 +12,7 @@ import Testing
         let batch = RowBatch()
         var keys: [[UInt8]] = []
         for number in 0..<count {
-            // Many begin alike, some are the beginning of another one, and none comes twice.
+            // Many keys begin alike, some are prefixes of others, and none occurs twice.
             let length = random.pick([0, 3, 8, 16, 20])
             let key =
                 (0..<length).map { _ in UInt8(random.number(below: 2)) }

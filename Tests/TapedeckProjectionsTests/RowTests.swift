@@ -5,9 +5,9 @@ import Testing
 
 @testable import TapedeckProjections
 
-/// Live tables and a rebuild say the same of whatever rows a projection yields.
+/// Live tables and a rebuild agree, whatever rows a projection yields.
 @Suite(.offTasks) struct RowTests {
-    @Test func aRowThatAKeyYieldsTwiceIsTheLastOne() throws {
+    @Test func lastOfSeveralRowsWithOneKeyCounts() throws {
         let store = try TestStore([LastNote()])
         for number in 0..<12 {
             try store.append(
@@ -30,9 +30,9 @@ import Testing
         #expect(notes[1] == ["note 6", "note 8", "note 10", "note 7", "note 9", "note 11"])
     }
 
-    /// Two entities that are seen alike are two, though they come under one key; one that two origins
-    /// have seen alike is one.
-    @Test func entitiesThatAreSeenAlikeCountEach() throws {
+    /// Two entities with equal content count twice, even under one key; an entity that two origins
+    /// have seen counts once.
+    @Test func entitiesWithEqualContentAreCountedSeparately() throws {
         let store = try TestStore([ShelfHistory()])
         func sighting(_ entity: String, _ origin: UInt64) throws -> HistoryEvent {
             let received = BookReceived(isbn: "1", title: "Emma", shelf: "a")

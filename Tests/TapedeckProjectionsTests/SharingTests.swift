@@ -8,13 +8,13 @@ import Testing
 
 @testable import TapedeckProjections
 
-/// One file serves several runners, versions and threads; a file grows while they use it.
+/// One file serves several runners, versions and threads, and grows while they use it.
 @Suite(.offTasks) struct SharingTests {
     private func note(_ number: Int) throws -> [ProposedEvent] {
         [try ProposedEvent(NoteAdded(isbn: "1", reader: "r", text: "\(number)"))]
     }
 
-    /// LMDB breaks when a process opens a file twice, so two runners must have opened it once.
+    /// LMDB breaks if a process opens a file twice, so two runners must share one environment.
     @Test func twoRunnersOfOneLogShareTheFile() throws {
         let store = try TestStore()
         let other = ProjectionRunner(store.log, projections: [ReaderNotes(), BookHistory()])
@@ -34,7 +34,7 @@ import Testing
         try store.checkVerifies()
         other.close()
         try log.appendBlocking(try note(30))
-        try store.checkVerifies("the other one has closed the file for itself")
+        try store.checkVerifies("the other runner has closed the file")
         let notes = try store.runner.read {
             try $0.state(of: ReaderNotes(), key: Tag("reader", "r"))?.notes
         }
@@ -55,7 +55,7 @@ import Testing
         try store.log.appendBlocking(try note(1))
         try store.checkVerifies()
         try store.reopen(projections: [BookHistory()])
-        try store.checkVerifies("the old version has not gone")
+        try store.checkVerifies("the old version is still there")
         let count = try store.runner.read {
             try $0.state(of: BookHistory(), key: Tag("book", "1"))?.count
         }
@@ -67,16 +67,16 @@ import Testing
         }
     }
 
-    @Test func aProjectionThatIsThereTwiceIsServedOnce() throws {
+    @Test func projectionGivenTwiceIsServedOnce() throws {
         let store = try TestStore([BookHistory(), CardCatalogue(), BookHistory()])
         try store.log.appendBlocking(try note(0))
         #expect(try store.runner.rebuild().projections.map(\.name) == ["history", "cards"])
         try store.checkVerifies()
     }
 
-    /// The views' map is full in the middle of a fold: the fold is undone, the map grows, and it starts
-    /// again, with nothing folded twice.
-    @Test func theViewsGrowWhileTheyAreFolded() throws {
+    /// The map of the views fills up during a fold: the fold is undone, the map grows, and the fold
+    /// starts again without folding anything twice.
+    @Test func viewsCanGrowDuringAFold() throws {
         let store = try TestStore()
         let path = store.log.directory.views(1)
         store.runner.close()
@@ -99,7 +99,7 @@ import Testing
         small.close()
     }
 
-    @Test func theLogGrowsAndIsAppendedToDuringARebuild() throws {
+    @Test func logCanGrowDuringARebuild() throws {
         let directory = TestStore.emptyDirectory()
         defer { TestStore.remove(directory) }
         let log = try EventLog.create(directory, options: EventLog.Options(mapSizeBytes: 1 << 19))
@@ -140,7 +140,7 @@ import Testing
 
     // MARK: - Limits
 
-    @Test func namesOfItemsOfAnyLengthAreKeptApart() throws {
+    @Test func itemNamesOfAnyLengthAreKeptApart() throws {
         let store = try TestStore([LongItems()])
         let names = [199, 200, 201, 202, 300].map { String(repeating: "n", count: $0) }
         for name in names + names {
@@ -157,7 +157,7 @@ import Testing
         }
     }
 
-    @Test func aProjectionOfVeryManyTypesIsRouted() throws {
+    @Test func projectionOfVeryManyTypesIsRouted() throws {
         let store = try TestStore([ManyTypes()])
         try store.log.appendBlocking(
             [0, 127, 128, 255, 299].map {
@@ -170,7 +170,7 @@ import Testing
         try store.checkVerifies()
     }
 
-    @Test func viewsKeptBeyondTheirReadAreRefused() throws {
+    @Test func viewsUsedAfterTheirReadAreRefused() throws {
         let store = try TestStore()
         let kept = try store.runner.read { $0 }
         let error = #expect(throws: ProjectionError.self) {
@@ -180,7 +180,7 @@ import Testing
     }
 }
 
-/// Counts how often each text was noted, by items that are named by the text.
+/// Counts the notes with each text, in items named by the text.
 private struct LongItems: Projection {
     let name = "long-items"
     let version = 1

@@ -6,16 +6,17 @@ import Testing
 @testable import TapedeckLog
 @testable import TapedeckProjections
 
-/// A record whose type or origin the log does not know is an error with its position, and ends no process.
+/// A record with a type or origin unknown to the log is an error with its position, and crashes no
+/// process.
 @Suite(.offTasks) struct UnknownNumberTests {
     enum Number: CaseIterable {
         case type, origin
 
-        /// Where it is in a record: type 36, origin 32, both little-endian.
+        /// The offset in a record: type 36, origin 32, both little-endian.
         var place: Int { self == .type ? 36 : 32 }
     }
 
-    /// Changes a number in the 10th of 40 events; `isSealed` makes the checksum fit again.
+    /// Changes a number in the 10th of 40 events; `isSealed` updates the checksum to match.
     private func damaged(
         _ number: Number, isSealed: Bool, isLive: Bool = false
     ) throws -> TestStore {
@@ -36,7 +37,7 @@ import Testing
         return store
     }
 
-    /// Makes the checksum of a record fit what the record says.
+    /// Updates the checksum of a record to match its content.
     private static func seal(_ record: inout [UInt8]) {
         let sum = record.withUnsafeBytes { crc32c(UnsafeRawBufferPointer(rebasing: $0[4...])) }
         withUnsafeBytes(of: sum.littleEndian) { bytes in
@@ -51,14 +52,14 @@ import Testing
     }
 
     @Test(arguments: Number.allCases, [true, false])
-    func itIsAnErrorWhereverEventsAreFolded(_ number: Number, isSealed: Bool) throws {
+    func unknownNumberIsAnErrorInEveryFold(_ number: Number, isSealed: Bool) throws {
         let store = try damaged(number, isSealed: isSealed)
         let names = store.runner.drivers.map(\.name)
         expectDamaged("a rebuild") { _ = try store.runner.rebuild(names) }
         expectDamaged("a replay up to a time") {
             _ = try store.runner.replay(until: .time(milliseconds: 1_800_000_000_000))
         }
-        expectDamaged("a look") { try store.touch() }
+        expectDamaged("a read") { try store.touch() }
         expectDamaged("an explanation") {
             _ = try store.runner.explain("reader-notes", key: Tag("reader", "r"))
         }
@@ -66,7 +67,7 @@ import Testing
 
     /// A late event makes live tables fold the earlier ones of its key again.
     @Test(arguments: Number.allCases, [true, false])
-    func itIsAnErrorWhereALateEventFoldsItAgain(_ number: Number, isSealed: Bool) throws {
+    func unknownNumberIsAnErrorInARefoldByALateEvent(_ number: Number, isSealed: Bool) throws {
         let store = try damaged(number, isSealed: isSealed, isLive: true)
         try store.log.record([
             HistoryEvent(
@@ -74,6 +75,6 @@ import Testing
                 proposal: try ProposedEvent(
                     NoteAdded(isbn: "1", reader: "r", text: "late"), atMilliseconds: 1_000))
         ])
-        expectDamaged("a look") { try store.touch() }
+        expectDamaged("a read") { try store.touch() }
     }
 }

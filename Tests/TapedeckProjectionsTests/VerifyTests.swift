@@ -6,7 +6,7 @@ import Testing
 
 @testable import TapedeckProjections
 
-/// `verify` finds what differs from the log, and says where.
+/// `verify` finds every difference from the log and names its place.
 @Suite(.offTasks) struct VerifyTests {
     private func store() throws -> TestStore {
         let store = try TestStore()
@@ -17,7 +17,7 @@ import Testing
         return store
     }
 
-    /// Changes the views file behind the runner's back.
+    /// Changes the views file while the runner is closed.
     private func tamper(
         with store: TestStore, _ projection: some Projection,
         _ change: (ViewsFile.Tables, borrowing WriteTransaction) throws -> Void
@@ -34,7 +34,7 @@ import Testing
         try store.reopen()
     }
 
-    @Test func aChangedStateIsNamed() throws {
+    @Test func changedStateIsReported() throws {
         let store = try store()
         let key = try Tag("book", "isbn-4")
         try tamper(with: store, BookHistory()) { tables, transaction in
@@ -52,10 +52,10 @@ import Testing
                     what: "the values differ")
             ])
         _ = try store.runner.rebuild(["history"])
-        try store.checkVerifies("a rebuild mends it")
+        try store.checkVerifies("a rebuild repairs it")
     }
 
-    @Test func aMissingItemIsNamed() throws {
+    @Test func missingItemIsReported() throws {
         let store = try store()
         let key = try Tag("reader", "reader-2")
         try tamper(with: store, ReaderNotes()) { tables, transaction in
@@ -71,7 +71,7 @@ import Testing
         #expect(difference.what == "a fresh rebuild has it, the live tables do not")
     }
 
-    @Test func aRowTooManyIsNamed() throws {
+    @Test func extraRowIsReported() throws {
         let store = try store()
         try tamper(with: store, CardCatalogue()) { tables, transaction in
             try transaction.put(tables.rows, [1] + Array("zz nobody".utf8), [1])
@@ -83,7 +83,7 @@ import Testing
         #expect(difference.what == "the live tables have it, a fresh rebuild does not")
     }
 
-    @Test func everyProjectionThatDiffersIsNamed() throws {
+    @Test func everyDifferentProjectionIsReported() throws {
         let store = try store()
         try tamper(with: store, BookHistory()) { tables, transaction in
             try transaction.clear(tables.states)
@@ -107,9 +107,9 @@ import Testing
     }
 }
 
-/// Time travel gives what a store would say that holds only what counts until then.
+/// A replay up to a point equals a store that holds only the events up to that point.
 @Suite(.offTasks) struct ReplayTests {
-    @Test func untilAPositionEqualsAStoreOfThatPrefix() throws {
+    @Test func replayToAPositionEqualsAStoreOfThatPrefix() throws {
         let seed = Seed()
         var random = seed.generator()
         var history = try HistoryGenerator(events: 300).generate(&random)
@@ -130,8 +130,8 @@ import Testing
         #expect(try !store.viewsFiles().contains { $0.hasPrefix("scratch-") })
     }
 
-    /// The log does not tell when it learned of a receipt.
-    @Test func untilAPositionReceiptsCountAsKnownToday() throws {
+    /// The log does not record when it learned of a receipt.
+    @Test func replayToAPositionUsesTheReceiptsKnownToday() throws {
         let store = try TestStore([BookHistory()])
         for number in 0..<4 {
             try store.append(NoteAdded(isbn: "1", reader: "r", text: "\(number)"))
@@ -150,7 +150,7 @@ import Testing
         #expect(try store.runner.replay(until: .position(LogPosition(rawValue: 2))).events == 2)
     }
 
-    @Test func untilATimeEqualsAStoreOfTheEventsUntilThen() throws {
+    @Test func replayToATimeEqualsAStoreOfTheEarlierEvents() throws {
         let seed = Seed()
         var random = seed.generator()
         var history = try HistoryGenerator(events: 300).generate(&random)
@@ -163,7 +163,8 @@ import Testing
         let times = stamps.values.map(\.milliseconds).sorted()
         for time in [0, times[0], times[150], times[151] - 1, times[299], UInt64.max] {
             let kept = try TestStore()
-            // Sequences are dense, so what is left out stands there as an event that nobody reads.
+            // Sequences have no gaps, so excluded events are recorded under a type that no
+            // projection reads.
             for (place, events) in history.origins.enumerated() {
                 var held = events
                 for index in held.indices {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import TapedeckProjections
 
-/// Which files lie in a store's directory, and which are removed.
+/// The files in a store's directory, and the removal of unused ones.
 @Suite(.offTasks) struct ViewsFilesTests {
     private func loan(_ number: Int) throws -> [ProposedEvent] {
         [try ProposedEvent(LoanStarted(isbn: "\(number % 7)", reader: "r"))]
@@ -17,7 +17,7 @@ import Testing
         try runner.read { try $0.state(of: ReaderHistory(), key: Tag("reader", "r"))?.count }
     }
 
-    @Test func filesOfARebuildThatWasKilledAreRemovedByTheNext() throws {
+    @Test func nextRebuildRemovesFilesOfAKilledRebuild() throws {
         let store = try TestStore()
         try store.log.appendBlocking(try loan(0))
         try store.touch()
@@ -36,7 +36,7 @@ import Testing
         try store.checkVerifies()
     }
 
-    @Test func aRebuildLeavesTheScratchOfAVerificationAlone() throws {
+    @Test func rebuildKeepsTheScratchFilesOfAVerification() throws {
         let store = try TestStore()
         for number in 0..<50 { try store.log.appendBlocking(try loan(number)) }
         let (runner, directory) = (store.runner, store.directory)
@@ -57,7 +57,7 @@ import Testing
         #expect(try !store.viewsFiles().contains { $0.hasPrefix("scratch-") })
     }
 
-    @Test func aRebuildOfSomeLeavesTheOthersWhereTheyAre() throws {
+    @Test func rebuildOfSomeProjectionsKeepsTheOthersInPlace() throws {
         let store = try TestStore()
         for number in 0..<50 { try store.log.appendBlocking(try loan(number)) }
         let digests = try store.liveDigests()
@@ -74,7 +74,7 @@ import Testing
         #expect(try store.viewsFiles().filter { $0.hasSuffix(".mdb") }.count == 1)
     }
 
-    @Test func anUnknownNameIsRefused() throws {
+    @Test func unknownNameIsRefused() throws {
         let store = try TestStore()
         #expect(throws: ProjectionError.self) { try store.runner.rebuild(["no-such"]) }
         #expect(throws: ProjectionError.self) { try store.runner.read(["no-such"]) { _ in } }
@@ -82,7 +82,7 @@ import Testing
         #expect(none.projections.isEmpty)
     }
 
-    // MARK: - Pruning
+    // A store whose projections were read by two versions of a program, last by the newer one.
 
     /// A store whose projections have been read by two versions of a program, now by the newer.
     private func storeOfTwoVersions() throws -> TestStore {
@@ -94,7 +94,7 @@ import Testing
         return store
     }
 
-    @Test func filesOfAnotherVersionAreListedAndRemovedWhenAsked() throws {
+    @Test func filesOfAnotherVersionAreListedAndPrunedOnRequest() throws {
         let before = UInt64(Date().timeIntervalSince1970 * 1_000) - 2_000
         let store = try storeOfTwoVersions()
         let digests = try store.liveDigests()
@@ -107,18 +107,18 @@ import Testing
         #expect(try store.viewsFiles() == ["views-2.mdb", "views-2.mdb-lock"])
         #expect(try store.liveDigests() == digests)
         #expect(try store.runner.pruneViews() == [])
-        // The older version builds its own again.
+        // The older version builds its own file again.
         try store.reopen(projections: [BookHistory(version: 1)])
         try store.append(NoteAdded(isbn: "1", reader: "r", text: "b"))
         try store.checkVerifies()
     }
 
-    @Test func filesThatAreOpenStay() async throws {
+    @Test func openFilesAreNotPruned() async throws {
         let store = try storeOfTwoVersions()
         let other = ProjectionRunner(store.log, projections: [BookHistory(version: 1)])
         try blocking { try other.read { _ in } }
         #expect(try blocking { try store.runner.pruneViews() } == [])
-        // Another process learns of it from the lock.
+        // Another process learns from the lock that the file is open.
         await #expect(processExitsWith: .success) { [directory = store.directory as String] in
             try ViewsFilesTests.checkNothingIsPruned(directory)
         }
@@ -130,6 +130,6 @@ import Testing
         let log = try EventLog(opening: directory)
         let runner = ProjectionRunner(log, projections: [BookHistory(version: 2)])
         guard try runner.viewsFiles().map(\.isOpen) == [true, true], try runner.pruneViews() == []
-        else { throw PoisonError(description: "what another process has open is pruned") }
+        else { throw PoisonError(description: "a file that another process has open was pruned") }
     }
 }

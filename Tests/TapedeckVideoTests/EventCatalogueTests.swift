@@ -248,7 +248,7 @@ struct RefusedPayload: CustomTestStringConvertible {
         RefusedPayload(
             "CommentPosted", String(repeating: "[", count: 10_000), .tooLarge, "deeper"),
         RefusedPayload("commentposted", "{}", .unknownType, "commentposted"),
-        RefusedPayload("", "{}", .unknownType, "no event type"),
+        RefusedPayload("", "{}", .unknownType, "not an event type"),
     ]
 
     @Test(arguments: refused)

@@ -51,7 +51,7 @@ import Testing
         let error = #expect(throws: ModelError.self) {
             try JSONParser.parse(Array("{\n  \"é\": [1,\n x]}".utf8))
         }
-        #expect(error?.message == "line 3, column 2: no value begins here")
+        #expect(error?.message == "line 3, column 2: expected a value")
     }
 
     @Test(arguments: [127, 128, 129, 1_000_000])

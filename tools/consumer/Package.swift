@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// A program as others write them: it links the product `Tapedeck` and sees public names only. Its
-// domain is a library's loans, which the store knows nothing of.
+// A program as other developers write it: it links the product `Tapedeck` and uses public names
+// only. Its domain is the loans of a library, of which the store knows nothing.
 
 let package = Package(
     name: "consumer",

@@ -44,7 +44,7 @@ public struct FollowUser: Sendable {
         }
     }
 
-    /// Returns the event to record; nothing if it would change nothing.
+    /// Returns the event to record; nothing if there is no change.
     ///
     /// Throws a `Refusal`; `ModelError` with `.signInRequired` if the account's user is unknown; or
     /// errors from reading. Costs a few lookups.

@@ -61,7 +61,7 @@ public struct ShareVideo: Sendable {
         if destinations.contains("twitter"), excess > 0 {
             throw ModelError(
                 .tooLarge,
-                "text exceeds twitter's limit of \(ShareVideo.twitterCharactersMax) characters by "
+                "text exceeds Twitter's limit of \(ShareVideo.twitterCharactersMax) characters by "
                     + "\(excess)",
                 hint: "shorten the text")
         }

@@ -1,7 +1,7 @@
 public import TapedeckModel
 public import TapedeckProjections
 
-/// Submits a YouTube video that is not submitted yet.
+/// Submits a YouTube video that has not been submitted yet.
 ///
 /// ```swift
 /// let submit = try SubmitVideo("https://youtu.be/aqz-KE-bpKQ", title: "Big Buck Bunny")

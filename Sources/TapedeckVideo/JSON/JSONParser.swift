@@ -1,42 +1,43 @@
 package import TapedeckModel
 
-/// Reads JSON (RFC 8259) and says where it ceases to be JSON.
+/// A JSON parser (RFC 8259) that reports where a document is invalid.
 ///
-/// A parser of our own, as Foundation's gives no line for every error, fails as a whole on a number
-/// that a double cannot hold, and bounds neither depth nor size:
+/// Foundation's parser does not report a line for every error, fails entirely on numbers that a
+/// double cannot represent, and limits neither depth nor size. In this parser:
 ///
-/// 1. Nesting is counted, so hostile depth is an error and never a stack overflow.
-/// 2. Text must be valid UTF-8 and its surrogate pairs whole.
-/// 3. Numbers stay text; whoever needs one decides what fits.
-/// 4. A byte-order mark in front is skipped.
+/// 1. Nesting is counted, so excessive depth is an error and never a stack overflow.
+/// 2. Strings must be valid UTF-8, and surrogate pairs must be complete.
+/// 3. Numbers are kept as text; the caller decides what fits.
+/// 4. A leading byte-order mark is skipped.
 package struct JSONParser {
     private let bytes: UnsafeBufferPointer<UInt8>
     private var at = 0
     private var depth = 0
     private var members: [Member] = []
 
-    /// How deep lists and objects may nest.
+    /// The maximum nesting depth of lists and objects.
     package static let depthMax = 128
 
-    /// Where a member of the outermost object stands.
+    /// A member of the outermost object, with its location.
     package struct Member {
-        /// Its name, unescaped.
+        /// The unescaped name.
         package let name: String
-        /// Its name, colon and value in the document.
+        /// The range of the name, colon and value in the document.
         package let range: Range<Int>
     }
 
-    /// Reads a whole document.
+    /// Parses a document.
     ///
-    /// Throws `ModelError` with `.malformedJSON` and the line and column, or `.tooLarge` where it
-    /// nests deeper than `depthMax` or has more than `bytesMax` bytes.
+    /// Throws `ModelError` with `.malformedJSON` and the line and column, or `.tooLarge` if the
+    /// document is nested deeper than `depthMax` or has more than `bytesMax` bytes.
     package static func parse(
         _ bytes: [UInt8], bytesMax: Int = .max
     ) throws(ModelError) -> JSONValue {
         try parseWithMembers(bytes, bytesMax: bytesMax).value
     }
 
-    /// Reads a whole document and tells where the members of an outermost object stand.
+    /// Parses a document, and also returns the members of the outermost object with their
+    /// locations.
     package static func parseWithMembers(
         _ bytes: [UInt8], bytesMax: Int = .max
     ) throws(ModelError) -> (value: JSONValue, members: [Member]) {
@@ -59,13 +60,13 @@ package struct JSONParser {
         guard at < bytes.count else { throw error("the document is empty") }
         let value = try value()
         skipSpace()
-        guard at == bytes.count else { throw error("something follows the document") }
+        guard at == bytes.count else { throw error("unexpected content after the document") }
         return (value, members)
     }
 
     private mutating func value() throws(ModelError) -> JSONValue {
         skipSpace()
-        guard at < bytes.count else { throw error("the document ends in the middle") }
+        guard at < bytes.count else { throw error("unexpected end of the document") }
         switch bytes[at] {
         case UInt8(ascii: "{"): return try object()
         case UInt8(ascii: "["): return try array()
@@ -74,7 +75,7 @@ package struct JSONParser {
         case UInt8(ascii: "f"): return try word("false", .bool(false))
         case UInt8(ascii: "n"): return try word("null", .null)
         case UInt8(ascii: "-"), 0x30...0x39: return .number(try number())
-        default: throw error("no value begins here")
+        default: throw error("expected a value")
         }
     }
 
@@ -86,12 +87,12 @@ package struct JSONParser {
                 skipSpace()
                 let start = at
                 guard at < bytes.count, bytes[at] == UInt8(ascii: "\"") else {
-                    throw error("a member's name is missing")
+                    throw error("expected a member name")
                 }
                 let name = try string()
                 skipSpace()
                 guard at < bytes.count, bytes[at] == UInt8(ascii: ":") else {
-                    throw error("the colon behind a member's name is missing")
+                    throw error("expected a colon after a member name")
                 }
                 at += 1
                 object[name] = try value()
@@ -110,17 +111,17 @@ package struct JSONParser {
         return .array(array)
     }
 
-    /// Steps over an opening bracket.
+    /// Skips an opening bracket.
     private mutating func enter() throws(ModelError) {
         guard depth < JSONParser.depthMax else {
             throw ModelError(
-                .tooLarge, "\(place()): JSON nests deeper than \(JSONParser.depthMax)")
+                .tooLarge, "\(place()): JSON is nested deeper than  \(JSONParser.depthMax)")
         }
         depth += 1
         at += 1
     }
 
-    /// Steps over `bracket` if it comes next.
+    /// Skips `bracket` if it is next, and returns whether it was.
     private mutating func leave(_ bracket: UInt8) throws(ModelError) -> Bool {
         skipSpace()
         guard at < bytes.count, bytes[at] == bracket else { return false }
@@ -129,11 +130,11 @@ package struct JSONParser {
         return true
     }
 
-    /// Steps over a comma, or over `bracket`, which gives true.
+    /// Skips a comma or `bracket`, and returns whether it was `bracket`.
     private mutating func next(_ bracket: UInt8) throws(ModelError) -> Bool {
         if try leave(bracket) { return true }
-        guard at < bytes.count else { throw error("the document ends in the middle") }
-        guard bytes[at] == UInt8(ascii: ",") else { throw error("a comma is missing") }
+        guard at < bytes.count else { throw error("unexpected end of the document") }
+        guard bytes[at] == UInt8(ascii: ",") else { throw error("expected a comma") }
         at += 1
         return false
     }
@@ -143,7 +144,7 @@ package struct JSONParser {
     ) throws(ModelError) -> JSONValue {
         for index in 0..<word.utf8CodeUnitCount {
             guard at + index < bytes.count, bytes[at + index] == word.utf8Start[index] else {
-                throw error("no value begins here")
+                throw error("expected a value")
             }
         }
         at += word.utf8CodeUnitCount
@@ -157,7 +158,7 @@ package struct JSONParser {
         try digits()
         guard bytes[whole] != 0x30 || at == whole + 1 else {
             at = whole
-            throw error("a number begins with 0")
+            throw error("a number has a leading zero")
         }
         if at < bytes.count, bytes[at] == UInt8(ascii: ".") {
             at += 1
@@ -176,7 +177,7 @@ package struct JSONParser {
     private mutating func digits() throws(ModelError) {
         let start = at
         while at < bytes.count, (0x30...0x39).contains(bytes[at]) { at += 1 }
-        guard at > start else { throw error("a digit is missing") }
+        guard at > start else { throw error("expected a digit") }
     }
 
     private mutating func skipSpace() {
@@ -189,7 +190,7 @@ package struct JSONParser {
     }
 }
 
-// MARK: - Text and places
+// MARK: - Strings and locations
 
 extension JSONParser {
     private mutating func string() throws(ModelError) -> String {
@@ -206,7 +207,7 @@ extension JSONParser {
         }
         var out = Array(bytes[start..<at])
         while true {
-            guard at < bytes.count else { throw error("a text does not end") }
+            guard at < bytes.count else { throw error("a string is not terminated") }
             let byte = bytes[at]
             switch byte {
             case UInt8(ascii: "\""):
@@ -215,7 +216,7 @@ extension JSONParser {
             case UInt8(ascii: "\\"):
                 at += 1
                 try escape(&out)
-            case ..<0x20: throw error("a text holds a control character that is not escaped")
+            case ..<0x20: throw error("a string contains an unescaped control character")
             default:
                 out.append(byte)
                 at += 1
@@ -227,13 +228,13 @@ extension JSONParser {
         _ bytes: some Collection<UInt8>, _ start: Int
     ) throws(ModelError) -> String {
         guard let text = String(validating: bytes, as: UTF8.self) else {
-            throw error("a text is not valid UTF-8", at: start)
+            throw error("a string is not valid UTF-8", at: start)
         }
         return text
     }
 
     private mutating func escape(_ out: inout [UInt8]) throws(ModelError) {
-        guard at < bytes.count else { throw error("a text does not end") }
+        guard at < bytes.count else { throw error("a string is not terminated") }
         let byte = bytes[at]
         at += 1
         switch byte {
@@ -250,12 +251,12 @@ extension JSONParser {
             {
                 at += 2
                 let low = UInt32(try hexUnit())
-                guard (0xDC00..<0xE000).contains(low) else { throw error("half a surrogate pair") }
+                guard (0xDC00..<0xE000).contains(low) else { throw error("unpaired surrogate") }
                 scalar = 0x10000 + (scalar - 0xD800) << 10 + (low - 0xDC00)
             }
-            guard let scalar = UnicodeScalar(scalar) else { throw error("half a surrogate pair") }
+            guard let scalar = UnicodeScalar(scalar) else { throw error("unpaired surrogate") }
             out.append(contentsOf: UTF8.encode(scalar).map(Array.init) ?? [])
-        default: throw error("an unknown escape", at: at - 1)
+        default: throw error("unknown escape sequence", at: at - 1)
         }
     }
 
@@ -271,7 +272,7 @@ extension JSONParser {
         ModelError(.malformedJSON, "\(self.place(place)): \(what)")
     }
 
-    /// `line L, column C`, both from 1, columns in bytes.
+    /// Returns `line L, column C`, both from 1, with columns in bytes.
     private func place(_ offset: Int? = nil) -> String {
         let before = bytes[..<min(offset ?? at, bytes.count)]
         let line = before.reduce(1) { $1 == 0x0A ? $0 + 1 : $0 }

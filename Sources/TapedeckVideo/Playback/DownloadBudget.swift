@@ -1,26 +1,27 @@
-/// How many bytes of downloads a device keeps, and which go where there are more.
+/// The total size of downloads that a device keeps, and the order in which downloads are removed
+/// above it.
 ///
-/// Never the video that plays; first those that were watched to their end, then the others, the oldest first
-/// among each; and no more than has to go.
+/// The current video is never removed. Watched videos are removed first, then the others, oldest
+/// first in both groups, and no more than necessary.
 public struct DownloadBudget: Hashable, Sendable {
-    /// The most bytes that stay.
+    /// The maximum total size in bytes.
     public var bytesMax: UInt64
 
-    /// Makes a budget.
+    /// Creates a budget.
     public init(bytesMax: UInt64) { self.bytesMax = bytesMax }
 
-    /// A download, as far as it matters here.
+    /// A download that may be removed.
     public struct Candidate: Hashable, Sendable {
         /// The video.
         public var video: VideoKey
-        /// How large it is.
+        /// The size in bytes.
         public var bytes: UInt64
-        /// When it was completed.
+        /// The time at which the download was completed.
         public var at: UTCTime
-        /// Whether it was watched to its end.
+        /// Whether the video was watched to the end.
         public var isWatched: Bool
 
-        /// Makes a candidate.
+        /// Creates a candidate.
         public init(_ video: VideoKey, bytes: UInt64, at: UTCTime, isWatched: Bool) {
             self.video = video
             self.bytes = bytes
@@ -29,9 +30,11 @@ public struct DownloadBudget: Hashable, Sendable {
         }
     }
 
-    /// The videos to take off the disk, in this order, so that a download of `newBytes` fits as well.
+    /// Returns the videos to remove from the disk, in this order, so that a download of `newBytes`
+    /// fits as well.
     ///
-    /// Where the one that plays is too large by itself all others go. Costs sorting the downloads.
+    /// If the current video alone exceeds the budget, all other videos are removed. Costs sorting
+    /// the downloads.
     public func evictions(
         _ downloads: [Candidate], current: VideoKey?, newBytes: UInt64 = 0
     ) -> [VideoKey] {

@@ -1,63 +1,64 @@
-/// What `ExtractionPolicy` says is to be done at a moment.
+/// The actions that `ExtractionPolicy` plans at a given time.
 public struct ExtractionPlan: Hashable, Sendable {
-    /// What runs and is to be cancelled; nil where nothing is.
+    /// The running extraction to cancel; nil if there is none.
     public var cancelled: Cancellation?
-    /// What runs and is to go on.
+    /// The video whose running extraction continues; nil if there is none.
     public var continuing: VideoKey?
-    /// What is to be begun; nil where something goes on, or nothing is left.
+    /// The video to extract now; nil if an extraction continues or there is nothing to extract.
     public var run: VideoKey?
-    /// When what runs is given up.
+    /// The time at which the continuing or new extraction times out; nil if there is none.
     public var timesOutAt: UTCTime?
-    /// What comes behind it, in this order.
+    /// The videos to extract afterwards, in this order.
     public var waiting: [VideoKey] = []
-    /// What is wanted and is not extracted, in the order of the list.
+    /// The wanted videos that are not extracted, in the order of the list.
     public var skipped: [Skip] = []
-    /// When the plan may be another one by the time alone; nil where it never is.
+    /// The next time at which the plan may change merely because time has passed; nil if there is
+    /// none.
     public var nextChangeAt: UTCTime?
 
-    /// Makes a plan that says nothing.
+    /// Creates an empty plan.
     public init() {}
 
-    /// What is to be cancelled.
+    /// An extraction to cancel.
     public struct Cancellation: Hashable, Sendable {
         /// The video.
         public var video: VideoKey
-        /// Why.
+        /// The reason for the cancellation.
         public var reason: Reason
 
-        /// Makes one.
+        /// Creates a cancellation.
         public init(video: VideoKey, reason: Reason) {
             self.video = video
             self.reason = reason
         }
 
-        /// Why something is cancelled.
+        /// A reason to cancel an extraction.
         public enum Reason: String, Codable, Sendable {
-            /// It has run for too long: record that it failed.
+            /// The extraction timed out: record that it failed.
             case timedOut
-            /// A video that comes earlier has to be extracted.
+            /// A video earlier in the list has to be extracted.
             case overtaken
-            /// It is at hand by now, or another device's try has failed.
+            /// The video's content is now available, or another device's attempt has failed.
             case notNeeded
-            /// The network is not one for it any more.
+            /// The network no longer permits the extraction.
             case network
-            /// It is neither the current video nor one of the next.
+            /// The video is neither the current one nor one of the next.
             case unwanted
         }
     }
 
-    /// What is not extracted.
+    /// A video that is not extracted.
     public struct Skip: Hashable, Sendable {
         /// The video.
         public var video: VideoKey
-        /// Why.
+        /// The reason for skipping the video.
         public var reason: Reason
-        /// Until when; nil where time does not end it.
+        /// The time until which the video is skipped; nil if the reason does not expire.
         public var until: UTCTime?
-        /// Why the last try failed; nil for other reasons.
+        /// The reason why the last attempt failed; nil unless `reason` is `failed`.
         public var failure: String?
 
-        /// Makes one.
+        /// Creates a skip.
         public init(
             video: VideoKey, reason: Reason, until: UTCTime? = nil, failure: String? = nil
         ) {
@@ -67,17 +68,17 @@ public struct ExtractionPlan: Hashable, Sendable {
             self.failure = failure
         }
 
-        /// Why something is not extracted.
+        /// A reason to skip a video.
         public enum Reason: String, Codable, Sendable {
-            /// The video was downloaded.
+            /// The video is downloaded.
             case onDisk
-            /// Its address is good.
+            /// The video's content URL is valid.
             case cached
-            /// The last try failed, and the next one is not due.
+            /// The last attempt failed, and the next one is not due.
             case failed
-            /// It has run for too long just now.
+            /// The running extraction has just timed out.
             case timedOut
-            /// The network is metered, and it is not the current video.
+            /// The network is metered, and the video is not the current one.
             case metered
             /// There is no network.
             case offline
@@ -86,7 +87,7 @@ public struct ExtractionPlan: Hashable, Sendable {
 }
 
 extension UTCTime {
-    /// The moment so many seconds later.
+    /// Returns the time that is the given number of seconds later.
     func adding(seconds: Double) -> UTCTime {
         UTCTime(milliseconds: milliseconds + Int64(seconds * 1_000))
     }

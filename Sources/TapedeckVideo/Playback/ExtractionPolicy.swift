@@ -1,43 +1,46 @@
 public import TapedeckModel
 
-/// Which video's content to extract now: one at a time, the current video's first.
+/// A policy that determines which video's content URL to extract: one at a time, the current
+/// video's first.
 ///
-/// The policy of the app of 2013, as a pure function: on every change of the list, of the current video or of
-/// what is known it is asked again, and says what to cancel, what to run, and what to leave out and why. It
-/// holds no state, so nothing has to be resumed: what was found or has failed stands in the log.
+/// This is the policy of the 2013 app as a pure function. Call `plan` whenever the list, the
+/// current video or the known facts change; it returns which extraction to cancel, which one to
+/// run, and which videos to skip and why. The policy has no state, so there is nothing to resume:
+/// results and failures are in the log.
 ///
 /// ```swift
 /// let policy = ExtractionPolicy(aheadCount: ExtractionPolicy.DeviceKind.tablet.aheadCount)
 /// let plan = policy.plan(list, current: 3, running: nil, now: now) { known[$0] ?? .init() }
 /// ```
 ///
-/// What is wanted are the current video and the `aheadCount` behind it, each once, in this order. Of those
-/// the ones that lie on disk, whose address is good, or whose last try failed and is not due again are
-/// skipped, and so are those that the network is too dear for. The first that is left runs. Whatever else runs is cancelled, and so is what has run for
-/// `timeoutSeconds`, which is skipped in this plan: record that it failed, and ask again.
+/// The wanted videos are the current one and the next `aheadCount`, each once, in this order. A
+/// video is skipped if it is on disk, its URL is valid, its last attempt failed and no retry is
+/// due, or the network does not permit the extraction. The first remaining video is extracted. Any
+/// other running extraction is cancelled. An extraction that has run for `timeoutSeconds` is
+/// cancelled as well, and its video is skipped in this plan: record the failure, and plan again.
 public struct ExtractionPolicy: Hashable, Sendable {
-    /// How many videos behind the current one are wanted, too.
+    /// The number of videos after the current one that are wanted as well.
     public var aheadCount: Int
-    /// After how many seconds what runs is given up.
+    /// The number of seconds after which an extraction times out.
     public var timeoutSeconds: Double
-    /// What the host says of the network: where it is metered only the current video is extracted.
+    /// The state of the network; if it is metered, only the current video is extracted.
     public var network: NetworkState
 
-    /// What runs for longer is given up.
+    /// The default number of seconds after which an extraction times out.
     public static let timeoutSeconds = 15.0
-    /// So many videos behind the current one are wanted at the most.
+    /// The maximum number of wanted videos after the current one.
     public static let aheadCountMax = 15
 
-    /// What a device can afford.
+    /// A kind of device, which determines how many videos to extract ahead.
     public enum DeviceKind: String, Sendable, CaseIterable {
-        /// A phone, or a tablet of the first generation.
+        /// A phone, or a first-generation tablet.
         case phone
-        /// A tablet with much memory.
+        /// A tablet with more memory.
         case tablet
-        /// One that plays on and on, such as a television.
+        /// A device that plays continuously, such as a television.
         case television
 
-        /// How many videos behind the current one it wants.
+        /// The number of wanted videos after the current one.
         public var aheadCount: Int {
             switch self {
             case .phone: 1
@@ -47,42 +50,42 @@ public struct ExtractionPolicy: Hashable, Sendable {
         }
     }
 
-    /// Makes a policy; `aheadCount` is held between 0 and `aheadCountMax`.
+    /// Creates a policy; `aheadCount` is clamped to the range from 0 to `aheadCountMax`.
     public init(
         aheadCount: Int = DeviceKind.phone.aheadCount,
         timeoutSeconds: Double = ExtractionPolicy.timeoutSeconds,
         network: NetworkState = .online
     ) {
-        precondition(timeoutSeconds > 0, "a time-out is above 0")
+        precondition(timeoutSeconds > 0, "timeoutSeconds must be above 0")
         self.aheadCount = min(max(0, aheadCount), ExtractionPolicy.aheadCountMax)
         self.timeoutSeconds = timeoutSeconds
         self.network = network
     }
 
-    /// What is known of a video.
+    /// The known facts about a video.
     public struct Knowledge: Hashable, Sendable {
-        /// Whether its content lies on this device's disk.
+        /// Whether the video's content is on this device's disk.
         public var isOnDisk: Bool
-        /// Before when its address is good; nil where it has none.
+        /// The time at which the video's URL expires; nil if there is no URL.
         public var goodUntil: UTCTime?
-        /// Its last try, if that failed.
+        /// The last attempt if it failed; nil otherwise.
         public var failure: Failure?
 
-        /// A try that failed.
+        /// A failed attempt.
         public struct Failure: Hashable, Sendable {
-            /// Why.
+            /// The reason for the failure.
             public var reason: String
-            /// When the next one is due; nil where none is by itself.
+            /// The time at which the next automatic attempt is due; nil if there is none.
             public var nextTryAt: UTCTime?
 
-            /// Makes a failure.
+            /// Creates a failure.
             public init(reason: String, nextTryAt: UTCTime?) {
                 self.reason = reason
                 self.nextTryAt = nextTryAt
             }
         }
 
-        /// Makes knowledge; nothing by default.
+        /// Creates knowledge of a video; by default, nothing is known.
         public init(isOnDisk: Bool = false, goodUntil: UTCTime? = nil, failure: Failure? = nil) {
             self.isOnDisk = isOnDisk
             self.goodUntil = goodUntil
@@ -90,29 +93,29 @@ public struct ExtractionPolicy: Hashable, Sendable {
         }
     }
 
-    /// What runs at the moment.
+    /// A running extraction.
     public struct Running: Hashable, Sendable {
         /// The video.
         public var video: VideoKey
-        /// Since when.
+        /// The time at which the extraction started.
         public var since: UTCTime
 
-        /// Makes one.
+        /// Creates a running extraction.
         public init(_ video: VideoKey, since: UTCTime) {
             self.video = video
             self.since = since
         }
     }
 
-    /// Says what to do now.
+    /// Returns the plan at the time `now`.
     ///
     /// - Parameters:
-    ///   - list: the videos in the order in which they play; one that comes twice counts as its first.
-    ///   - current: the index of the current one; outside of the list nothing is wanted.
-    ///   - running: what runs.
-    ///   - knowledge: what is known of a video; asked of those that are wanted.
+    ///   - list: the videos in playing order; only the first occurrence of a video counts.
+    ///   - current: the index of the current video; if it is out of range, no video is wanted.
+    ///   - running: the running extraction; nil if there is none.
+    ///   - knowledge: returns the known facts about a video; called only for wanted videos.
     ///
-    /// Costs what is wanted, not what the list holds.
+    /// The cost depends on the number of wanted videos, not on the length of the list.
     public func plan(
         _ list: [VideoKey], current: Int, running: Running?, now: UTCTime,
         _ knowledge: (VideoKey) throws -> Knowledge

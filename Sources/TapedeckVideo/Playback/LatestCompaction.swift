@@ -1,13 +1,13 @@
 package import TapedeckLog
 package import TapedeckModel
 
-/// Which events may go of the types of which the last one stands for all before it (`Retention.latest`): those
-/// behind which the same origin says something newer of the same thing.
+/// Determines which events of the types with `Retention.latest` are superseded by a newer event of
+/// the same origin about the same subject.
 ///
-/// What an event is about is its first tag. Events that cannot be read, facts and those that have to stay
-/// neither go nor stand for others.
+/// The subject of an event is its first tag. Events that cannot be read, facts, and events that
+/// must stay are not superseded and do not supersede others.
 package enum LatestCompaction {
-    /// The types that it is about.
+    /// The types with `Retention.latest`.
     package static let types = EventCatalogue.video.types(of: .latest)
 
     private struct Subject: Hashable {
@@ -15,9 +15,10 @@ package enum LatestCompaction {
         var tag: Tag
     }
 
-    /// Says of each event whether it is superseded.
+    /// Returns for each event whether it is superseded.
     ///
-    /// - Parameter candidates: of one origin, in the order of their sequences; of any types.
+    /// - Parameter candidates: events of one origin and of any types, in the order of their
+    ///   sequences.
     package static func superseded(_ candidates: [CompactionRule.Candidate]) -> [Bool] {
         var superseded = [Bool](repeating: false, count: candidates.count)
         var newest: [Subject: Int] = [:]
@@ -31,7 +32,7 @@ package enum LatestCompaction {
                 newest[subject] = index
                 continue
             }
-            // Of two of one time the later sequence is the newer one.
+            // If two events have the same time, the one with the later sequence is newer.
             let isNewer = candidates[before].event.stamp <= event.stamp
             superseded[isNewer ? before : index] = true
             if isNewer { newest[subject] = index }

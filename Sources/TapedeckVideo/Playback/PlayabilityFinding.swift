@@ -1,14 +1,14 @@
-/// What a check of a video has found.
+/// The result of checking whether a video plays.
 public enum PlayabilityFinding: Hashable, Sendable {
-    /// It can be played.
+    /// The video can be played.
     case playable
-    /// It cannot be played, and why: `unsupported-provider`, `live`, `gone` and the like.
+    /// The video cannot be played, with a reason such as `unsupported-provider`, `live` or `gone`.
     case unplayable(reason: String)
-    /// The check itself did not succeed, and why; this tells nothing of the video.
+    /// The check itself failed, with the reason; whether the video can be played remains unknown.
     case failed(reason: String)
 }
 
-/// How `PlayabilityChecked.outcome` is written.
+/// The values of `PlayabilityChecked.outcome`.
 enum PlayabilityOutcome: String, CaseIterable {
     case playable, unplayable, failed
 }

@@ -1,8 +1,9 @@
 internal import Foundation
 public import TapedeckModel
 
-/// Which of a player's reports are worth an event: players report every second, and all but a few say
-/// nothing that the next one does not say, too.
+/// A filter for a player's reports that keeps only those worth an event.
+///
+/// Players report every second, and most of their reports are superseded by the next one.
 ///
 /// ```swift
 /// var coalescing = PlaybackCoalescing()
@@ -11,60 +12,65 @@ public import TapedeckModel
 /// try await store.append(reports.map(\.event))
 /// ```
 ///
-/// What is left out changes no list: where a video was left, what is finished, the 75 % rule, plays, time
-/// watched and completions of each quarter of an hour come out the same. So these stay:
+/// Dropping the other reports changes no list: playback positions, finished videos, the 75 % rule,
+/// plays, and the watched time and completions of each quarter-hour stay the same. Therefore these
+/// reports are kept:
 ///
-/// - the first report of a viewing, and the last before another one's;
-/// - the first that reaches 75 %, the first beyond, and the first that reaches the end: at once;
-/// - those on either side of a jump or of a change of the duration;
-/// - the last before a quarter of an hour in which the viewing moves on;
-/// - one `holdSecondsMax` behind the one before, so that other devices and queries see that it goes on.
+/// - the first report of a viewing, and the last one before another viewing;
+/// - the first report at 75 %, the first one beyond 75 %, and the first one at the end, all at
+///   once;
+/// - the reports on both sides of a jump or of a change of the duration;
+/// - the last report of a quarter-hour in which the viewing progressed;
+/// - a report made `holdSecondsMax` after the previous one, so that other devices and queries see
+///   that playback continues.
 ///
-/// One report at a time is held back; `held` says which, so that it can be kept safe. It suits one player: a
-/// report of another viewing ends the one before. Watch later by the rule of 2012 meets a mark that was set
-/// again beyond 75 % at the next report that stays, and no sooner.
+/// At most one report is held back. It is available in `held`, so that the caller can save it. Use
+/// one value per player: a report of another viewing ends the previous viewing. With the rule of
+/// 2012, a video that was marked again beyond 75 % leaves the watch-later list only at the next
+/// report that is kept.
 ///
-/// A value without clock or I/O; a report costs a few comparisons.
+/// This type uses no clock and no I/O. A report costs a few comparisons.
 public struct PlaybackCoalescing: Sendable {
-    /// A report, and when it was made.
+    /// A report and its time.
     public struct Report: Hashable, Sendable {
-        /// What the player said.
+        /// The player's report.
         public var event: PlaybackProgressed
-        /// When, in Unix milliseconds.
+        /// The time of the report, in milliseconds since 1970.
         public var atMilliseconds: UInt64
 
-        /// Makes one.
+        /// Creates a report.
         public init(_ event: PlaybackProgressed, atMilliseconds: UInt64) {
             self.event = event
             self.atMilliseconds = atMilliseconds
         }
     }
 
-    /// After so many seconds without one a report stays.
+    /// The number of seconds after which a report is kept in any case.
     public static let holdSecondsMax = 300.0
 
-    /// The report that is held back.
+    /// The report that is held back; nil if there is none.
     public private(set) var held: Report?
     private let holdMillisecondsMax: UInt64
-    /// The last report that stayed; nil before the first.
+    /// The last report that was kept; nil before the first.
     private var kept: Report?
-    /// How far the viewing has come.
+    /// The marks that the viewing has passed.
     private var reached = Reached()
 
-    /// Makes one that has seen nothing.
+    /// Creates a filter that has no reports yet.
     ///
-    /// - Parameter holdSecondsMax: after how long a report stays in any case; 0 lets all stay.
+    /// - Parameter holdSecondsMax: the number of seconds after which a report is kept in any case;
+    ///   0 keeps all reports.
     public init(holdSecondsMax: Double = PlaybackCoalescing.holdSecondsMax) {
         precondition(
             (0...FieldLimits.secondsMax).contains(holdSecondsMax),
-            "reports are held for 0 seconds or longer")
+            "holdSecondsMax must be between 0 and FieldLimits.secondsMax")
         holdMillisecondsMax = UInt64(holdSecondsMax * 1_000)
     }
 
-    /// Takes the player's next report; gives those that are to be recorded now, in their order.
+    /// Takes the player's next report, and returns the reports to record now, in order.
     ///
-    /// Throws `ModelError` where the report is none (`PlaybackProgressed.normalized()`); nothing has
-    /// changed then.
+    /// Throws `ModelError` if the report is invalid (`PlaybackProgressed.normalized()`); the state
+    /// is then unchanged.
     public mutating func take(
         _ event: PlaybackProgressed, atMilliseconds: UInt64
     ) throws(ModelError) -> [Report] {
@@ -94,15 +100,16 @@ public struct PlaybackCoalescing: Sendable {
         return given
     }
 
-    /// What is held back, to be recorded now: at a pause or a stop, before a jump, before the process is
-    /// suspended.
+    /// Removes and returns the report that is held back, to record it now.
+    ///
+    /// Call this at a pause or a stop, before a jump, and before the process is suspended.
     public mutating func flush() -> Report? {
         guard let held else { return nil }
         (kept, self.held) = (held, nil)
         return held
     }
 
-    /// Which marks a viewing has passed.
+    /// The marks that a viewing has passed.
     private struct Reached: Equatable {
         private var mark = WatchLater.Reach.before
         private var end = false
@@ -120,11 +127,11 @@ extension PlaybackCoalescing.Report {
         event.viewing == other.event.viewing && event.video == other.event.video
     }
 
-    /// Whether nothing comes out otherwise where a report between `kept` and this one is left out.
+    /// Returns whether dropping `held`, which is between `kept` and this report, changes no list.
     fileprivate func canReplace(
         _ held: PlaybackCoalescing.Report, after kept: PlaybackCoalescing.Report
     ) -> Bool {
-        // The later report says what the one before it says.
+        // The later report says everything that the held report says.
         guard held.atMilliseconds <= atMilliseconds,
             held.event.durationSeconds == event.durationSeconds,
             !held.event.isEnd || event.isEnd
@@ -146,6 +153,6 @@ extension PlaybackCoalescing.Report {
 }
 
 extension PlaybackProgressed {
-    /// Whether it counts as the end; see `Playback`.
+    /// Whether the position counts as the end; see `Playback`.
     fileprivate var isEnd: Bool { Playback.isEnd(positionSeconds, of: durationSeconds) }
 }

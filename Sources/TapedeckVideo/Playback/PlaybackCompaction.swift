@@ -1,21 +1,22 @@
 package import TapedeckLog
 internal import TapedeckModel
 
-/// Which of the reports that were recorded say nothing that others do not say: what
-/// `PlaybackCoalescing` would not have recorded.
+/// Determines which recorded reports are superseded, because `PlaybackCoalescing` would not have
+/// kept them.
 ///
-/// It looks at some neighbouring events of one origin alone, so every device finds the same. Of each viewing
-/// the first and the last of them stay. A viewing's reports are those of one player, made in the order in
-/// which they are recorded: one of which they are not stays whole.
+/// Only some neighbouring events of one origin are examined, so all devices find the same reports.
+/// The first and the last examined report of each viewing stay. The reports of a viewing must be
+/// those of one player, in the order in which they were made; otherwise, all of them stay.
 ///
-/// As in `PlaybackCoalescing`, no list changes, but that watch later by the rule of 2012 meets a mark that was
-/// set again beyond 75 % at the next report that stays.
+/// As with `PlaybackCoalescing`, no list changes, with one exception: with the rule of 2012, a
+/// video that was marked again beyond 75 % leaves the watch-later list only at the next report that
+/// stays.
 package enum PlaybackCompaction {
-    /// A report, as it is recorded.
+    /// A recorded report.
     package struct Recorded: Sendable {
-        /// What it says; nil where that cannot be read.
+        /// The report; nil if it cannot be read.
         package var report: PlaybackCoalescing.Report?
-        /// Whether it has to stay.
+        /// Whether the report must stay.
         package var isFixed: Bool
 
         package init(_ report: PlaybackCoalescing.Report?, isFixed: Bool) {
@@ -23,7 +24,7 @@ package enum PlaybackCompaction {
             self.isFixed = isFixed
         }
 
-        /// An event of any type; it is a report where it can be read as one.
+        /// Creates a report from an event, whose type need not be that of a report.
         package init(_ candidate: CompactionRule.Candidate) {
             let event = try? candidate.event.decode(PlaybackProgressed.self)
             self.init(
@@ -37,9 +38,9 @@ package enum PlaybackCompaction {
         var viewing: String
     }
 
-    /// Says of each report whether it is superseded.
+    /// Returns for each report whether it is superseded.
     ///
-    /// - Parameter reports: of one origin, in the order of their sequences.
+    /// - Parameter reports: reports of one origin, in the order of their sequences.
     package static func superseded(_ reports: [Recorded]) -> [Bool] {
         var superseded = [Bool](repeating: false, count: reports.count)
         var viewings: [Viewing: [Int]] = [:]
@@ -53,7 +54,7 @@ package enum PlaybackCompaction {
         return superseded
     }
 
-    /// The superseded ones of a viewing's reports.
+    /// Returns the superseded reports of a viewing.
     private static func superseded(_ indices: [Int], of reports: [Recorded]) -> [Int] {
         let times = indices.compactMap { reports[$0].report?.atMilliseconds }
         guard zip(times, times.dropFirst()).allSatisfy({ $0 <= $1 }) else { return [] }

@@ -1,21 +1,23 @@
-/// Whether a video can be played, judged by its provider and its id there alone.
+/// A rule that determines from a video's provider and id alone whether the video can be played.
 ///
-/// The rules are those of Shelby's two clients. They need no network, so they answer offline.
+/// The rules are those of Shelby's two clients. They need no network.
 public enum ProviderRule: String, Sendable, CaseIterable {
-    /// The app of 2012: vimeo by the form of its ids, youtube by its entry there, nothing else.
+    /// The rule of the 2012 app: Vimeo videos are judged by the form of their ids, YouTube is
+    /// asked, and other providers are unsupported.
     case shelby2012
-    /// The apps of 2013 and 2014: youtube and dailymotion, and vimeo with ids of six characters or more.
+    /// The rule of the 2013 and 2014 apps: YouTube, Dailymotion, and Vimeo ids of at least six
+    /// characters are playable.
     case shelby2013
 
-    /// What a rule says of a video.
+    /// A rule's judgement of a video.
     public enum Judgement: Hashable, Sendable {
-        /// This, without asking anybody.
+        /// The finding, which needs no request.
         case finding(PlayabilityFinding)
-        /// Its provider has to be asked; see `YouTubeEntry`.
+        /// The provider has to be asked; see `YouTubeEntry`.
         case ask
     }
 
-    /// The fewest characters of a vimeo id that the apps of 2013 played.
+    /// The minimum number of characters in a Vimeo id that the 2013 apps played.
     public static let vimeoIDCountMin = 6
 
     /// Judges a video.
@@ -23,7 +25,7 @@ public enum ProviderRule: String, Sendable, CaseIterable {
         switch (self, video.provider) {
         case (.shelby2012, "youtube"): .ask
         case (.shelby2012, "vimeo"):
-            // A plain number of 32 bits, written as such a number is.
+            // Only 32-bit integers in their usual decimal form.
             Int32(video.id).map(String.init) == video.id
                 ? .finding(.playable) : .finding(.unplayable(reason: "malformed-id"))
         case (.shelby2013, "youtube"), (.shelby2013, "dailymotion"): .finding(.playable)
@@ -35,28 +37,28 @@ public enum ProviderRule: String, Sendable, CaseIterable {
     }
 }
 
-/// What youtube's entry of a video says of playing it elsewhere.
+/// YouTube's information on whether a video can be played elsewhere.
 public struct YouTubeEntry: Hashable, Sendable {
-    /// Whether other sites may show the video.
+    /// Whether other sites may show a video.
     public enum Syndication: Hashable, Sendable {
         case allowed, limited, denied
     }
 
-    /// Whether other sites may show it.
+    /// Whether other sites may show the video.
     public var syndication: Syndication
-    /// Whether it is an event that goes on now.
+    /// Whether the video is a live event.
     public var isLive: Bool
 
-    /// Makes an entry.
+    /// Creates an entry.
     public init(syndication: Syndication, isLive: Bool = false) {
         self.syndication = syndication
         self.isLive = isLive
     }
 
-    /// What follows from the entry of a video; from none, as its provider could not be asked, only that
-    /// the check has failed.
+    /// Returns the finding for an entry; without an entry, because YouTube could not be asked, the
+    /// check has failed.
     ///
-    /// The app of 2012 took a failure for "cannot be played", and kept that for good.
+    /// The 2012 app permanently treated such a failure as an unplayable video.
     public static func finding(_ entry: YouTubeEntry?) -> PlayabilityFinding {
         guard let entry else { return .failed(reason: "unreachable") }
         if entry.isLive { return .unplayable(reason: "live") }

@@ -1,31 +1,36 @@
-/// When a remote was told by its users that a video cannot be played: first, and last.
+/// The times at which users first and last reported to a remote that a video cannot be played.
 ///
-/// A remote takes neither back, so what they mean depends on the time. As in the apps of 2013: what was
-/// told over more than 48 hours holds for ever, what was told a moment ago for an hour.
+/// Remotes never clear these times, so their meaning depends on the current time. As in the 2013
+/// apps, a video is permanently unplayable if the two times are more than 48 hours apart;
+/// otherwise, it is unplayable for an hour after the last report.
 public struct RemoteUnplayability: Hashable, Sendable {
-    /// When it was told first, in Unix milliseconds.
+    /// The time of the first report, in milliseconds since 1970.
     public var firstAt: Int64
-    /// When it was told last, in Unix milliseconds.
+    /// The time of the last report, in milliseconds since 1970.
     public var lastAt: Int64
 
-    /// Beyond so many milliseconds between first and last it holds for ever.
+    /// If the reports are more than this many milliseconds apart, the video is permanently
+    /// unplayable.
     public static let lastingMilliseconds: Int64 = 48 * 3_600_000
-    /// For less than so many milliseconds behind the last it holds in any case.
+    /// The number of milliseconds after the last report during which the video is unplayable in any
+    /// case.
     public static let recentMilliseconds: Int64 = 3_600_000
 
-    /// Makes one of what a remote tells; nil where it tells nothing, for which it may also write 0.
+    /// Creates a value from a remote's times; nil if there was no report, which a remote may also
+    /// represent as 0.
     public init?(firstAt: Int64?, lastAt: Int64?) {
         guard let firstAt, firstAt > 0 else { return nil }
         self.firstAt = firstAt
         self.lastAt = max(lastAt ?? firstAt, firstAt)
     }
 
-    /// The moment from which it no longer holds, in Unix milliseconds; nil where it always will.
+    /// The time at which the video no longer counts as unplayable, in milliseconds since 1970; nil
+    /// if it always will.
     public var endsAt: Int64? {
         lastAt - firstAt > RemoteUnplayability.lastingMilliseconds
             ? nil : lastAt + RemoteUnplayability.recentMilliseconds
     }
 
-    /// Whether the video counts as one that cannot be played.
+    /// Returns whether the video counts as unplayable.
     public func holds(at now: UTCTime) -> Bool { endsAt.map { now.milliseconds < $0 } ?? true }
 }

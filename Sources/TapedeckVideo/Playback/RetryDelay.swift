@@ -1,17 +1,17 @@
-/// How long to wait before what has failed is tried again: twice as long each time, up to a limit.
+/// The delay before a failed attempt is repeated, which doubles each time, up to a limit.
 ///
-/// There is no chance in it: the account's devices share one log, and one of them tries.
+/// The delay is not random: an account's devices share one log, and only one of them retries.
 public struct RetryDelay: Hashable, Sendable {
-    /// The seconds behind the first failure; above 0.
+    /// The number of seconds after the first failure; above 0.
     public var firstSeconds: Double
-    /// The most seconds behind any failure.
+    /// The maximum number of seconds after any failure.
     public var secondsMax: Double
 
-    /// Makes a rule.
+    /// Creates a delay.
     public init(firstSeconds: Double, secondsMax: Double) {
         precondition(
-            firstSeconds > 0 && secondsMax >= firstSeconds, "a delay is above 0 and below its limit"
-        )
+            firstSeconds > 0 && secondsMax >= firstSeconds,
+            "firstSeconds must be above 0 and at most secondsMax")
         self.firstSeconds = firstSeconds
         self.secondsMax = secondsMax
     }
@@ -19,7 +19,7 @@ public struct RetryDelay: Hashable, Sendable {
     /// Half a minute, doubled up to six hours.
     public static let standard = RetryDelay(firstSeconds: 30, secondsMax: 21_600)
 
-    /// The seconds behind the `attempt`-th failure in a row, which counts from 1.
+    /// Returns the number of seconds after the given consecutive failure, which counts from 1.
     public func seconds(behind attempt: Int) -> Double {
         var seconds = firstSeconds
         var doubled = 1

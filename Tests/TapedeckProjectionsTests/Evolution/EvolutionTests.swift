@@ -5,13 +5,14 @@ import Testing
 
 @testable import TapedeckProjections
 
-/// Programs of several generations on one store: what one does not know is kept, skipped and folded once known.
+/// Programs of several generations use one store: unknown events are kept, skipped, and folded once
+/// they are known.
 @Suite(.offTasks) struct EvolutionTests {
     private typealias First = Tapes<TapeInMinutes>
     private typealias Second = Tapes<TapeInSeconds>
     private typealias Third = Tapes<TapeWithFormat>
 
-    /// What programs of all generations wrote, whoever was upgraded first.
+    /// Events from programs of all generations, whichever was upgraded first.
     private func history(
         _ random: inout SeededGenerator, upcasted: Bool = false
     ) throws -> [HistoryEvent] {
@@ -34,8 +35,8 @@ import Testing
         }
     }
 
-    /// The digest of a store that a program had from the beginning; events that `isKept` does not name are
-    /// there as something that nobody reads.
+    /// The digest of a store that has had the program from the beginning; events that `isKept`
+    /// excludes are recorded under a type that no projection reads.
     private func digests(
         _ projection: any Projection, _ history: [HistoryEvent],
         where isKept: (ProposedEvent) -> Bool = { _ in true }
@@ -50,7 +51,7 @@ import Testing
         return try store.liveDigests()
     }
 
-    @Test func whatIsNotKnownIsKeptAndFoldedAfterTheUpgrade() throws {
+    @Test func unknownEventsAreKeptAndFoldedAfterAnUpgrade() throws {
         let seed = Seed()
         var random = seed.generator()
         let history = try history(&random)
@@ -86,7 +87,7 @@ import Testing
         #expect(try store.runner.status().map(\.behind) == [0])
     }
 
-    @Test func anExportCarriesWhatIsNotKnown() throws {
+    @Test func exportIncludesUnknownEvents() throws {
         let seed = Seed()
         var random = seed.generator()
         let history = try history(&random)
@@ -99,14 +100,14 @@ import Testing
         #expect(try new.liveDigests() == digests(Third(), history), "\(seed)")
     }
 
-    @Test func oldPayloadsFoldAsTheirUpcastedForms() throws {
+    @Test func oldPayloadsFoldLikeTheirUpcastForms() throws {
         let seed = Seed()
         var (random, again) = (seed.generator(), seed.generator())
         let digest = try digests(Third(), history(&random))
         #expect(try digest == digests(Third(), history(&again, upcasted: true)), "\(seed)")
     }
 
-    @Test func everyVersionIsDecodedAsTheNewest() throws {
+    @Test func everyVersionIsDecodedAsTheNewestType() throws {
         let store = try TestStore([Third()])
         try store.append(
             TapeInMinutes(tape: "a", minutes: 2), TapeInSeconds(tape: "a", seconds: 120),
@@ -119,7 +120,7 @@ import Testing
         #expect(try store.log.schemaCounts().map(\.events) == [1, 1, 1])
     }
 
-    @Test func aVersionThatIsNotKnownIsRefusedWithWhatToDo() throws {
+    @Test func unknownVersionIsRefusedWithAHint() throws {
         let payload = TapeWithFormat(tape: "a", seconds: 1, format: "vhs").payload()
         let newer = #expect(throws: ModelError.self) {
             try TapeInSeconds(payload: payload, version: 3)
@@ -135,7 +136,7 @@ import Testing
         #expect(none?.code == .invalidPayload)
     }
 
-    @Test func aPayloadThatAnUpcasterRefusesFreezesItsKeyOnly() throws {
+    @Test func payloadRefusedByAnUpcasterFreezesOnlyItsKey() throws {
         let store = try TestStore([Third()])
         try store.append(TapeInMinutes(tape: "a", minutes: 1), TapeInMinutes(tape: "b", minutes: 1))
         try store.log.appendBlocking([
@@ -150,7 +151,7 @@ import Testing
         let reason = try #require(frozen.first?.reason)
         #expect(
             reason.contains("the upcaster of TapeRecorded from version 1 failed"))
-        #expect(reason.contains("two are no minutes"))
+        #expect(reason.contains("two is not a number of minutes"))
         let seconds = try store.runner.read { views in
             try ["a", "b"].map {
                 try views.state(of: Third(), key: Tag("tape", $0))?.seconds
@@ -159,7 +160,7 @@ import Testing
         #expect(seconds == [60, 120])
     }
 
-    /// A fold that names a type decodes what it is given; it is given no more than it says it reads.
+    /// A fold by name decodes older payloads, but gets no versions beyond those it declares.
     @Test func foldsByNameDecodeOlderPayloads() throws {
         let store = try TestStore([NamedTapes()])
         try store.append(
@@ -169,8 +170,8 @@ import Testing
         #expect(state?.parts == 1)
     }
 
-    /// Naming types instead of their names makes no store fold anew; a new version of one does.
-    @Test func onlyVersionsDecideTheFingerprint() {
+    /// Declaring types instead of names does not rebuild tables, but a new version of a type does.
+    @Test func onlyVersionsOfTypesChangeTheFingerprint() {
         func fingerprint(_ projection: some Projection) -> Digest16 {
             TypedDriver(projection).fingerprint
         }

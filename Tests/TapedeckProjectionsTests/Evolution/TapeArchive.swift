@@ -1,10 +1,10 @@
 import TapedeckModel
 import TapedeckProjections
 
-// An archive of tapes, as three generations of one program know it. The length of a tape was first told in
-// minutes, then in seconds; then tapes got a format, and could be split.
+// An archive of tapes, as three generations of one program know it. The length of a tape was first
+// recorded in minutes, then in seconds; then tapes got a format and could be split.
 
-/// Somebody recorded a tape; each generation has a type of its own for it.
+/// The recording of a tape; each generation has a type of its own for it.
 protocol TapeRecording: Event {
     var tape: String { get }
     var seconds: UInt64 { get }
@@ -16,19 +16,19 @@ extension TapeRecording {
     var tags: [Tag] { get throws { [try Tag("tape", tape)] } }
 }
 
-/// Makes seconds of the minutes that version 1 tells.
+/// Converts the minutes of version 1 to seconds.
 private let minutesToSeconds: Upcaster = { payload in
     let fields = try Fields.read(payload, count: 2)
     guard let minutes = UInt64(fields[1]) else {
-        throw ModelError(.invalidPayload, "\(fields[1]) are no minutes")
+        throw ModelError(.invalidPayload, "\(fields[1]) is not a number of minutes")
     }
     return Fields.write([fields[0], String(minutes * 60)])
 }
 
-/// Tapes without a format were all of one.
+/// Adds the format that all tapes without a format had.
 private let formatToBeta: Upcaster = { $0 + Array("\u{1F}beta".utf8) }
 
-/// The first program.
+/// The event of the first program.
 struct TapeInMinutes: TapeRecording {
     var tape: String
     var minutes: UInt64
@@ -44,7 +44,7 @@ struct TapeInMinutes: TapeRecording {
     func payload() -> [UInt8] { Fields.write([tape, String(minutes)]) }
 }
 
-/// The second.
+/// The event of the second program.
 struct TapeInSeconds: TapeRecording {
     static let upcasters: [Upcaster] = [minutesToSeconds]
     var tape: String
@@ -60,7 +60,7 @@ struct TapeInSeconds: TapeRecording {
     func payload() -> [UInt8] { Fields.write([tape, String(seconds)]) }
 }
 
-/// The third, which is the newest.
+/// The event of the third and newest program.
 struct TapeWithFormat: TapeRecording {
     static let upcasters: [Upcaster] = [minutesToSeconds, formatToBeta]
     var tape: String
@@ -77,7 +77,7 @@ struct TapeWithFormat: TapeRecording {
     func payload() -> [UInt8] { Fields.write([tape, String(seconds), format]) }
 }
 
-/// Somebody cut a tape; only the third program knows that.
+/// The splitting of a tape, which only the third program knows.
 struct TapeSplit: Event {
     static let eventType: EventType = "TapeSplit"
     var tape: String
@@ -89,7 +89,7 @@ struct TapeSplit: Event {
     func payload() -> [UInt8] { Fields.write([tape]) }
 }
 
-/// What a generation of the program makes of tapes: it reads them in place and as types, and both alike.
+/// The tapes as one generation of the program knows them; reads events both in place and as types.
 struct Tapes<Recording: TapeRecording>: Projection {
     struct State: ProjectionState, Hashable {
         var seconds: UInt64 = 0
@@ -133,7 +133,7 @@ struct Tapes<Recording: TapeRecording>: Projection {
     }
 }
 
-/// As `Tapes` of the second program, by the name of the type alone.
+/// Like `Tapes` of the second program, but by the name of the type alone.
 struct NamedTapes: Projection {
     typealias State = Tapes<TapeInSeconds>.State
 

@@ -1,7 +1,7 @@
 import TapedeckModel
 import TapedeckProjections
 
-/// A hash that depends on everything that went into it, and on its order.
+/// A hash that depends on all of its input and on the order of the input.
 struct Chain: Hashable {
     private(set) var value: UInt64 = 0xCBF2_9CE4_8422_2325
 
@@ -26,7 +26,7 @@ struct Chain: Hashable {
     }
 }
 
-/// What a chain of events has come to, and how long it is.
+/// The hash and the length of a chain of events.
 struct ChainState: ProjectionState, Hashable {
     var count: UInt64 = 0
     var chain = Chain()
@@ -50,7 +50,7 @@ struct ChainState: ProjectionState, Hashable {
     }
 }
 
-/// Every event of a book in canonical order, as a hash of all that an event shows to a fold.
+/// All events of a book in canonical order, as a hash of everything that a fold sees.
 struct BookHistory: Projection {
     let name = "history"
     var version = 1
@@ -97,7 +97,7 @@ struct ShelfHistory: Projection {
     }
 }
 
-/// Notes of the newer schema too.
+/// A history that includes notes of the newer schema.
 struct NewerNotes: Projection {
     let name = "newer-notes"
     let version = 1

@@ -1,7 +1,8 @@
 import TapedeckModel
 import TapedeckProjections
 
-/// Rows of every kind: one that moves, several of one key, one that comes and goes.
+/// Rows of every kind: a row that moves, several rows of one key, and a row that appears and
+/// disappears.
 struct CardCatalogue: Projection {
     let name = "cards"
     let version = 1

@@ -1,7 +1,7 @@
 import TapedeckModel
 import TapedeckProjections
 
-/// Says of each book what its notes say, under one row's key all of them, so that the last one counts.
+/// Yields all notes of a book under the key of one row, so that the last note remains.
 struct LastNote: Projection {
     let name = "last-note"
     let version = 1

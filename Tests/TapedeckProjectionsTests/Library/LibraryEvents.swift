@@ -1,8 +1,8 @@
 import TapedeckModel
 
-// A domain of the core's own: a lending library. Payloads are texts with a separator between them.
+// A domain for the tests of the core: a lending library. Payloads are texts with separators.
 
-/// Texts one behind the other, separated by U+001F.
+/// Texts separated by U+001F.
 enum Fields {
     static func write(_ fields: [String]) -> [UInt8] {
         Array(fields.joined(separator: "\u{1F}").utf8)
@@ -18,7 +18,7 @@ enum Fields {
     }
 }
 
-/// The catalogue of another library shows a book: an observation.
+/// A book in the catalogue of another library: an observation.
 struct BookReceived: Event, Hashable {
     static let eventType: EventType = "BookReceived"
     var isbn: String
@@ -26,7 +26,7 @@ struct BookReceived: Event, Hashable {
     var shelf: String
     var version: UInt64 = 0
     var observedAt: Int64?
-    /// Churns without meaning: in the payload, but no part of the content.
+    /// A volatile field: in the payload, but not part of the content.
     var weight: UInt64 = 0
 
     var tags: [Tag] { get throws { [try Tag("book", isbn), try Tag("shelf", shelf)] } }
@@ -58,7 +58,7 @@ struct BookReceived: Event, Hashable {
     }
 }
 
-/// A reader took a book home.
+/// A reader borrowed a book.
 struct LoanStarted: Event, Hashable {
     static let eventType: EventType = "LoanStarted"
     var isbn: String
@@ -78,7 +78,7 @@ struct LoanStarted: Event, Hashable {
     }
 }
 
-/// A reader brought a book back.
+/// A reader returned a book.
 struct LoanEnded: Event, Hashable {
     static let eventType: EventType = "LoanEnded"
     var isbn: String
@@ -119,7 +119,7 @@ struct NoteAdded: Event, Hashable {
         self.init(isbn: fields[0], reader: fields[1], text: fields[2])
     }
 
-    /// As a later version of the program writes it: with the page, as schema version 2.
+    /// The note as a later version of the program writes it: with the page, as schema version 2.
     func newer(page: Int, atMilliseconds: UInt64? = nil) throws -> ProposedEvent {
         ProposedEvent(
             type: NoteAdded.eventType, schemaVersion: 2, tags: try tags,
@@ -128,7 +128,7 @@ struct NoteAdded: Event, Hashable {
     }
 }
 
-/// A book changed its shelf: an event with two tags of one kind.
+/// A book moved to another shelf: an event with two tags of one kind.
 struct BookMoved: Event, Hashable {
     static let eventType: EventType = "BookMoved"
     var isbn: String

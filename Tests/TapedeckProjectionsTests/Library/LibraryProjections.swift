@@ -1,10 +1,10 @@
 import TapedeckModel
 import TapedeckProjections
 
-/// Every projection of the test's domain.
+/// Every projection of the test domain.
 ///
-/// What is added to the domain is added here, and so is run through the order suite and all the
-/// others; `RegistryTests` sees to it.
+/// A projection that is added here runs through the order suite and all others; `RegistryTests`
+/// checks that none is missing.
 enum LibraryProjections {
     static let all: [any Projection] = [
         BookHistory(), ReaderHistory(), ShelfHistory(), NewerNotes(), OpenLoans(), ReaderNotes(),
@@ -13,7 +13,7 @@ enum LibraryProjections {
     ]
 }
 
-/// Planted: claims that any order suits it, and is wrong; the order suite has to find it out.
+/// A planted fault: claims wrongly that any order suits it, which the order suite has to detect.
 struct FoldByArrival: Projection {
     let name = "planted"
     let version = 1
@@ -26,7 +26,7 @@ struct FoldByArrival: Projection {
     }
 }
 
-/// Planted: a last writer that forgot to compare stamps.
+/// A planted fault: a last-writer fold that does not compare stamps.
 struct LastToArrive: Projection {
     let name = "planted-last"
     let version = 1

@@ -1,7 +1,8 @@
 import TapedeckModel
 import TapedeckProjections
 
-/// Who has a book now, and its last notes; items that yield rows under the canonical law.
+/// The current borrowers of a book and its last notes; items that yield rows under the canonical
+/// law.
 ///
 /// Items: `l` reader → the loan's chain; `n` stamp id → text of one of the last notes.
 struct OpenLoans: Projection {

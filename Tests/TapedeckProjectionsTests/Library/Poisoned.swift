@@ -1,12 +1,12 @@
 import TapedeckModel
 import TapedeckProjections
 
-/// What a fold says that cannot take an event.
+/// The error of a fold that refuses an event.
 struct PoisonError: Error, CustomStringConvertible {
     let description: String
 }
 
-/// Refuses notes with a certain word, under the canonical law.
+/// Refuses notes that contain a certain word, under the canonical law.
 struct PoisonedNotes: Projection {
     let name = "poisoned"
     let version = 1
@@ -18,7 +18,7 @@ struct PoisonedNotes: Projection {
 
     func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<ChainState>) throws {
         let text = try event.decode(NoteAdded.self).text
-        // Half of a fold must leave no trace either.
+        // A partial fold must leave no trace either.
         key.state.add(event)
         if text.contains(PoisonedNotes.word) { throw PoisonError(description: "\(text) is poison") }
         key.state.last = text
@@ -30,7 +30,7 @@ struct PoisonedNotes: Projection {
     }
 }
 
-/// Refuses the same notes under the law `.any`, with items that it has set before it throws.
+/// Refuses the same notes under the law `.any`, after setting items.
 struct PoisonedItems: Projection {
     let name = "poisoned-items"
     let version = 1

@@ -1,10 +1,11 @@
 import TapedeckModel
 import TapedeckProjections
 
-/// A reader's notes, in whatever order they come; items under the law `.any`.
+/// A reader's notes, in any order of arrival; items under the law `.any`.
 ///
-/// Items: `n` order → text of each note; `l` order → how many notes were written before a loan. A loan
-/// or a note whose place among the others decides a number that is already written asks for a refold.
+/// Items: `n` order → text of each note; `l` order → the number of notes written before a loan. A
+/// loan or a note requests a refold if its place in the order changes a number that is already
+/// written.
 struct ReaderNotes: Projection {
     let name = "reader-notes"
     let version = 1
@@ -74,7 +75,7 @@ struct ReaderNotes: Projection {
     }
 }
 
-/// How often a shelf was seen and touched: sums, the simplest fold that any order suits.
+/// The sightings and moves of a shelf: sums, the simplest fold that suits any order.
 struct ShelfCounts: Projection {
     let name = "shelf-counts"
     let version = 1

@@ -1,7 +1,7 @@
 import TapedeckLog
 import TapedeckModel
 
-/// An event as one origin recorded it, before any store has given it a position.
+/// An event as one origin recorded it, before any store assigned it a position.
 struct HistoryEvent {
     var origin: OriginID
     var stamp: Stamp
@@ -9,7 +9,7 @@ struct HistoryEvent {
     var reissuedFrom: EventID?
 }
 
-/// What several devices wrote, each in its own order, and what servers said of it.
+/// The events that several devices wrote, each in its own order, and the receipts of servers.
 struct History {
     /// The events of each origin, in its order.
     var origins: [[HistoryEvent]] = []
@@ -17,17 +17,17 @@ struct History {
 
     var count: Int { origins.reduce(0) { $0 + $1.count } }
 
-    /// Makes ordinary events of those that were written anew: whether they count depends on others,
-    /// wherever these stand and whenever they happened.
+    /// Turns reissued events into ordinary ones, because whether a reissue counts depends on other
+    /// events, whatever their positions and times.
     mutating func dropReissues() {
         for place in origins.indices {
             for index in origins[place].indices { origins[place][index].reissuedFrom = nil }
         }
     }
 
-    /// An order of arrival: any, as long as each origin's own order is kept.
+    /// Returns an order of arrival: any that keeps each origin's own order.
     ///
-    /// Devices come online for a while each, so whole stretches of an origin arrive late.
+    /// Devices come online for a while each, and whole stretches of an origin's events arrive late.
     func arrival(_ random: inout SeededGenerator) -> [HistoryEvent] {
         var arrived: [HistoryEvent] = []
         var next = origins.map { _ in 0 }
@@ -43,14 +43,14 @@ struct History {
     }
 }
 
-/// Writes histories of a library.
+/// Generates histories of a library.
 struct HistoryGenerator {
     var events = 1_000
     var originCount = 4
     var books = 12
     var readers = 5
     var shelves = 4
-    /// Of a hundred notes, how many are poison.
+    /// The percentage of notes that are poison.
     var poison = 2
 
     func generate(_ random: inout SeededGenerator) throws -> History {
@@ -64,7 +64,7 @@ struct HistoryGenerator {
         for _ in 0..<events {
             let place = random.number(below: originCount)
             time += UInt64(random.number(below: 900))
-            // Clocks differ, and some given times go back.
+            // Clocks differ, and some explicit times go back.
             var at = time + UInt64(place) * 700
             if random.chance(10) { at -= UInt64(random.number(below: 60_000)) }
             var event = HistoryEvent(
@@ -111,12 +111,12 @@ struct HistoryGenerator {
                 tags: [try Tag("book", isbn), try Tag("card", reader)], payload: [1, 2, 3])
         }
         if random.chance(2) { proposal.encoding = .sealed }
-        // The same entity named twice.
+        // The same entity, named twice.
         if random.chance(3), let first = proposal.tags.first { proposal.tags.append(first) }
         return proposal
     }
 
-    /// A new sighting, or one that another origin may have recorded too.
+    /// Returns a new sighting, or one that another origin may have recorded, too.
     private func sighting(
         _ isbn: String, _ random: inout SeededGenerator, _ facts: inout [BookReceived]
     ) -> BookReceived {
@@ -134,8 +134,7 @@ struct HistoryGenerator {
         return fresh
     }
 
-    /// Makes it an event of a fork that was written again: of an event that is here too, or of one that
-    /// never arrived.
+    /// Turns an event into the reissue of an event in the history, or of one that never arrived.
     private func reissue(
         _ event: inout HistoryEvent, _ history: History, _ random: inout SeededGenerator
     ) {

@@ -5,23 +5,23 @@ import Testing
 
 @testable import TapedeckProjections
 
-/// Holds what is said of single keys to what replays of whole projections in scratch make of them.
+/// Compares results for single keys with replays of whole projections into scratch files.
 struct KeyCheck {
     let log: EventLog
     let projections: [any Projection]
     let note: String
 
-    /// What a replay has made of a projection.
+    /// The result of replaying a projection.
     private struct Replayed {
-        /// Key → state, without how many events were folded and which was last.
+        /// Key → state, without the number of folded events and the last event.
         var states: [TapedeckModel.Tag: [UInt8]] = [:]
         var items: [TapedeckModel.Tag: [Row]] = [:]
         var rows: [Row] = []
     }
 
-    /// A key folded alone is what a replay of everything makes of it, as of any point.
+    /// Checks that a key folded alone equals a replay of everything, at each point.
     ///
-    /// - Returns: the projections of which there were keys.
+    /// - Returns: the projections that had keys.
     @discardableResult
     func checkKeysFoldedAlone(asOf points: [HistoryPoint?]) throws -> Set<String> {
         var met: Set<String> = []
@@ -46,7 +46,7 @@ struct KeyCheck {
         return met
     }
 
-    /// Views that fold keys when they are asked answer as those that read tables.
+    /// Checks that views that fold keys on demand answer like views that read tables.
     func checkViewsReadAlike(
         asOf point: HistoryPoint?, rounds: Int, _ random: inout some RandomNumberGenerator
     ) throws {
@@ -77,7 +77,7 @@ struct KeyCheck {
         }
     }
 
-    /// Asks for a part of the rows and of a key's items; the same for the same random source.
+    /// Reads a part of the rows and of a key's items; the same part for the same random source.
     private func ask(
         _ views: Views, _ projection: any Projection, _ whole: Replayed,
         _ source: some RandomNumberGenerator
@@ -118,16 +118,16 @@ struct KeyCheck {
         return found
     }
 
-    /// What `explain` says of keys is true: replays without the events concerned tell.
+    /// Checks the roles that `explain` reports against replays without the events concerned.
     ///
-    /// - Returns: how often each role was met.
+    /// - Returns: the number of events with each role.
     @discardableResult
     func checkExplanations(
         keysPerProjection: Int, eventsPerRole: Int, _ random: inout some RandomNumberGenerator
     ) throws -> [EventRole: Int] {
         var met: [EventRole: Int] = [:]
         for projection in projections {
-            // Other parameters have the same name.
+            // The same projection with other parameters has the same name.
             let runner = ProjectionRunner(log, projections: [projection])
             defer { runner.close() }
             let whole = try replay(projection, nil)
@@ -145,7 +145,7 @@ struct KeyCheck {
                 }
                 let place = "\(projection.name) \(key), \(note)"
                 for event in positions(.deciding).prefix(eventsPerRole) {
-                    #expect(try changes(without: [event]), "\(event) decides nothing: \(place)")
+                    #expect(try changes(without: [event]), "\(event) does not decide: \(place)")
                 }
                 for role in [EventRole.supporting, .lost, .refused] {
                     for event in positions(role).prefix(eventsPerRole) {
@@ -162,7 +162,7 @@ struct KeyCheck {
         return met
     }
 
-    // MARK: - Both ways
+    // MARK: - Replays and folds
 
     private func replay(
         _ projection: any Projection, _ point: HistoryPoint?, leftOut: Set<UInt64> = []
@@ -205,7 +205,7 @@ struct KeyCheck {
         )
     }
 
-    /// The tag in a key of a table; none of these histories has one that is cut.
+    /// Returns the tag in a key of a table; no key of these histories is cut.
     private func tag(_ key: [UInt8]) throws -> TapedeckModel.Tag {
         try TapedeckModel.Tag(String(decoding: key.dropFirst(9), as: UTF8.self))
     }

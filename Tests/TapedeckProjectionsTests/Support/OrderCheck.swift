@@ -3,19 +3,19 @@ import TapedeckModel
 import TapedeckProjections
 import Testing
 
-/// Holds projections to the promise that the same events and receipts give the same bytes.
+/// Checks that the same events and receipts give the same bytes.
 ///
-/// A reference store takes a history in one go and is built by one worker. Then other stores take it
-/// in other orders, in batches of any size, with receipts anywhere behind their events, folded live
-/// in between or rebuilt, closed or dropped in between; at the end each must say what the reference
-/// says, live and rebuilt.
+/// A reference store records a history at once and is built by one worker. Other stores record it
+/// in other orders, in batches of any size, with receipts at any time after their events; in
+/// between they fold live, rebuild, close or crash. At the end each must equal the reference, live
+/// and rebuilt.
 struct OrderCheck {
     let projections: [any Projection]
     let history: History
     let seed: Seed
 
-    /// What differs from the reference in the first of `rounds` other runs where anything does; empty
-    /// where the promise holds.
+    /// Returns the differences from the reference in the first of `rounds` runs that has any; empty
+    /// if there are none.
     func differences(rounds: Int) throws -> [String] {
         let expected = try reference()
         for round in 1...rounds {
@@ -39,7 +39,7 @@ struct OrderCheck {
     }
 
     private static func names(_ frozen: [FrozenKey]) -> Set<String> {
-        // The position is this store's own, and no part of what stores agree on.
+        // The position belongs to this store, and other stores have others.
         Set(frozen.map { "\($0.projection) \($0.key) \($0.event) \($0.reason)" })
     }
 
@@ -79,7 +79,7 @@ struct OrderCheck {
         return (receipts.filter(isKnown), receipts.filter { !isKnown($0) })
     }
 
-    /// What happens between two batches.
+    /// Does something random between two batches.
     private func meddle(_ store: TestStore, _ random: inout SeededGenerator) throws {
         let one = [random.pick(projections).name]
         switch random.number(below: 20) {
@@ -117,10 +117,10 @@ struct OrderCheck {
         var found: [String] = []
         for name in Set(one.digests.keys).union(other.digests.keys).sorted()
         where one.digests[name] != other.digests[name] {
-            found.append("\(what): \(name) has another digest")
+            found.append("\(what): \(name) has a different digest")
         }
         for name in one.frozen.symmetricDifference(other.frozen).sorted() {
-            found.append("\(what): \(name) is frozen in one and not in the other")
+            found.append("\(what): \(name) is frozen in only one of the two")
         }
         return found
     }

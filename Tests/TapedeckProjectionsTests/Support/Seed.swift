@@ -1,11 +1,11 @@
 import Foundation
 
-/// A seed for everything that a test leaves to chance: printed at the start and told with failures;
+/// The seed of all random choices in a test, printed at the start and with failures;
 /// `TAPEDECK_SEED` replays it.
 struct Seed: Sendable, CustomStringConvertible {
     let value: UInt64
 
-    /// - Parameter test: whose seed it is, for the line that is printed.
+    /// - Parameter test: the name of the test, for the line that is printed.
     init(_ test: String = #function) {
         let given = ProcessInfo.processInfo.environment["TAPEDECK_SEED"].flatMap { UInt64($0) }
         value = given ?? .random(in: 0..<1_000_000_000)
@@ -16,12 +16,12 @@ struct Seed: Sendable, CustomStringConvertible {
 
     var description: String { "TAPEDECK_SEED=\(value)" }
 
-    /// A source of its own for the `round`-th part of a test.
+    /// Returns a separate generator for the `round`-th part of a test.
     func generator(_ round: Int = 0) -> SeededGenerator {
         SeededGenerator(value &+ UInt64(round) &* 0x9E37_79B9)
     }
 
-    /// A number from the environment, for runs that go deeper than the default.
+    /// Returns a number from the environment, for longer runs than the default.
     static func setting(_ name: String, default number: Int) -> Int {
         ProcessInfo.processInfo.environment[name].flatMap { Int($0) } ?? number
     }
@@ -41,7 +41,7 @@ struct SeededGenerator: RandomNumberGenerator {
         return mixed ^ mixed >> 31
     }
 
-    /// True in `percent` of a hundred cases.
+    /// Returns true in `percent` of a hundred cases.
     mutating func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &self) < percent }
 
     mutating func number(below end: Int) -> Int { Int.random(in: 0..<end, using: &self) }

@@ -6,15 +6,15 @@ import Testing
 
 @testable import TapedeckProjections
 
-/// A store in a directory of its own, which goes with it.
+/// A store in a temporary directory, which is removed together with it.
 final class TestStore {
     let directory: String
     private(set) var log: EventLog
     private(set) var runner: ProjectionRunner
     private let projections: [any Projection]
 
-    /// - Parameter isLive: whether the projections are there from the beginning, so that all that comes
-    ///   is folded into live tables; if not, the first look rebuilds them.
+    /// - Parameter isLive: whether the projections exist from the beginning, so that all events are
+    ///   folded into live tables; otherwise the first read builds them.
     init(
         _ projections: [any Projection] = LibraryProjections.all, isLive: Bool = true,
         in folder: String = NSTemporaryDirectory()
@@ -26,7 +26,7 @@ final class TestStore {
         if isLive { try touch() }
     }
 
-    /// The system's clock is no part of a test.
+    /// Options with a fixed clock, so that tests do not depend on the time.
     static let options = EventLog.Options(mapSizeBytes: 1 << 30, now: { 1_700_000_000_000 })
 
     deinit {
@@ -43,10 +43,10 @@ final class TestStore {
         try? FileManager.default.removeItem(atPath: directory)
     }
 
-    /// Closes and opens the store.
+    /// Closes and reopens the store.
     ///
-    /// - Parameter settled: whether the projections are put on disk and closed first. If not, it is
-    ///   as after a crash of the process: the catalogue goes on to say that the file is unsynced.
+    /// - Parameter settled: whether the projections are synced and closed first. Otherwise it is as
+    ///   after a crash of the process: in the catalogue the file is still unsynced.
     func reopen(settled: Bool = true, projections: [any Projection]? = nil) throws {
         if settled {
             runner.close()
@@ -58,7 +58,8 @@ final class TestStore {
         runner = ProjectionRunner(log, projections: projections ?? self.projections)
     }
 
-    /// As after a power loss: another boot, and whatever lay in unsynced files is gone.
+    /// Reopens the store as after a power loss: another boot, and unsynced files have lost their
+    /// contents.
     func reopenAfterPowerLoss() throws {
         let bootID = StoreDirectory.bootID
         var lost: Set<UInt64> = []
@@ -82,9 +83,9 @@ final class TestStore {
         try log.appendBlocking(try events.map { try ProposedEvent($0) })
     }
 
-    // MARK: - Looking
+    // MARK: - Reading
 
-    /// The digests of live tables: what is read, not what a rebuild would give.
+    /// Returns the digests of the live tables, not of a rebuild.
     func liveDigests() throws -> [String: String] {
         try runner.catchUp(runner.drivers)
         var digests: [String: String] = [:]
@@ -99,17 +100,17 @@ final class TestStore {
         return digests
     }
 
-    /// The one file that serves all projections.
+    /// Returns the file that serves all projections.
     func file() throws -> ViewsFile {
         let groups = try #require(try runner.serving(runner.drivers))
         #expect(groups.count == 1)
         return groups[0].file
     }
 
-    /// Reads through the public door, which folds what there is to fold.
+    /// Reads through the public API, which folds pending events.
     func touch(_ names: [String]? = nil) throws { try runner.read(names) { _ in } }
 
-    /// The files in the store's directory, but for those that are always there.
+    /// Returns the names of the views and scratch files in the store's directory.
     func viewsFiles() throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: directory).filter {
             $0.hasPrefix("views-") || $0.hasPrefix("scratch-")
@@ -125,14 +126,14 @@ final class TestStore {
 }
 
 extension RebuildReport {
-    /// Name → digest.
+    /// The digests by name.
     var digests: [String: String] {
         Dictionary(uniqueKeysWithValues: projections.map { ($0.name, $0.digest) })
     }
 }
 
 extension ProjectionRunner {
-    /// Lets go of the files as a process that dies does: nothing is put on disk or marked.
+    /// Releases the files as a process that dies does: nothing is synced or marked.
     func abandon() {
         stopFollowing()
         let open = files.withLock { files in

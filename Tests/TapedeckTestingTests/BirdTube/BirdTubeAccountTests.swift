@@ -1,22 +1,22 @@
 import TapedeckTesting
 import Testing
 
-/// Signing in and up at BirdTube: errors come with status 200.
+/// Signing in and signing up at BirdTube, whose errors have status 200.
 struct BirdTubeAccountTests {
-    @Test func signingInGivesTheSessionAndNoNumber() throws {
+    @Test func signInReturnsTheSessionButNoUserID() throws {
         var ada = Caller.birdTube()
         let user = try #require(try ada.signIn()["user"] as? [String: Any])
         #expect(user["email"] as? String == SimulatorAccount.user)
         #expect(user["nickname"] as? String == "ada" && user["id"] == nil)
         #expect(user["session"] as? String == ada.simulator.world.users[0].session)
-        #expect(try ada.session() == user["session"] as? String, "it is the same for ever")
+        #expect(try ada.session() == user["session"] as? String, "the session never changes")
     }
 
-    @Test func refusalsSayWhy() throws {
+    @Test func refusalsStateTheReason() throws {
         var ada = Caller.birdTube()
         #expect(try ada.signIn("nobody@example.org").message == "User not found.")
         #expect(try ada.signIn(password: "no").message == "Password is incorrect.")
-        // The system's own sample stumbles over these two.
+        // The system's own sample fails with these two refusals.
         ada.simulator.stumblesOverRefusals = true
         let answer = try ada.answer(
             "/signin",
@@ -27,7 +27,7 @@ struct BirdTubeAccountTests {
         #expect(answer.response?.status == 500)
     }
 
-    @Test func anAddressSignsUpOnce() throws {
+    @Test func addressCanSignUpOnlyOnce() throws {
         var guest = Caller.birdTube()
         let members = [
             "email": "grace@example.org", "nickname": "grace", "password": "secret",

@@ -1,7 +1,7 @@
 import TapedeckTesting
 import Testing
 
-/// What others do at BirdTube, and what befalls requests.
+/// Changes by other users of BirdTube, and failures of requests.
 struct BirdTubeAdversaryTests {
     private func run(_ seed: UInt64) throws -> [SimulatedAnswer] {
         var guest = Caller.birdTube(seed: seed, .harsh)
@@ -23,7 +23,7 @@ struct BirdTubeAdversaryTests {
         #expect(statuses.isSuperset(of: [0, 200, 500]))
     }
 
-    @Test func aCutOrA500MayComeBehindTheEffect() throws {
+    @Test func requestWithAnEffectMayEndInACutOr500() throws {
         for field in [\SimulatorAdversary.cutAfterRate, \.serverErrorAfterRate] {
             var adversary = SimulatorAdversary()
             adversary[keyPath: field] = 1
@@ -35,7 +35,7 @@ struct BirdTubeAdversaryTests {
         }
     }
 
-    @Test func pagesRepeatRowsAndRowsOfOneTimeHaveNoOrder() throws {
+    @Test func pagesRepeatRowsAndShuffleRowsOfEqualTime() throws {
         var adversary = SimulatorAdversary()
         adversary.duplicateRate = 1
         var guest = Caller.birdTube(adversary)
@@ -52,7 +52,7 @@ struct BirdTubeAdversaryTests {
         #expect(ids.count == 64 && Set(ids).count < 64)
     }
 
-    @Test func othersGoOnWithoutUs() throws {
+    @Test func otherUsersKeepChangingTheWorld() throws {
         var adversary = SimulatorAdversary()
         adversary.othersMilliseconds = 60_000
         adversary.deletionRate = 0.2
@@ -65,7 +65,7 @@ struct BirdTubeAdversaryTests {
         #expect(after.videos.map(\.viewer).reduce(0, +) > before.videos.map(\.viewer).reduce(0, +))
         #expect(after.messages.count > before.messages.count)
         #expect(after.messages.contains { $0.isBlocked })
-        // Chats know no time that goes back.
+        // Times in chats never go back.
         for video in after.videos {
             let times = after.messages.filter { $0.channel == video.channel }.map(\.at)
             #expect(times == times.sorted())
@@ -75,6 +75,6 @@ struct BirdTubeAdversaryTests {
         other.simulator.advance(to: guest.now)
         _ = try other.list(0, order: 1)
         other.simulator.advance(to: guest.now + Moments.day)
-        #expect(other.simulator.world == after, "whatever is asked")
+        #expect(other.simulator.world == after, "the world must not depend on requests")
     }
 }

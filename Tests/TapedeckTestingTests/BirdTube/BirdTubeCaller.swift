@@ -3,14 +3,14 @@ import TapedeckTesting
 import Testing
 
 extension Caller where Simulator == BirdTubeSimulator {
-    /// A system with a made-up world.
+    /// Returns a system with a generated world.
     static func birdTube(
         seed: UInt64 = 1, _ adversary: SimulatorAdversary = .none
     ) -> Caller<BirdTubeSimulator> {
         Caller(BirdTubeSimulator(seed: seed, at: Moments.start, adversary: adversary))
     }
 
-    /// Posts an object, a second after the last call.
+    /// Posts an object, one second after the last call.
     mutating func answer(_ path: String, _ members: [String: Any]) throws -> SimulatedAnswer {
         now += 1_000
         let body = try JSONSerialization.data(withJSONObject: members, options: .sortedKeys)
@@ -20,7 +20,7 @@ extension Caller where Simulator == BirdTubeSimulator {
                 body: Array(body)), at: now)
     }
 
-    /// Posts an object, and demands an answer with status 200.
+    /// Posts an object and requires a response with status 200.
     mutating func post(
         _ path: String, _ members: [String: Any], location: SourceLocation = #_sourceLocation
     ) throws -> [String: Any] {

@@ -3,7 +3,7 @@ import Testing
 
 /// The bridge to BirdTube's chats.
 struct BirdTubeChatTests {
-    @Test func pagesDoNotEndAmongMessagesOfOneTime() throws {
+    @Test func pagesDoNotSplitMessagesOfEqualTime() throws {
         var guest = Caller.birdTube()
         let channel = guest.simulator.world.videos[0].channel
         var (pages, time) = ([[Int]](), Int64.max)
@@ -22,7 +22,7 @@ struct BirdTubeChatTests {
         #expect(guest.simulator.violations.isEmpty)
     }
 
-    @Test func whatIsSaidKeepsTheNameOfItsDeviceAndIsSaidAsOftenAsItIsSent() throws {
+    @Test func everySendAddsAMessageWithItsTemporaryID() throws {
         var ada = Caller.birdTube()
         let (video, session) = (ada.simulator.world.videos[1], try ada.session())
         let members = [
@@ -39,7 +39,7 @@ struct BirdTubeChatTests {
         #expect(shown.texts("tempId").count { $0 == "mine" } == 2)
     }
 
-    @Test func filesAreSentByTheirAddress() throws {
+    @Test func filesAreSentByURL() throws {
         var ada = Caller.birdTube()
         let (video, session) = (ada.simulator.world.videos[1], try ada.session())
         let file: [String: Any] = ["url": "http://a/b.png", "name": "b", "type": "c", "size": 3]
@@ -51,7 +51,7 @@ struct BirdTubeChatTests {
         #expect((message["file"] as? [String: Any])?["size"] as? Int == 3)
     }
 
-    @Test func whoIsNotKnownMayReadAndNotSpeak() throws {
+    @Test func unknownUsersMayReadButNotSend() throws {
         var guest = Caller.birdTube()
         let video = guest.simulator.world.videos[0]
         let members = [
@@ -66,7 +66,7 @@ struct BirdTubeChatTests {
             ).message == "Channel not found.")
     }
 
-    @Test func aServerWithoutTheBridgeHasNoSuchRoute() throws {
+    @Test func serverWithoutBridgeHasNoChatRoutes() throws {
         var guest = Caller.birdTube()
         guest.simulator.hasBridge = false
         for path in ["/channel/messages", "/channel/send"] {

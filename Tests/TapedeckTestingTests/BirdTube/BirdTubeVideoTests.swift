@@ -1,9 +1,9 @@
 import TapedeckTesting
 import Testing
 
-/// Videos at BirdTube: lists that move, handing in, and views.
+/// Videos at BirdTube: shifting lists, submissions and views.
 struct BirdTubeVideoTests {
-    @Test func listsArePagedByAnOffsetAndEndWithAnEmptyPage() throws {
+    @Test func listsArePagedByOffsetAndEndWithAnEmptyPage() throws {
         var guest = Caller.birdTube()
         var pages: [[[String: Any]]] = []
         repeat {
@@ -13,14 +13,14 @@ struct BirdTubeVideoTests {
         let rows = Array(pages.joined())
         #expect(Set(rows.texts("video_id")).count == 64)
         let times = rows.numbers("created_time")
-        // Seconds, of which some videos have the same.
+        // Times in seconds, which some videos share.
         #expect(times == times.sorted(by: >) && Set(times).count < times.count)
         #expect(times.allSatisfy { $0 < Int(Moments.start / 1_000) })
         #expect(rows.numbers("owner").count == 64 && rows.texts("channel_url").count == 64)
         #expect(guest.simulator.violations.isEmpty)
     }
 
-    @Test func eachViewMovesThePopularList() throws {
+    @Test func viewsReorderThePopularList() throws {
         var guest = Caller.birdTube()
         let views = try guest.list(0, 100, order: 1).numbers("viewer")
         #expect(views == views.sorted(by: >))
@@ -31,19 +31,19 @@ struct BirdTubeVideoTests {
             #expect(answer?.text == "{}")
         }
         #expect(try guest.list(0, order: 1).texts("video_id").first == last)
-        // What stood at the end of the first page begins the second one.
+        // The last row of the first page is now the first row of the second page.
         let second = try guest.list(20, order: 1)
         #expect(second.texts("video_id").first == first.texts("video_id").last)
         #expect(guest.simulator.effects.allSatisfy { $0.kind == .view && $0.entity == last })
     }
 
-    @Test func aViewOfAVideoThatIsNotThereIsAnsweredAlike() throws {
+    @Test func viewOfAMissingVideoGetsTheSameResponse() throws {
         var guest = Caller.birdTube()
         #expect(try guest.post("/video/view", ["video_id": "nothing"]).isEmpty)
         #expect(guest.simulator.effects.isEmpty)
     }
 
-    @Test func aVideoIsThereOnce() throws {
+    @Test func videoCanBeRegisteredOnlyOnce() throws {
         var ada = Caller.birdTube()
         let session = try ada.session()
         #expect(try ada.register("aaaaaaaaaaa", session: session).isSuccess)
@@ -57,7 +57,7 @@ struct BirdTubeVideoTests {
         #expect(row["video_id"] as? String == "aaaaaaaaaaa" && row["viewer"] as? Int == 0)
     }
 
-    @Test func aSessionThatIsNotKnownIsAnsweredLikeAnyOtherReason() throws {
+    @Test func unknownSessionGetsTheGeneralRefusal() throws {
         var ada = Caller.birdTube()
         let refused = "The video can't be registered."
         #expect(try ada.register("aaaaaaaaaaa", session: "no").message == refused)
@@ -79,7 +79,7 @@ struct BirdTubeVideoTests {
                 ["channel_url": "c", "timestamp": 1, "limit": 1, "direction": ""]
             ),
         ] as [(String, [String: any Sendable])])
-    func whatNoTableKnowsIsNoted(_ path: String, _ members: [String: any Sendable]) throws {
+    func unknownRequestsAreViolations(_ path: String, _ members: [String: any Sendable]) throws {
         var guest = Caller.birdTube()
         #expect(try guest.answer(path, members).response?.status == 400)
         #expect(guest.simulator.violations.map(\.path) == [path])

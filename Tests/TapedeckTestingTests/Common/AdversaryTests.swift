@@ -1,7 +1,7 @@
 import TapedeckTesting
 import Testing
 
-/// What makes life hard follows from the seed.
+/// The faults that an adversary injects follow from the seed.
 struct AdversaryTests {
     private func run(_ seed: UInt64, _ adversary: SimulatorAdversary) -> [SimulatedAnswer] {
         var ada = Caller.shelby(seed: seed, adversary)
@@ -23,7 +23,7 @@ struct AdversaryTests {
         #expect(statuses.isSuperset(of: [0, 200, 500]))
     }
 
-    @Test func whatOthersDoIsTheSameWhateverIsAsked() {
+    @Test func changesByOthersDoNotDependOnRequests() {
         var adversary = SimulatorAdversary.harsh
         adversary.tokenLifeMilliseconds = nil
         var silent = ShelbyV2Simulator(seed: 3, at: Moments.start, adversary: adversary)
@@ -37,7 +37,7 @@ struct AdversaryTests {
         #expect(isSame && hasMoved)
     }
 
-    @Test func aCutBeforeWritesNothingAndACutAfterHasWritten() throws {
+    @Test func cutComesBeforeOrAfterTheEffect() throws {
         for (hasWritten, field) in [
             (false, \SimulatorAdversary.cutBeforeRate), (true, \.cutAfterRate),
         ] {
@@ -53,7 +53,7 @@ struct AdversaryTests {
         }
     }
 
-    @Test func anAnswer500MayComeBeforeOrAfterTheEffect() throws {
+    @Test func serverErrorComesBeforeOrAfterTheEffect() throws {
         for (hasWritten, field) in [
             (false, \SimulatorAdversary.serverErrorRate), (true, \.serverErrorAfterRate),
         ] {
@@ -68,7 +68,7 @@ struct AdversaryTests {
         }
     }
 
-    @Test func busySystemsSayWhenToComeAgain() throws {
+    @Test func unavailableSystemsSendRetryAfter() throws {
         var adversary = SimulatorAdversary()
         adversary.unavailableRate = 1
         adversary.retryAfterSeconds = 7
@@ -77,7 +77,7 @@ struct AdversaryTests {
         #expect(answer.status == 503 && answer.header("retry-after") == "7")
     }
 
-    @Test func aQuotaEndsAndComesBack() throws {
+    @Test func quotaIsExhaustedAndRenewed() throws {
         var adversary = SimulatorAdversary()
         adversary.quotaMax = 3
         adversary.quotaMilliseconds = 3_600_000
@@ -90,7 +90,7 @@ struct AdversaryTests {
         #expect(try ada.call("GET", "/v2/users.json").status == 200)
     }
 
-    @Test func othersRowsComeLateWithOlderDates() throws {
+    @Test func rowsOfOthersArriveLateWithOlderDates() throws {
         var adversary = SimulatorAdversary()
         adversary.othersMilliseconds = 10_000
         adversary.lateRate = 0.5
@@ -120,7 +120,7 @@ struct AdversaryTests {
         #expect(Set(orders.map(Set.init)).count == 1)
     }
 
-    @Test func othersRemoveThingsWithoutAWord() throws {
+    @Test func othersRemoveRowsSilently() throws {
         var adversary = SimulatorAdversary()
         adversary.othersMilliseconds = 1_000
         adversary.deletionRate = 1

@@ -1,14 +1,14 @@
 import TapedeckTesting
 import Testing
 
-/// What a system's tables do not know is answered with 400 and noted.
+/// Requests that a system does not know are answered with 400 and recorded as violations.
 struct ViolationTests {
     @Test(arguments: [
         ("GET", "/v2/nothing.json"), ("DELETE", "/v2/users.json"), ("GET", "/"), ("GET", ""),
         ("GET", "/v2/users.json?secret=1"), ("GET", "/v2/users"), ("POST", "/oauth/nothing"),
         ("GET", "/oauth/authorize?oauth_token=a&provider=myspace"),
     ])
-    func shelbyV2NotesWhatItDoesNotKnow(_ method: String, _ target: String) throws {
+    func unknownRequestsAreViolations(_ method: String, _ target: String) throws {
         var ada = Caller.shelby()
         #expect(try ada.call(method, target).status == 400)
         let violation = try #require(ada.simulator.violations.first)
@@ -16,12 +16,12 @@ struct ViolationTests {
         #expect(!violation.description.contains("secret=1"))
     }
 
-    @Test func aBodyWhereNoneBelongsIsAViolation() throws {
+    @Test func unexpectedBodyIsAViolation() throws {
         var ada = Caller.shelby()
         #expect(try ada.call("GET", "/v2/users.json", form: ["a": "1"]).status == 400)
     }
 
-    @Test func aBodyThatIsNoFormIsAViolation() throws {
+    @Test func bodyThatIsNotAFormIsAViolation() throws {
         var ada = Caller.shelby()
         let id = try #require(ada.broadcasts().texts("_id").first)
         let request = SimulatedRequest(

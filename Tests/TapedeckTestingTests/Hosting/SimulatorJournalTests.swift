@@ -4,9 +4,9 @@ import Testing
 
 @testable import TapedeckTesting
 
-/// A simulator that is killed and made again with its journal goes on where it was.
+/// A simulator that is killed and recreated with its journal continues where it stopped.
 struct SimulatorJournalTests {
-    /// A file that goes away with the test.
+    /// A file that is removed with the test.
     private final class Place {
         let path = NSTemporaryDirectory() + "journal-\(UUID().uuidString)"
 
@@ -26,7 +26,7 @@ struct SimulatorJournalTests {
         }
     }
 
-    /// A clock that goes on by 700 ms with each reading.
+    /// A clock that advances by 700 ms with each reading.
     private final class Steps: Sendable {
         private let time = Mutex(Moments.start)
 
@@ -44,7 +44,7 @@ struct SimulatorJournalTests {
 
     private static let broadcasts = simulator().v2.world.broadcasts.prefix(5).map(\.id)
 
-    /// Requests of every kind; the weather keeps some of them from having an effect.
+    /// Requests of every kind; the adversary keeps some of them from having an effect.
     private static let requests: [SimulatedRequest] = (0..<140).map { number in
         let id = broadcasts[number % broadcasts.count]
         let login: KeyValuePairs = [
@@ -69,7 +69,7 @@ struct SimulatorJournalTests {
         }
     }
 
-    /// The answers to all requests, of simulators that follow each other at the same journal.
+    /// Returns the answers to all requests, from simulators that use one journal in turn.
     private func answers(killedEvery count: Int) throws -> [SimulatedAnswer] {
         let (place, clock) = (Place(), Steps())
         var answers: [SimulatedAnswer] = []
@@ -84,14 +84,14 @@ struct SimulatorJournalTests {
     }
 
     @Test(arguments: [1, 10, 45])
-    func theNextOneAnswersAsIfNothingHadHappened(count: Int) throws {
+    func nextSimulatorContinuesFromTheJournal(count: Int) throws {
         let whole = try answers(killedEvery: SimulatorJournalTests.requests.count)
         #expect(try answers(killedEvery: count) == whole)
         #expect(whole.contains(.cut))
         #expect(whole.contains { $0.response?.text.contains("& ü") == true })
     }
 
-    @Test func aRequestThatWasCutOffIsDropped() throws {
+    @Test func truncatedRequestIsDropped() throws {
         let (place, clock) = (Place(), Steps())
         let requests = SimulatorJournalTests.requests
         do {
@@ -106,14 +106,14 @@ struct SimulatorJournalTests {
     }
 
     @Test(arguments: ["a recipe\nfor bread\n", "a recipe\nfor bread", "a recipe", "\n"])
-    func whatIsNoJournalIsLeftAsItIs(text: String) throws {
+    func fileThatIsNotAJournalIsNotChanged(text: String) throws {
         let place = Place()
         try Data(text.utf8).write(to: URL(fileURLWithPath: place.path))
         #expect { try place.open() } throws: { ($0 as? SimulatorServerError)?.code == .damaged }
         #expect(try String(contentsOfFile: place.path, encoding: .utf8) == text)
     }
 
-    @Test func oneAtATimeHasIt() throws {
+    @Test func journalHasOneOwnerAtATime() throws {
         let place = Place()
         let first = try place.open()
         #expect { try place.open() } throws: { ($0 as? SimulatorServerError)?.code == .busy }

@@ -6,7 +6,7 @@ import Testing
     import FoundationNetworking
 #endif
 
-/// A simulator behind real HTTP.
+/// A simulator served over real HTTP.
 struct SimulatorServerTests {
     /// Runs a server while `body` runs.
     private func serve(
@@ -43,7 +43,7 @@ struct SimulatorServerTests {
 
     private let formType = ["Content-Type": "application/x-www-form-urlencoded"]
 
-    @Test func aClientLogsInWritesAndACheckerReadsTheLedger() async throws {
+    @Test func effectsOfAClientCanBeReadThroughTheServer() async throws {
         try await serve(WhaleSimulator(seed: 1, at: Moments.start)) { url in
             let form = "email=ada%40example.org&password=difference+engine"
             let login = try await send(
@@ -72,7 +72,7 @@ struct SimulatorServerTests {
         }
     }
 
-    @Test func aCutEndsTheConnectionAndCalmEndsTheAdversary() async throws {
+    @Test func cutEndsTheConnectionAndCalmEndsTheFaults() async throws {
         var adversary = SimulatorAdversary()
         adversary.cutAfterRate = 1
         let shelby = ShelbyV2Simulator(seed: 1, at: Moments.start, adversary: adversary)
@@ -92,7 +92,7 @@ struct SimulatorServerTests {
         }
     }
 
-    @Test func aPortThatIsTakenIsSaid() async throws {
+    @Test func occupiedPortIsReported() async throws {
         try await serve(WhaleSimulator(world: WhaleWorld())) { url in
             let port = try #require(URL(string: url)?.port)
             let other = SimulatorServer(

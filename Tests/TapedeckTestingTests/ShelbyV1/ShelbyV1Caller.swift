@@ -2,7 +2,7 @@ import TapedeckTesting
 import Testing
 
 extension Caller where Simulator == ShelbyV1Simulator {
-    /// A system with a made-up world.
+    /// Returns a system with a generated world.
     static func shelbyV1(
         seed: UInt64 = 1, _ adversary: SimulatorAdversary = .none
     ) -> Caller<ShelbyV1Simulator> {
@@ -17,7 +17,7 @@ extension Caller where Simulator == ShelbyV1Simulator {
         }
     }
 
-    /// A path with the account's token, and what else.
+    /// Returns a path with the account's token and more of a query.
     func path(_ path: String, _ query: String = "") -> String {
         "/v1/\(path)?auth_token=\(SimulatorAccount.authToken)" + (query.isEmpty ? "" : "&\(query)")
     }
@@ -42,13 +42,13 @@ extension Caller where Simulator == ShelbyV1Simulator {
             try result("GET", "frame/\(id)", "include_children=true") as? [String: Any])
     }
 
-    /// The frames of a roll, the newest first.
+    /// Returns the frames of a roll, newest first.
     mutating func frames(onRoll id: String, _ query: String = "") throws -> [[String: Any]] {
         let roll = try #require(try result("GET", "roll/\(id)/frames", query) as? [String: Any])
         return try #require(roll["frames"] as? [[String: Any]])
     }
 
-    /// A frame of somebody else's that has everything.
+    /// Returns a frame of another user that has all of its parts.
     func wholeFrame() throws -> ShelbyV1World.Frame {
         let whole = simulator.world.frames.values.filter {
             $0.creator != nil && $0.roll != nil && $0.conversation != nil && $0.video != nil

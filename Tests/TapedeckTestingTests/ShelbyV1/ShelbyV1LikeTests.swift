@@ -3,7 +3,7 @@ import Testing
 
 /// Likes of v1, which are counted and copied.
 struct ShelbyV1LikeTests {
-    @Test func aLikeCountsAndMakesALightCopyOnTheOwnRoll() throws {
+    @Test func likeIsCountedAndCopiedToTheOwnRoll() throws {
         var app = Caller.shelbyV1()
         let (ada, frame) = (try app.ada, try app.wholeFrame())
         _ = try app.result("PUT", "frame/\(frame.id)/like")
@@ -19,7 +19,7 @@ struct ShelbyV1LikeTests {
         #expect(effect.detail == copy["id"] as? String)
     }
 
-    @Test func aRepeatedLikeCountsAgainAndUpvotersStayASet() throws {
+    @Test func repeatedLikeCountsAgainWithoutRepeatedUpvoters() throws {
         var app = Caller.shelbyV1()
         let (ada, frame) = (try app.ada, try app.wholeFrame())
         for _ in 0..<3 { _ = try app.result("PUT", "frame/\(frame.id)/like") }
@@ -29,14 +29,14 @@ struct ShelbyV1LikeTests {
         #expect(try app.frames(onRoll: ada.publicRoll).count == 3)
     }
 
-    @Test func theOlderCallLikesToo() throws {
+    @Test func olderWatchLaterCallLikesToo() throws {
         var app = Caller.shelbyV1()
         let frame = try app.wholeFrame()
         _ = try app.result("POST", "frame/\(frame.id)/add_to_watch_later")
         #expect(app.simulator.effects.map(\.kind) == [.like])
     }
 
-    @Test func anUnknownLikerIsOnlyCounted() throws {
+    @Test func likeOfAnUnknownUserIsOnlyCounted() throws {
         var app = Caller.shelbyV1()
         let frame = try app.wholeFrame()
         let frames = app.simulator.world.frames.count
@@ -46,7 +46,7 @@ struct ShelbyV1LikeTests {
         #expect(app.simulator.world.frames.count == frames)
     }
 
-    @Test func anUnlikeTakesTheCopyOffItsRoll() throws {
+    @Test func unlikeRemovesTheCopyFromItsRoll() throws {
         var app = Caller.shelbyV1()
         let (ada, frame) = (try app.ada, try app.wholeFrame())
         _ = try app.result("PUT", "frame/\(frame.id)/like")
@@ -61,7 +61,7 @@ struct ShelbyV1LikeTests {
         #expect(app.simulator.effects.map(\.kind) == [.like, .unlike])
     }
 
-    @Test func nobodyRemovesTheFramesOfAnother() throws {
+    @Test func framesOfOthersCannotBeRemoved() throws {
         var app = Caller.shelbyV1()
         let frame = try app.wholeFrame()
         #expect(try app.call("DELETE", app.path("frame/\(frame.id)")).status == 404)

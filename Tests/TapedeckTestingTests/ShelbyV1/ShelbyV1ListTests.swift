@@ -2,16 +2,16 @@ import Foundation
 import TapedeckTesting
 import Testing
 
-/// Lists of v1, and what they show.
+/// Lists of v1 and their contents.
 struct ShelbyV1ListTests {
-    @Test func theNewestComeFirstAndTwentyAtATime() throws {
+    @Test func listsShowTwentyRowsNewestFirst() throws {
         var app = Caller.shelbyV1()
         let ids = try app.dashboard().texts("id")
         #expect(ids.count == 20 && ids == ids.sorted(by: >))
         #expect(try app.dashboard("limit=50").count == 50)
     }
 
-    @Test func noListIsLongerThan500() throws {
+    @Test func listsHaveAtMost500Rows() throws {
         var app = Caller.shelbyV1()
         let user = try app.ada.id
         for _ in 0..<600 {
@@ -21,7 +21,7 @@ struct ShelbyV1ListTests {
         #expect(try app.dashboard("limit=1000").count == 500)
     }
 
-    @Test func aPageOfSinceIDRepeatsItsBoundaryRow() throws {
+    @Test func sinceIDPageRepeatsItsBoundaryRow() throws {
         var app = Caller.shelbyV1()
         let first = try app.dashboard("limit=10").texts("id")
         let second = try app.dashboard("limit=10&since_id=\(first[9])").texts("id")
@@ -38,7 +38,7 @@ struct ShelbyV1ListTests {
         #expect(try app.dashboard("limit=10&skip=10").texts("id").first == first.last)
     }
 
-    @Test func theFastPathSaysHowLongItTookAndOthersDoNot() throws {
+    @Test func onlyTheFastPathReportsItsDuration() throws {
         var app = Caller.shelbyV1()
         let roll = try app.ada.publicRoll
         for path in ["dashboard", "roll/\(roll)/frames"] {
@@ -49,7 +49,7 @@ struct ShelbyV1ListTests {
     }
 
     @Test(arguments: ["/v1/dashboard", "/v1/dashboard?auth_token=made-up"])
-    func aDashboardWithoutATokenIs404ThatSays401(_ target: String) throws {
+    func dashboardWithoutTokenReturns404ThatSays401(_ target: String) throws {
         var app = Caller.shelbyV1()
         let answer = try app.call("GET", target)
         #expect(answer.status == 404)
@@ -57,7 +57,7 @@ struct ShelbyV1ListTests {
         #expect(app.simulator.violations.isEmpty)
     }
 
-    @Test func framesOfARollComeInTheRoll() throws {
+    @Test func framesAreNestedInTheirRoll() throws {
         var app = Caller.shelbyV1()
         let frame = try app.wholeFrame()
         let roll = try #require(frame.roll)
@@ -68,7 +68,7 @@ struct ShelbyV1ListTests {
         #expect(frames.texts("id").contains(frame.id))
     }
 
-    @Test func whateverIsJoinedMayBeNull() throws {
+    @Test func joinedObjectsMayBeNull() throws {
         var app = Caller.shelbyV1()
         let entries = try app.dashboard("limit=100")
         #expect(entries.contains { $0["frame"] is NSNull })
@@ -87,9 +87,9 @@ struct ShelbyV1ListTests {
     ]
 
     @Test(arguments: ages)
-    func datesAreTextsToShow(_ ageSeconds: Int64, _ text: String) throws {
+    func datesAreDisplayTexts(_ ageSeconds: Int64, _ text: String) throws {
         var world = ShelbyV1World()
-        // The call comes a second after the start: 2012-06-01T12:00:01.
+        // The call is made one second after the start: 2012-06-01T12:00:01.
         let id = world.makeID(at: Moments.start + 1_000 - ageSeconds * 1_000)
         world.frames[id] = ShelbyV1World.Frame(
             id: id, creator: nil, roll: nil, video: nil, conversation: nil)

@@ -3,7 +3,7 @@ import Testing
 
 /// Logging in to v1.
 struct ShelbyV1SessionTests {
-    @Test func theUserComesWithItsToken() throws {
+    @Test func loginReturnsTheUserWithItsToken() throws {
         var app = Caller.shelbyV1()
         let answer = try app.call(
             "POST", "/v1/token",
@@ -13,7 +13,7 @@ struct ShelbyV1SessionTests {
         #expect(user["authentication_token"] as? String == SimulatorAccount.authToken)
     }
 
-    @Test func afterExpiryANewTokenIsGiven() throws {
+    @Test func loginAfterExpiryReturnsANewToken() throws {
         var app = Caller.shelbyV1()
         app.simulator.expireTokens()
         #expect(try app.call("GET", app.path("dashboard")).status == 404)
@@ -26,7 +26,7 @@ struct ShelbyV1SessionTests {
         #expect(try app.call("GET", "/v1/dashboard?auth_token=\(token)").status == 200)
     }
 
-    @Test func aProvidersAccountLogsInToo() throws {
+    @Test func accountOfAProviderCanLogIn() throws {
         var app = Caller.shelbyV1()
         let answer = try app.call(
             "POST", "/v1/token",
@@ -35,7 +35,7 @@ struct ShelbyV1SessionTests {
         #expect(user["nickname"] as? String == "ben")
     }
 
-    @Test func wrongCredentialsAreAFailureEnvelope() throws {
+    @Test func wrongCredentialsReturnAFailureEnvelope() throws {
         var app = Caller.shelbyV1()
         let answer = try app.call(
             "POST", "/v1/token", form: ["email": SimulatorAccount.user, "password": "no"])
@@ -64,13 +64,13 @@ struct ShelbyV1SessionTests {
         ("DELETE", "/v1/roll/4e7179b8fa44c4166b005e8c"), ("GET", "/v2/users.json"),
         ("GET", "/v1/user/4e7179b8fa44c4166b005e8c/rolls/owned"),
     ])
-    func whatTheTablesDoNotKnowIsAViolation(_ method: String, _ target: String) throws {
+    func unknownRequestsAreViolations(_ method: String, _ target: String) throws {
         var app = Caller.shelbyV1()
         #expect(try app.call(method, target).status == 400)
         #expect(app.simulator.violations.count == 1)
     }
 
-    @Test func bothSystemsServeOneAddress() throws {
+    @Test func bothVersionsShareOneAddress() throws {
         var both = Caller(ShelbySimulator(seed: 1, at: Moments.start))
         both.headers = [
             SimulatedField("Authorization", "OAuth oauth_token=\"\(SimulatorAccount.oauthToken)\"")

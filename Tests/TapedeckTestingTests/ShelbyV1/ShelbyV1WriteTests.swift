@@ -1,9 +1,9 @@
 import TapedeckTesting
 import Testing
 
-/// What else can be written to v1.
+/// Other writes to v1.
 struct ShelbyV1WriteTests {
-    @Test func aViewCountsOnceInADayAndACompletionEveryTime() throws {
+    @Test func viewCountsOncePerDayAndCompletionEveryTime() throws {
         var app = Caller.shelbyV1()
         let frame = try app.wholeFrame()
         let video = try #require(frame.video.flatMap { app.simulator.world.videos[$0] })
@@ -23,7 +23,7 @@ struct ShelbyV1WriteTests {
         #expect(details == ["view", "", "complete", "complete", "view,complete"])
     }
 
-    @Test func aMessageAnswersTheWholeConversation() throws {
+    @Test func newMessageReturnsTheWholeConversation() throws {
         var app = Caller.shelbyV1()
         let id = try #require(try app.wholeFrame().conversation)
         let before = app.simulator.world.conversations[id]?.messages.count ?? 0
@@ -57,7 +57,7 @@ struct ShelbyV1WriteTests {
         #expect((messages?["messages"] as? [[String: Any]])?.texts("text").last == "Mine, too")
     }
 
-    @Test func aVideoIsOneRowWhateverItsURL() throws {
+    @Test func urlsOfOneVideoLeadToOneRow() throws {
         var app = Caller.shelbyV1()
         let roll = try app.ada.publicRoll
         var videos: Set<String> = []
@@ -68,7 +68,7 @@ struct ShelbyV1WriteTests {
         #expect(videos.count == 1)
     }
 
-    @Test func unplayableKeepsItsFirstTime() throws {
+    @Test func firstUnplayableTimeIsKept() throws {
         var app = Caller.shelbyV1()
         let id = try #require(try app.wholeFrame().video)
         var seen: [(first: Int?, last: Int?)] = []
@@ -81,7 +81,7 @@ struct ShelbyV1WriteTests {
         #expect(seen[1].last == (seen[0].last ?? 0) + 1_000)
     }
 
-    @Test func sharesAndVisitsAndRollsAreNoted() throws {
+    @Test func sharesVisitsAndRollChangesAreRecorded() throws {
         var app = Caller.shelbyV1()
         let (ada, frame) = (try app.ada, try app.wholeFrame())
         let roll = try #require(frame.roll)

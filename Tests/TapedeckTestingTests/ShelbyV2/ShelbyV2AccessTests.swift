@@ -10,14 +10,14 @@ struct ShelbyV2AccessTests {
         return (components.queryItems ?? []).reduce(into: [:]) { $0[$1.name] = $1.value }
     }
 
-    @Test func threeCallsGiveAToken() throws {
+    @Test func threeCallsYieldAToken() throws {
         var app = Caller.shelby()
         app.headers = [SimulatedField("Authorization", "OAuth oauth_consumer_key=\"tests\"")]
         let asked = fields(try app.call("POST", "/oauth/request_token").text)
         let request = try #require(asked["oauth_token"])
         #expect(asked["oauth_token_secret"] != nil)
 
-        // Nobody has agreed yet.
+        // The user has not agreed yet.
         app.authorize(request)
         #expect(try app.call("POST", "/oauth/access_token").object["err"] is String)
 
@@ -32,7 +32,7 @@ struct ShelbyV2AccessTests {
         #expect(app.simulator.violations.isEmpty)
     }
 
-    @Test func expiredTokensAreUnknown() throws {
+    @Test func expiredTokensAreRejected() throws {
         var ada = Caller.shelby()
         ada.simulator.expireTokens()
         let answer = try ada.call("GET", "/v2/users.json")
@@ -40,7 +40,7 @@ struct ShelbyV2AccessTests {
         #expect(try answer.object["err"] is String)
     }
 
-    @Test func aTokenMayHaveALife() throws {
+    @Test func tokensMayExpire() throws {
         var adversary = SimulatorAdversary()
         adversary.tokenLifeMilliseconds = 10_000
         var ada = Caller.shelby(adversary)

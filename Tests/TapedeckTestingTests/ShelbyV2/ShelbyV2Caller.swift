@@ -2,7 +2,7 @@ import TapedeckTesting
 import Testing
 
 extension Caller where Simulator == ShelbyV2Simulator {
-    /// A system with a made-up world, called with the account's token.
+    /// Returns a system with a generated world, called with the account's token.
     static func shelby(
         seed: UInt64 = 1, _ adversary: SimulatorAdversary = .none
     ) -> Caller<ShelbyV2Simulator> {
@@ -17,7 +17,7 @@ extension Caller where Simulator == ShelbyV2Simulator {
         headers = [SimulatedField("Authorization", text)]
     }
 
-    /// The channel that apps use: the first that is not public.
+    /// Returns the channel that apps use: the first that is not public.
     func channel() -> String { simulator.world.channels.first { !$0.isPublic }?.id ?? "" }
 
     mutating func broadcasts() throws -> [[String: Any]] {

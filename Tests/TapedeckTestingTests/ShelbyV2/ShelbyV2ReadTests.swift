@@ -1,9 +1,9 @@
 import TapedeckTesting
 import Testing
 
-/// What the system of 2012 says when it is read.
+/// Reads from the system of 2012.
 struct ShelbyV2ReadTests {
-    @Test func everyReadAnswersAnArray() throws {
+    @Test func everyReadReturnsAnArray() throws {
         var ada = Caller.shelby()
         let users = try ada.call("GET", "/v2/users.json").list
         #expect(users.texts("nickname") == ["ada"])
@@ -17,7 +17,7 @@ struct ShelbyV2ReadTests {
         #expect(ada.simulator.violations.isEmpty)
     }
 
-    @Test func broadcastsComeWholeAndOnlyForThePlayersAskedFor() throws {
+    @Test func broadcastsAreCompleteAndFilteredByPlayer() throws {
         var ada = Caller.shelby()
         let asked = try ada.broadcasts()
         #expect(Set(asked.texts("video_player")) == ["youtube", "vimeo"])
@@ -27,7 +27,7 @@ struct ShelbyV2ReadTests {
         #expect(all.texts("created_at") == all.texts("created_at").sorted(by: >))
     }
 
-    @Test func thereIsNoPagingAndNoSince() throws {
+    @Test func pagingAndSinceAreViolations() throws {
         for query in ["limit=10", "skip=20", "since_id=4e7179b8fa44c4166b005e8c", "page=2"] {
             var ada = Caller.shelby()
             let target = "/v2/channels/\(ada.channel())/broadcasts.json?\(query)"
@@ -36,7 +36,7 @@ struct ShelbyV2ReadTests {
         }
     }
 
-    @Test func datesAreCutToTheSecond() throws {
+    @Test func datesAreTruncatedToSeconds() throws {
         var ada = Caller.shelby()
         var row = ShelbyV2World.Broadcast(
             id: "4e7179b8fa44c4166b005e8c", channel: ada.channel(), createdAt: 1_316_059_576_999,
@@ -48,7 +48,7 @@ struct ShelbyV2ReadTests {
         #expect(read.texts("updated_at") == ["2012-03-01T00:00:00.000Z"])
     }
 
-    @Test func aBroadcastHasTheMembersOfARecordedOne() throws {
+    @Test func broadcastHasTheMembersOfARecordedOne() throws {
         let recorded: Set = [
             "_id", "channel_id", "created_at", "description", "liked_by_owner", "name",
             "total_plays", "updated_at", "user_id", "user_nickname", "user_thumbnail",
@@ -73,13 +73,13 @@ struct ShelbyV2ReadTests {
         #expect(rows.contains { $0["owner_watch_later"] as? Int == 0 })
     }
 
-    @Test func aVideoIsSharedMoreThanOnce() throws {
+    @Test func someVideosAreSharedMoreThanOnce() throws {
         var ada = Caller.shelby()
         let keys = try ada.broadcasts().texts("video_id_at_provider")
         #expect(Set(keys).count < keys.count)
     }
 
-    @Test func whoIsUnknownGetsAnErrorObjectInsteadOfAnArray() throws {
+    @Test func unknownUsersGetAnErrorObjectInsteadOfAnArray() throws {
         var nobody = Caller.shelby()
         nobody.headers = []
         for path in ["users", "authentications", "channels"] {
@@ -91,14 +91,14 @@ struct ShelbyV2ReadTests {
         #expect(nobody.simulator.violations.isEmpty)
     }
 
-    @Test func aFailureComesWithStatus200() throws {
+    @Test func failureHasStatus200() throws {
         var ada = Caller.shelby()
         let answer = try ada.call("GET", "/v2/channels/4e385abdf6db24106c0000ff/broadcasts.json")
         #expect(answer.status == 200)
         #expect(try answer.object["err"] is String)
     }
 
-    @Test func whatWasRemovedIsSeenByItsAbsenceOnly() throws {
+    @Test func removedBroadcastIsOnlyMissingFromTheList() throws {
         var ada = Caller.shelby()
         let before = try ada.broadcasts().texts("_id")
         ada.simulator.world.broadcasts.removeAll { $0.id == before[0] }

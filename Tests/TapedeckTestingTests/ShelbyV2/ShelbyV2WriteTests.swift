@@ -1,14 +1,14 @@
 import TapedeckTesting
 import Testing
 
-/// What can be written to the system of 2012.
+/// Writes to the system of 2012.
 struct ShelbyV2WriteTests {
     @Test(arguments: [
         ("watched_by_owner", "true", 1), ("liked_by_owner", "true", 1),
         ("liked_by_owner", "false", 0), ("owner_watch_later", "true", 1),
         ("owner_watch_later", "false", 0),
     ])
-    func aFlagIsSetAndAnswersTheBroadcast(_ field: String, _ value: String, _ read: Int) throws {
+    func settingAFlagReturnsTheBroadcast(_ field: String, _ value: String, _ read: Int) throws {
         var ada = Caller.shelby()
         let id = try #require(ada.broadcasts().texts("_id").first)
         let answer = try ada.call("PUT", "/v2/broadcasts/\(id).json", form: [field: value])
@@ -24,7 +24,7 @@ struct ShelbyV2WriteTests {
         ["liked_by_owner": "true", "owner_watch_later": "true"], [:],
         ["watched_by_owner": "false"], ["liked_by_owner": "1"], ["total_plays": "3"],
     ])
-    func anUpdateIsOneFlagAndNothingElse(_ fields: [String: String]) throws {
+    func updateMustContainExactlyOneFlag(_ fields: [String: String]) throws {
         var ada = Caller.shelby()
         let id = try #require(ada.broadcasts().texts("_id").first)
         let body = fields.map { "\($0.key)=\($0.value)" }.joined(separator: "&")
@@ -38,7 +38,7 @@ struct ShelbyV2WriteTests {
         #expect(ada.simulator.effects.isEmpty)
     }
 
-    @Test func aWriteThatFailsSaysSoInErrWithStatus200() throws {
+    @Test func failedWriteReturnsErrWithStatus200() throws {
         var ada = Caller.shelby()
         let answer = try ada.call(
             "PUT", "/v2/broadcasts/4e7179b8fa44c4166b0000ff.json", form: ["liked_by_owner": "true"])
@@ -47,7 +47,7 @@ struct ShelbyV2WriteTests {
         #expect(ada.simulator.effects.isEmpty)
     }
 
-    @Test func nobodyFlagsTheBroadcastsOfAnother() throws {
+    @Test func broadcastsOfOthersCannotBeFlagged() throws {
         var ada = Caller.shelby()
         let id = try #require(ada.broadcasts().texts("_id").first)
         ada.simulator.world.tokens["ben"] = ada.simulator.world.users[1].id
@@ -57,7 +57,7 @@ struct ShelbyV2WriteTests {
         #expect(try answer.object["err"] is String)
     }
 
-    @Test func aShareNamesItsDestinations() throws {
+    @Test func shareRecordsItsDestinations() throws {
         var ada = Caller.shelby()
         let id = try #require(ada.broadcasts().texts("_id").first)
         let answer = try ada.call(

@@ -2,11 +2,11 @@ import Foundation
 import TapedeckTesting
 import Testing
 
-/// Someone who calls a simulator and reads what it says.
+/// A client that calls a simulator and reads its responses.
 struct Caller<Simulator: RemoteSimulator> {
     var simulator: Simulator
     var now: Int64
-    /// Headers that every call carries.
+    /// The headers of every call.
     var headers: [SimulatedField] = []
 
     init(_ simulator: Simulator, at now: Int64 = Moments.start) {
@@ -14,7 +14,7 @@ struct Caller<Simulator: RemoteSimulator> {
         self.now = now
     }
 
-    /// Calls, a second after the last call.
+    /// Makes a call, one second after the last one.
     mutating func answer(
         _ method: String, _ target: String, form: KeyValuePairs<String, String>? = nil
     ) -> SimulatedAnswer {
@@ -24,7 +24,7 @@ struct Caller<Simulator: RemoteSimulator> {
         return simulator.respond(to: request, at: now)
     }
 
-    /// Calls, and demands a response.
+    /// Makes a call and requires a response.
     mutating func call(
         _ method: String, _ target: String, form: KeyValuePairs<String, String>? = nil,
         location: SourceLocation = #_sourceLocation

@@ -1,7 +1,7 @@
 import TapedeckTesting
 import Testing
 
-/// How TVmaze's schedules change by themselves, and what befalls requests.
+/// Spontaneous changes of TVmaze's schedules, and failures of requests.
 struct TVmazeAdversaryTests {
     private func run(_ seed: UInt64) -> [SimulatedAnswer] {
         var caller = Caller(TVmazeSimulator(seed: seed, at: Moments.start, adversary: .harsh))
@@ -23,7 +23,7 @@ struct TVmazeAdversaryTests {
         #expect(statuses.isSuperset(of: [0, 200, 500]))
     }
 
-    @Test func schedulesChangeAndEachChangeMarksItsShow() {
+    @Test func everyScheduleChangeUpdatesItsShow() {
         var adversary = SimulatorAdversary()
         adversary.othersMilliseconds = 60_000
         adversary.deletionRate = 0.2

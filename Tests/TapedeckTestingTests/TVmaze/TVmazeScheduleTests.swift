@@ -1,18 +1,18 @@
 import TapedeckTesting
 import Testing
 
-/// What TVmaze's schedules, shows and casts look like.
+/// The form of TVmaze's schedules, shows and casts.
 struct TVmazeScheduleTests {
     private func caller(seed: UInt64 = 1) -> Caller<TVmazeSimulator> {
         Caller(TVmazeSimulator(seed: seed, at: Moments.start))
     }
 
-    /// The week of `Moments.start`, and the one behind it.
+    /// The week of `Moments.start`, and the week after it.
     private let days =
         ["2012-05-28", "2012-05-29", "2012-05-30", "2012-05-31"]
         + (1...10).map { "2012-06-\($0 < 10 ? "0" : "")\($0)" }
 
-    @Test func aDayIsWhatBeginsOnItInTheZone() throws {
+    @Test func scheduleOfADayListsEpisodesThatBeginOnIt() throws {
         var caller = caller()
         var seen: Set<Int> = []
         for day in days {
@@ -32,7 +32,7 @@ struct TVmazeScheduleTests {
         #expect(seen.count > 20)
     }
 
-    @Test func nightsCountToTheDayBefore() throws {
+    @Test func nightEpisodesBelongToTheDayBefore() throws {
         var caller = caller()
         var nights = 0
         for day in days {
@@ -46,7 +46,7 @@ struct TVmazeScheduleTests {
         #expect(nights > 0)
     }
 
-    @Test func webChannelsEmbedTheirShowsAndMostHaveNoTime() throws {
+    @Test func webChannelsEmbedTheirShowsAndHaveNoTime() throws {
         var caller = caller()
         var countries: Set<String> = []
         var count = 0
@@ -68,7 +68,7 @@ struct TVmazeScheduleTests {
         #expect(count > 0 && countries.contains(""))
     }
 
-    @Test func everyAnswerMayBeKeptForAnHour() throws {
+    @Test func everyResponseMayBeCachedForAnHour() throws {
         var caller = caller()
         for target in ["/schedule?date=2012-06-01", "/shows/1", "/shows/1/cast", "/shows/999"] {
             #expect(
@@ -78,7 +78,7 @@ struct TVmazeScheduleTests {
         #expect(try caller.call("GET", "/shows/1").header("Cache-Control") == nil)
     }
 
-    @Test func whatIsNotThereIs404WithABody() throws {
+    @Test func missingShowReturns404WithABody() throws {
         var caller = caller()
         for target in ["/shows/999", "/shows/999/cast"] {
             let answer = try caller.call("GET", target)
@@ -89,14 +89,14 @@ struct TVmazeScheduleTests {
         #expect(caller.simulator.violations.isEmpty)
     }
 
-    @Test func aWeightChurnsWithoutANewVersion() throws {
+    @Test func weightChangesWithoutANewVersion() throws {
         var caller = caller()
         let shows = try (0..<5).map { _ in try caller.call("GET", "/shows/1").object }
         #expect(Set(shows.compactMap { $0["weight"] as? Int }).count > 1)
         #expect(Set(shows.compactMap { $0["updated"] as? Int }).count == 1)
     }
 
-    @Test func moreThanTwentyInTenSecondsAreTurnedAway() throws {
+    @Test func moreThanTwentyRequestsInTenSecondsAreRefused() throws {
         var caller = caller()
         caller.now += 10_000 - caller.now % 10_000
         var statuses: [Int] = []
@@ -106,7 +106,7 @@ struct TVmazeScheduleTests {
                 try #require(caller.simulator.respond(to: request, at: caller.now).response).status)
         }
         #expect(statuses == Array(repeating: 200, count: 20) + [429, 429])
-        // Calm ends what is made hard, and not what the system always does.
+        // `calm` ends the injected faults, but not the rate limit of the system.
         caller.simulator.adversary = .none
         #expect(
             caller.simulator.respond(to: SimulatedRequest("GET", "/shows/1"), at: caller.now)
@@ -120,7 +120,7 @@ struct TVmazeScheduleTests {
         ("GET", "/schedule?date=tomorrow"), ("GET", "/schedule?day=2012-06-01"),
         ("GET", "/shows/one"), ("GET", "/shows/1?embed=cast"), ("DELETE", "/shows/1"),
     ])
-    func whatTheTablesDoNotKnowIsAViolation(_ method: String, _ target: String) throws {
+    func unknownRequestsAreViolations(_ method: String, _ target: String) throws {
         var caller = caller()
         #expect(try caller.call(method, target).status == 400)
         #expect(caller.simulator.violations.count == 1)

@@ -1,7 +1,7 @@
 import TapedeckTesting
 import Testing
 
-/// What others do at Whale, and what befalls pages.
+/// Changes by other users of Whale, and faults in pages.
 struct WhaleAdversaryTests {
     private func run(_ seed: UInt64) -> [SimulatedAnswer] {
         var ada = Caller.whale(seed: seed, .harsh)
@@ -24,7 +24,7 @@ struct WhaleAdversaryTests {
         #expect(isRepeated && isAnother)
     }
 
-    @Test func pagesRepeatRowsNowAndThen() throws {
+    @Test func pagesMayRepeatRows() throws {
         var adversary = SimulatorAdversary()
         adversary.duplicateRate = 1
         var ada = Caller.whale(adversary)
@@ -32,7 +32,7 @@ struct WhaleAdversaryTests {
         #expect(try ada.page("answers?page=1").numbers("id").first == last)
     }
 
-    @Test func rowsOfOneDateMayBeMissedAndRepeated() throws {
+    @Test func rowsOfEqualDateMayBeMissedAndRepeated() throws {
         var adversary = SimulatorAdversary()
         adversary.shufflesTies = true
         var ada = Caller.whale(adversary)
@@ -44,7 +44,7 @@ struct WhaleAdversaryTests {
         #expect(ids.count == 45 && Set(ids).count < 45)
     }
 
-    @Test func othersGoOnWithoutUs() throws {
+    @Test func otherUsersKeepChangingTheWorld() throws {
         var adversary = SimulatorAdversary()
         adversary.othersMilliseconds = 60_000
         var ada = Caller.whale(adversary)
@@ -61,7 +61,7 @@ struct WhaleAdversaryTests {
         #expect(ada.simulator.effects.isEmpty)
     }
 
-    @Test func uploadsTakeTheirTime() throws {
+    @Test func uploadsTakeVaryingTimes() throws {
         var adversary = SimulatorAdversary()
         adversary.uploadDelayMillisecondsMax = 60_000
         var ada = Caller.whale(adversary)

@@ -3,7 +3,7 @@ import TapedeckTesting
 import Testing
 
 extension Caller where Simulator == WhaleSimulator {
-    /// A system with a made-up world, called by its first user.
+    /// Returns a system with a generated world, called by its first user.
     static func whale(
         seed: UInt64 = 1, _ adversary: SimulatorAdversary = .none
     ) -> Caller<WhaleSimulator> {
@@ -12,13 +12,13 @@ extension Caller where Simulator == WhaleSimulator {
         return caller
     }
 
-    /// Calls as another user from now on.
+    /// Makes all later calls as another user.
     mutating func become(_ user: Int) {
         let token = simulator.token(forUser: user, at: now)
         headers = [SimulatedField("Authorization", "Bearer \(token)")]
     }
 
-    /// The rows of a page.
+    /// Returns the rows of a page.
     mutating func page(_ target: String) throws -> [[String: Any]] {
         try #require(try call("GET", "/api/v1/\(target)").object["data"] as? [[String: Any]])
     }
@@ -43,7 +43,7 @@ extension Caller where Simulator == WhaleSimulator {
         return try #require(simulator.respond(to: request, at: now).response)
     }
 
-    /// Open questions to a user, the oldest first.
+    /// Returns the open questions to a user, oldest first.
     func open(to user: Int) -> [Int] {
         simulator.world.questions.filter { question in
             question.receiver == user

@@ -4,7 +4,7 @@ import Testing
 
 /// Whale's lists.
 struct WhalePageTests {
-    @Test func pagesCountFromZeroAndTellHowManyThereAre() throws {
+    @Test func pagesAreNumberedFromZeroAndIncludeTheTotal() throws {
         var ada = Caller.whale()
         let first = try ada.call("GET", "/api/v1/answers").object
         #expect(first["page"] as? Int == 0 && first["per_page"] as? Int == 20)
@@ -18,20 +18,20 @@ struct WhalePageTests {
         #expect(try ada.page("answers?page=3").isEmpty)
     }
 
-    @Test func aPageMayBeAsLargeAsOneLikes() throws {
+    @Test func pageSizeIsUnlimited() throws {
         var ada = Caller.whale()
         #expect(try ada.page("answers?per_page=1000").count == 45)
     }
 
     @Test(arguments: ["per_page=many", "per_page=", "per_page=0", "page=first"])
-    func whatIsNoNumberIs500(_ query: String) throws {
+    func invalidNumberReturns500(_ query: String) throws {
         var ada = Caller.whale()
         let answer = try ada.call("GET", "/api/v1/answers?\(query)")
         #expect(answer.status == 500)
         #expect(ada.simulator.violations.isEmpty)
     }
 
-    @Test func aPageRepeatsARowWhenOneIsAdded() throws {
+    @Test func nextPageRepeatsARowAfterOneIsAdded() throws {
         var ada = Caller.whale()
         let last = try ada.page("answers?per_page=10").numbers("id").last
         let open = try #require(ada.open(to: 2).first)
@@ -41,7 +41,7 @@ struct WhalePageTests {
         #expect(try ada.page("answers?per_page=10&page=1").numbers("id").first == last)
     }
 
-    @Test func noDateIsShownAnywhere() throws {
+    @Test func responsesContainNoDates() throws {
         var ada = Caller.whale()
         for path in ["answers", "questions", "users", "answers/3/comments", "answers/2/likes"] {
             let text = try ada.call("GET", "/api/v1/\(path)").text
@@ -49,7 +49,7 @@ struct WhalePageTests {
         }
     }
 
-    @Test func countsAreNullAndNotZero() throws {
+    @Test func countsAreNullInsteadOfZero() throws {
         var ada = Caller.whale()
         let rows = try ada.page("answers?per_page=100")
         for name in ["likes_count", "comment_count"] {
@@ -59,7 +59,7 @@ struct WhalePageTests {
         }
     }
 
-    @Test func countsOfAUserAreNullButOnTheirOwnPage() throws {
+    @Test func userCountsAreOnlyOnTheUsersOwnPage() throws {
         var ada = Caller.whale()
         #expect(try ada.call("GET", "/api/v1/sessions").object["follower_count"] as? Int == 1)
         let alone = try ada.call("GET", "/api/v1/users/2").object
@@ -72,13 +72,13 @@ struct WhalePageTests {
         #expect(commenter["follower_count"] is NSNull)
     }
 
-    @Test func newbiesAreThoseOfTheLastWeek() throws {
+    @Test func newbiesSignedUpInTheLastWeek() throws {
         var ada = Caller.whale()
         #expect(try ada.page("users").count == 6)
         #expect(Set(try ada.page("users/newbies").numbers("id")) == [5, 6])
     }
 
-    @Test func questionsAreEverybodysThatAreOpen() throws {
+    @Test func questionsListOpenQuestionsToAllUsers() throws {
         var ada = Caller.whale()
         let rows = try ada.page("questions?per_page=100")
         #expect(rows.count == 30)

@@ -1,9 +1,9 @@
 import TapedeckTesting
 import Testing
 
-/// Logging in and signing up with Whale.
+/// Logging in to Whale and signing up.
 struct WhaleSessionTests {
-    @Test func theTokenComesInTheHeadersOfTheAnswer() throws {
+    @Test func loginReturnsTheTokenInAHeader() throws {
         var ada = Caller.whale()
         ada.headers = []
         let answer = try ada.call(
@@ -22,7 +22,7 @@ struct WhaleSessionTests {
         }
     }
 
-    @Test func wrongCredentialsAre401WithAnEmptyBody() throws {
+    @Test func wrongCredentialsReturn401WithAnEmptyBody() throws {
         var ada = Caller.whale()
         let answer = try ada.call(
             "POST", "/api/v1/sessions", form: ["email": SimulatorAccount.user, "password": "no"])
@@ -33,7 +33,7 @@ struct WhaleSessionTests {
         ("GET", "sessions"), ("GET", "answers"), ("GET", "questions"), ("GET", "questions/1"),
         ("GET", "answers/1/comments"), ("GET", "answers/1/likes"), ("DELETE", "comments/1"),
     ])
-    func withoutATokenItIs401WithAnEmptyBody(_ method: String, _ path: String) throws {
+    func requestsWithoutATokenReturn401WithAnEmptyBody(_ method: String, _ path: String) throws {
         var nobody = Caller.whale()
         nobody.headers = []
         let answer = try nobody.call(method, "/api/v1/\(path)")
@@ -41,7 +41,7 @@ struct WhaleSessionTests {
         #expect(nobody.simulator.violations.isEmpty)
     }
 
-    @Test func sessionsEnd() throws {
+    @Test func sessionsExpire() throws {
         var ada = Caller.whale()
         #expect(try ada.call("GET", "/api/v1/sessions").status == 200)
         ada.now += 31 * Moments.day
@@ -69,7 +69,7 @@ struct WhaleSessionTests {
         #expect(guest.simulator.effects.map(\.kind) == [.signUp])
     }
 
-    @Test func whatIsTakenIs422WithErrorsByField() throws {
+    @Test func takenAddressReturns422WithErrorsByField() throws {
         var guest = Caller.whale()
         let answer = try guest.call(
             "POST", "/api/v1/users",
@@ -81,7 +81,7 @@ struct WhaleSessionTests {
         #expect(answer.text == #"{"errors":{"email":["has already been taken"]}}"#)
     }
 
-    @Test func aPatchChangesTheCallersImageWhoeverThePathNames() throws {
+    @Test func patchChangesTheCallersImageWhateverThePath() throws {
         var ada = Caller.whale()
         let answer = try ada.call(
             "PATCH", "/api/v1/users/2", form: ["image_url": "http://img.example.org/new.png"])

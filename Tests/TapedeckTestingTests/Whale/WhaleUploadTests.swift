@@ -1,9 +1,9 @@
 import TapedeckTesting
 import Testing
 
-/// Answers by video: acknowledged before there is anything.
+/// Video answers, which are acknowledged before they exist.
 struct WhaleUploadTests {
-    @Test func theAnswerIsThereOnlySomeTimeAfter201() throws {
+    @Test func answerAppearsSomeTimeAfter201() throws {
         var ada = Caller.whale()
         ada.simulator.uploadMilliseconds = 5_000
         let question = try #require(ada.open(to: 1).first)
@@ -30,7 +30,7 @@ struct WhaleUploadTests {
         #expect(answer.status == 422 && answer.body.isEmpty)
     }
 
-    @Test func aFileOfAnotherKindIsAcknowledgedAndNeverSeenAgain() throws {
+    @Test func fileOfAnotherKindIsAcknowledgedAndDropped() throws {
         var ada = Caller.whale()
         let question = try #require(ada.open(to: 1).first)
         #expect(try ada.upload(question: question, video: "clip.mp4").status == 201)
@@ -39,7 +39,7 @@ struct WhaleUploadTests {
         #expect(try ada.page("questions?per_page=100").numbers("id").contains(question))
     }
 
-    @Test func aSecondAnswerToAQuestionIsAcknowledgedAndDropped() throws {
+    @Test func secondAnswerToAQuestionIsAcknowledgedAndDropped() throws {
         var ada = Caller.whale()
         let question = try #require(ada.open(to: 1).first)
         #expect(try ada.upload(question: question).status == 201)
@@ -48,7 +48,7 @@ struct WhaleUploadTests {
         #expect(ada.simulator.effects.count == 1)
     }
 
-    @Test func anUploadMayFailInSilence() throws {
+    @Test func uploadMayFailSilently() throws {
         var adversary = SimulatorAdversary()
         adversary.uploadLossRate = 1
         var ada = Caller.whale(adversary)
@@ -58,7 +58,7 @@ struct WhaleUploadTests {
         #expect(ada.simulator.effects.isEmpty)
     }
 
-    @Test func aLargeVideoArrivesWhole() throws {
+    @Test func largeVideoArrivesCompletely() throws {
         var ada = Caller.whale()
         let question = try #require(ada.open(to: 1).first)
         let parts = ["video\"; filename=\"a.mov", "thumbnail\"; filename=\"a.png"].map {
@@ -77,7 +77,7 @@ struct WhaleUploadTests {
         #expect(effect.detail.contains("\(video.count) bytes"))
     }
 
-    @Test func anUploadNeedsBothFiles() throws {
+    @Test func uploadNeedsBothFiles() throws {
         var ada = Caller.whale()
         let question = try #require(ada.open(to: 1).first)
         let answer = try ada.call(

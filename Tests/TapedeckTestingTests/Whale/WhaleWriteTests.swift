@@ -1,9 +1,9 @@
 import TapedeckTesting
 import Testing
 
-/// What can be written to Whale.
+/// Writes to Whale.
 struct WhaleWriteTests {
-    @Test func aCommentIsAddedEachTimeItIsSent() throws {
+    @Test func everySentCommentIsAdded() throws {
         var ada = Caller.whale()
         let before = try ada.page("answers/1/comments?per_page=100").count
         for _ in 0..<2 {
@@ -19,7 +19,7 @@ struct WhaleWriteTests {
         #expect(ada.simulator.effects.map(\.text) == ["Ahoy", "Ahoy"])
     }
 
-    @Test func onlyOnesOwnCommentsCanBeChanged() throws {
+    @Test func onlyOwnCommentsCanBeChanged() throws {
         var ada = Caller.whale()
         _ = try ada.call("POST", "/api/v1/answers/1/comments", form: ["comment": "Ahoy"])
         let id = try #require(ada.simulator.world.comments.last?.id)
@@ -37,10 +37,10 @@ struct WhaleWriteTests {
         #expect(
             ada.simulator.effects.map(\.kind) == [.comment, .commentEdited, .commentDeleted])
         _ = try ada.call("POST", "/api/v1/answers/1/comments", form: ["comment": "Ahoy"])
-        #expect(ada.simulator.world.comments.last?.id == id + 1, "no number is used twice")
+        #expect(ada.simulator.world.comments.last?.id == id + 1, "no ID is used twice")
     }
 
-    @Test func aLikeIsInsertedAndAnswered500EachTime() throws {
+    @Test func everyLikeIsInsertedAndReturns500() throws {
         var ada = Caller.whale()
         let form: KeyValuePairs = ["like[answer_id]": "1", "like[user_id]": "1"]
         for count in 1...3 {
@@ -54,7 +54,7 @@ struct WhaleWriteTests {
         #expect(ada.simulator.effects.map(\.kind) == [.like, .like, .like])
     }
 
-    @Test func aQuestionIsAskedEachTimeItIsSent() throws {
+    @Test func everySentQuestionIsAsked() throws {
         var ada = Caller.whale()
         for _ in 0..<2 {
             let answer = try ada.call(
@@ -73,7 +73,7 @@ struct WhaleWriteTests {
         ("POST", "users/2/follow"), ("DELETE", "users/2/unfollow"), ("POST", "relationships"),
         ("GET", "users/2/followers"),
     ])
-    func nobodyCanBeFollowed(_ method: String, _ path: String) throws {
+    func usersCannotBeFollowed(_ method: String, _ path: String) throws {
         var ada = Caller.whale()
         #expect(try ada.call(method, "/api/v1/\(path)").status == 404)
         #expect(ada.simulator.violations.isEmpty)
@@ -83,7 +83,7 @@ struct WhaleWriteTests {
         ("GET", "answers/1"), ("DELETE", "answers/1/likes"), ("GET", "answers?limit=3"),
         ("DELETE", "sessions"), ("POST", "users/1"), ("GET", "comments/1"),
     ])
-    func whatTheTablesDoNotKnowIsAViolation(_ method: String, _ path: String) throws {
+    func unknownRequestsAreViolations(_ method: String, _ path: String) throws {
         var ada = Caller.whale()
         #expect(try ada.call(method, "/api/v1/\(path)").status == 400)
         #expect(ada.simulator.violations.count == 1)

@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// A package of its own, so that a peer's dependencies never reach the graph of the library.
+// A separate package, so that the dependencies of a peer never enter the graph of the library.
 let package = Package(
     name: "grdb-peer",
     platforms: [.macOS(.v26)],

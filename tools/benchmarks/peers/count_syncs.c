@@ -1,7 +1,7 @@
-// Counts what a program asks the disk to sync, to check that "durable" is true of every line.
+// Counts the syncs that a program requests from the disk, to check that "durable" is true of every line.
 //
-// Preload it with SYNC_COUNT_FILE naming a file of 8 bytes. The counter lives in that file and not
-// in memory, because a server that is stopped by a signal runs no destructor.
+// Preload it with SYNC_COUNT_FILE set to the path of a file of 8 bytes. The counter is in that file and not in
+// memory, because a server that is stopped by a signal runs no destructors.
 
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -1,10 +1,10 @@
-// SQLite's full-text index, FTS5, in C: a page of what is found by the beginning of a word.
+// SQLite's full-text index, FTS5, in C: a page of results for the first letters of a word.
 //
-//   search         the newest 20, with the places of the words marked
-//   search-ranked  the best 20 by bm25, the same
+//   search         the newest 20, with the matching words marked
+//   search-ranked  the best 20 by bm25, also marked
 //
-// The index keeps beginnings of three letters, too (`prefix='3'`), and is merged to one piece: nothing that
-// FTS5 can do for this question is left out. The first command in a directory fills the table.
+// The index also stores prefixes of three letters (`prefix='3'`) and is merged into one segment, so FTS5 runs with
+// everything that speeds up this query. The first command in a directory fills the table.
 
 #define PROGRAM "fts_peer"
 
@@ -14,7 +14,7 @@
 enum { hits_per_page = 20, questions_max = 200, ranked_max = 20 };
 
 static void fill(const struct options *o) {
-    // What is timed is reading.
+    // Only reading is timed.
     execute("PRAGMA synchronous=OFF");
     execute("CREATE VIRTUAL TABLE video USING fts5(title, sharer, comment, prefix='3',"
             " tokenize='unicode61 remove_diacritics 2')");
@@ -68,7 +68,7 @@ int main(int count, char **arguments) {
     int questions = is_ranked ? ranked_max : questions_max;
     uint64_t sum = 0;
     double total = 0;
-    // The first ones bring pages in and are left out.
+    // The first queries load pages into the cache and are not counted.
     for (int q = -5; q < questions; q++) {
         int found = 0;
         sum = 0;
@@ -97,7 +97,7 @@ int main(int count, char **arguments) {
            ",\"version\":\"SQLite " SQLITE_VERSION "\",\"durability\":\"FTS5, prefix='3'\"",
            o.measure, o.events, total, seconds[questions / 2], seconds[questions * 99 / 100],
            bytes);
-    // Another order gives other videos.
+    // Ranking finds other videos, so there is no checksum.
     if (!is_ranked) printf(",\"checksum\":\"%016" PRIx64 "\"", sum);
     puts("}");
     return 0;

@@ -1,9 +1,9 @@
-// Raw LMDB: what the storage engine gives to somebody who needs nothing else from a log.
+// Raw LMDB: the speed of the storage engine for a program that needs nothing else from a log.
 //
 //   append-1          log only, a durable commit per event
-//   append-1000-log   log only, 1,000 events a commit
-//   append-1000       the same, and three indexes written in the same transaction
-//   read              a cursor over the log, the first 8 bytes of every event summed
+//   append-1000-log   log only, 1,000 events per commit
+//   append-1000       the same with three indexes, written in the same transaction
+//   read              a cursor over the log that sums the first 8 bytes of every event
 //
 // Durable means LMDB's defaults: no MDB_NOSYNC, no MDB_NOMETASYNC, no MDB_WRITEMAP.
 

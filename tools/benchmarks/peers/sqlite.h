@@ -1,5 +1,5 @@
-// What the peers on SQLite share: one connection, and calls that end the program, which defines PROGRAM as its
-// name, when they fail.
+// Shared code of the peers on SQLite: one connection, and calls that end the program if they fail. The program
+// defines PROGRAM as its name.
 
 #ifndef SQLITE_H
 #define SQLITE_H

@@ -1,10 +1,10 @@
 // SQLite in C: a write-ahead log with synchronous=FULL, so that every commit is synced.
 //
 //   append-1      log only, a durable commit per event
-//   append-1000   1,000 events a commit, with the indexes on the event id and on the video
-//   read          a scan in order of position, the first 8 bytes of every payload summed
+//   append-1000   1,000 events per commit, with indexes on the event id and on the video
+//   read          a scan in order of position that sums the first 8 bytes of every payload
 //
-// With synchronous=NORMAL a commit is not synced at all; such a figure is not comparable.
+// With synchronous=NORMAL commits are not synced at all; such a figure is not comparable.
 
 #define PROGRAM "sqlite_peer"
 
@@ -16,7 +16,8 @@ static void open_store(const struct options *o) {
     check(sqlite3_open(path, &db));
     execute("PRAGMA journal_mode=WAL");
     execute("PRAGMA synchronous=FULL");
-    // LMDB reads straight from the page cache; 64 MB instead of 2 MB is the same courtesy.
+    // LMDB reads straight from the page cache; 64 MB instead of 2 MB gives SQLite the same
+    // advantage.
     execute("PRAGMA cache_size=-65536");
     execute("CREATE TABLE event(position INTEGER PRIMARY KEY, origin INTEGER NOT NULL,"
             " sequence INTEGER NOT NULL, stamp INTEGER NOT NULL, type INTEGER NOT NULL,"

@@ -1,8 +1,8 @@
 // The texts of the search measures: a title, a sharer and a comment for each video.
 //
-// Words are made of 131,071 ranks, every octave of which is as likely as the next: about Zipf's law. A word of
-// a comment or a sharer begins with `z` and no other does, so that a page of the newest titles is the same by
-// every rule that puts titles first.
+// Words come from 131,071 ranks, whose octaves all have the same probability: about Zipf's law. Words of comments
+// and sharers begin with `z` and no others do, so that a page of the newest titles is the same under every rule
+// that ranks titles first.
 
 #ifndef TEXTS_H
 #define TEXTS_H
@@ -17,7 +17,7 @@ struct texts {
     char comment[comment_words * (word_size + 1)];
 };
 
-// Two to four syllables of a consonant and a vowel; returns the end.
+// Writes two to four syllables of a consonant and a vowel, and returns the end.
 static inline char *put_word(uint64_t rank, char *text) {
     static const char consonants[] = "bcdfghjklmnpqrstvwxy", vowels[] = "aeiou";
     uint64_t hash = mix(rank + 1);
@@ -55,7 +55,7 @@ static inline void texts_of(uint64_t seed, uint64_t i, struct texts *t) {
     snprintf(t->sharer, sizeof t->sharer, "zoe %u", (unsigned)(text_draw(seed, i, 15) % 5000));
 }
 
-// Three letters with which the commonest word begins; there is one of it in about every third title.
+// The first three letters of the commonest word, which occurs in about every third title.
 static inline void commonest_beginning(char text[8]) {
     char word[word_size];
     put_word(0, word);

@@ -1,10 +1,10 @@
-"""UmaDB, an event store with a server of its own, through its Python client over loopback.
+"""UmaDB, an event store with its own server, through its Python client over loopback.
 
-    append-1      one event a request; a request is a commit
-    append-1000   1,000 events a request, each with its video as its only tag
-    read          every event in order, the first 8 bytes of every payload summed
+    append-1      one event per request; a request is a commit
+    append-1000   1,000 events per request, each with its video as its only tag
+    read          every event in order, summing the first 8 bytes of every payload
 
-The client's share of the time is in the figures: this is what a program sees that uses it.
+The figures include the client's share of the time, which every program that uses UmaDB pays.
 """
 
 import argparse
@@ -32,7 +32,7 @@ def mix(x):
 
 
 def workload(events, videos, seed):
-    """The data set, the twin of workload.h, as tuples of the fields that the digest covers."""
+    """Yields the data set of workload.h, as tuples of the fields that the digest covers."""
     videos = min(videos, events)
     octaves = max((videos - 1).bit_length(), 1)
     stride = events // videos
@@ -82,7 +82,7 @@ def make_events(options, tagged):
 
 
 class Server:
-    """The server on a free loopback port; leaving the block stops it, whatever happened inside."""
+    """The server on a free loopback port; leaving the block always stops it."""
 
     def __init__(self, directory):
         with socket.socket() as probe:
@@ -159,7 +159,7 @@ def main():
         print(json.dumps(line | {"digest": digest(options)}))
         return
 
-    # Without this a stop from outside would leave the server behind.
+    # Without this handler, SIGTERM would leave the server running.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     events = make_events(options, tagged=options.measure == "append-1000")
     with Server(options.dir) as client:

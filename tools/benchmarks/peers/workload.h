@@ -1,8 +1,8 @@
-// The synthetic data set of the suite, and the frame that the C peers share.
+// The synthetic data set of the suite, and the shared code of the C peers.
 //
-// Every contender makes the same events by itself instead of reading them from a file: the
-// generator costs a few nanoseconds, a file would put parsing into every timed loop. The rules
-// are written down in README.md ("The data set"); `digest` lets `run` prove that all agree.
+// Every contender generates the same events itself instead of reading them from a file: the generator costs a few
+// nanoseconds, but a file would add parsing to every timed loop. README.md ("The data set") has the rules; with
+// `digest`, `run` proves that all agree.
 
 #ifndef WORKLOAD_H
 #define WORKLOAD_H
@@ -54,7 +54,7 @@ static inline uint64_t mix(uint64_t x) {
     return x ^ (x >> 31);
 }
 
-// Draw `k` of event `i`. Four draws an event, each a plain function of the index: splitmix64.
+// Returns draw `k` of event `i`. An event has four draws, each a plain function of the index: splitmix64.
 static inline uint64_t draw(uint64_t seed, uint64_t i, unsigned k) {
     return mix(seed + (4 * i + k + 1) * 0x9E3779B97F4A7C15u);
 }
@@ -67,9 +67,9 @@ static inline struct workload workload_start(const struct options *o) {
     return w;
 }
 
-// Every octave of ranks is as likely as the next, which is Zipf with an exponent of about 1, in
-// integers only, so that no two languages round differently. Each video also gets one event of
-// its own, in shuffled order: with as many videos as events that is all there is.
+// Every octave of ranks has the same probability, which is Zipf with an exponent of about 1, in integers only, so
+// that no two languages round differently. Each video also gets one event of its own, in shuffled order; with as
+// many videos as events there are no other events.
 static inline uint32_t pick_video(const struct workload *w, uint64_t i, uint64_t random) {
     uint64_t stride = w->events / w->videos;
     if (i % stride == 0 && i / stride < w->videos)
@@ -91,7 +91,7 @@ static inline void workload_next(struct workload *w, struct event *e) {
     e->video = pick_video(w, i, draw(w->seed, i, 0));
     e->title = (uint32_t)(words % 1000);
     e->sharer = (uint32_t)((words >> 32) % 5000);
-    // Nobody compresses here, so only the first word needs to differ.
+    // No contender compresses payloads, so only the first word needs to differ.
     memset(e->payload, 'p', payload_size);
     memcpy(e->payload, &rest, sizeof rest);
 }
@@ -134,7 +134,7 @@ static inline double seconds_now(void) {
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-// A reader proves by its checksum that it saw the events; 0 stands for none.
+// Prints a line of results. The checksum of a reader proves that it saw the events; 0 means none.
 static inline void print_line(const char *peer, const struct options *o, double seconds,
                               const char *version, const char *durability, uint64_t checksum) {
     printf("{\"measure\":\"%s\",\"peer\":\"%s\",\"events\":%" PRIu64

@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// A package of its own, so that a peer's dependencies never reach the graph of the library. The HTTP
-// stack is the one of our own server.
+// A separate package, so that the dependencies of a peer never enter the graph of the library. It
+// uses the HTTP stack of our own server.
 let package = Package(
     name: "sqlite-service",
     platforms: [.macOS(.v26)],

@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// A package of its own: it uses what any program can use, the public products.
+// A separate package that uses only the public products, as any program can.
 let package = Package(
     name: "bench-tapedeck",
     platforms: [.macOS(.v15)],

@@ -1,9 +1,9 @@
 import Foundation
 import Tapedeck
 
-/// Does what an app does with a store, and says whether everything was as expected.
+/// Uses a store as an app does, and checks the results.
 ///
-/// Run it with `swift run --package-path tools/consumer`; it exits with 1 where something is not.
+/// Run it with `swift run --package-path tools/consumer`; it exits with 1 if a result is wrong.
 @main
 struct Consumer {
     static func main() async {
@@ -28,18 +28,19 @@ struct Consumer {
         let store = try TapedeckStore.open(directory, projections: [loans])
         defer { store.close() }
 
-        // An observer is told first that it should read the table, then of every change.
+        // An observer receives a reset first, because it must read the table, and then every
+        // change.
         var changes = store.observe(loans).makeAsyncIterator()
         try expect(await changes.next() == .reset, "an observer begins with a reset")
         try await store.append([
             BookLent(book: "Emma", reader: "ada"), BookLent(book: "Dune", reader: "ben"),
         ])
         guard case .changes(let rows) = await changes.next(), case .inserted = rows.first else {
-            throw Unexpected("the observer was not told of a new row")
+            throw Unexpected("the observer did not receive a new row")
         }
         try expect(try await titles(of: "ada", in: store) == ["Emma"], "a lent book is at home")
 
-        // A guard: nobody may lend a book that somebody lent after the head that was read.
+        // A guard: the book must not be lent again if it was lent after the head that was read.
         let book = try Tag("book", "Dune")
         do {
             try await store.append(
@@ -48,12 +49,12 @@ struct Consumer {
             throw Unexpected("a book was lent twice")
         } catch let error as StoreError where error.code == .conditionFailed {}
 
-        // An event that arrives late: it happened before the loan that the store knows.
+        // An event that arrives late: it happened before the loan in the store.
         let early = UInt64(1_577_836_800_000)
         try await store.append([BookLent(book: "Solaris", reader: "ada")], atMilliseconds: early)
         try expect(
             try await titles(of: "ada", in: store) == ["Solaris", "Emma"],
-            "an earlier loan stands in front")
+            "an earlier loan comes first")
 
         try await store.append([BookReturned(book: "Emma", reader: "ada")])
         try expect(try await titles(of: "ada", in: store) == ["Solaris"], "a returned book is gone")
@@ -61,13 +62,13 @@ struct Consumer {
         try await borrow(loans, store)
 
         try expect(
-            try await tell(2, of: store) == ["Emma", "Dune"], "loans are told in their order")
+            try await tell(2, of: store) == ["Emma", "Dune"], "loans are delivered in order")
 
         let lent = try await store.read(tag: book)
         try expect(lent.map(\.type) == ["BookLent"], "the log finds events by tag")
     }
 
-    /// At most two books at home, whoever else lends at the same time.
+    /// Lends at most two books to a reader, despite loans at the same time.
     private static func borrow(_ loans: BooksAtHome, _ store: TapedeckStore) async throws {
         struct TooManyBooks: Error {}
         @Sendable func borrow(_ book: String) async throws {
@@ -85,11 +86,12 @@ struct Consumer {
             }
             return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
         }
-        try expect(refused == 2, "of three books at the same time one is lent")
+        try expect(refused == 2, "only one of three loans at the same time succeeds")
         try expect(try await titles(of: "ada", in: store).count == 2, "two books are at home")
     }
 
-    /// Takes the next loans and one more, which is not acknowledged and so comes again.
+    /// Returns the next loans, and receives one more without acknowledging it, so that it comes
+    /// again.
     private static func tell(_ count: Int, of store: TapedeckStore) async throws -> [String] {
         let loans = try await store.subscribe(named: "letters", types: [BookLent.eventType])
         defer { loans.close() }
@@ -102,7 +104,7 @@ struct Consumer {
         return told
     }
 
-    /// Everything is there again after the store was closed.
+    /// Checks that everything is still there after the store was closed.
     private static func reopen(_ directory: String) async throws {
         let loans = BooksAtHome()
         let store = try TapedeckStore.open(directory, creating: false, projections: [loans])
@@ -110,7 +112,7 @@ struct Consumer {
         try expect(store.log.head.rawValue == 5, "five events were recorded")
         try expect(try await titles(of: "ben", in: store) == ["Dune"], "a loan is still there")
         try expect(
-            try await tell(1, of: store) == ["Solaris"], "what was told is not told again")
+            try await tell(1, of: store) == ["Solaris"], "no acknowledged loan comes again")
         let rows = try await store.query { views in
             try views.rows(
                 of: loans, table: 0, lower: nil, upper: nil, after: nil, limit: 10)
@@ -121,7 +123,7 @@ struct Consumer {
             "the list is sorted")
     }
 
-    /// The example of README.md.
+    /// Runs the example of README.md.
     private static func quickStart(_ directory: String) async throws {
         defer { try? FileManager.default.removeItem(atPath: directory) }
         // README begin
@@ -145,11 +147,11 @@ struct Consumer {
     }
 
     private static func expect(_ condition: Bool, _ what: String) throws {
-        guard condition else { throw Unexpected("not so: \(what)") }
+        guard condition else { throw Unexpected("expectation failed: \(what)") }
     }
 }
 
-/// Something was not as it should be.
+/// A result that was not as expected.
 struct Unexpected: Error, CustomStringConvertible {
     var description: String
 

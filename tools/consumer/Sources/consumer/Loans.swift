@@ -1,7 +1,7 @@
 import Foundation
 import Tapedeck
 
-/// Somebody took a book home.
+/// A reader borrowed a book.
 struct BookLent: Event, Codable {
     static let eventType: EventType = "BookLent"
     var book: String
@@ -10,7 +10,7 @@ struct BookLent: Event, Codable {
     var tags: [Tag] { get throws { [try Tag("book", book), try Tag("reader", reader)] } }
 }
 
-/// Somebody brought a book back.
+/// A reader returned a book.
 struct BookReturned: Event, Codable {
     static let eventType: EventType = "BookReturned"
     var book: String
@@ -19,7 +19,7 @@ struct BookReturned: Event, Codable {
     var tags: [Tag] { get throws { [try Tag("book", book), try Tag("reader", reader)] } }
 }
 
-/// Both events are stored as JSON: an event says itself how it becomes bytes.
+/// Both events are stored as JSON: each event type chooses its own encoding.
 extension Event where Self: Codable {
     init(payload: [UInt8]) throws {
         self = try JSONDecoder().decode(Self.self, from: Data(payload))
@@ -32,7 +32,7 @@ extension Event where Self: Codable {
     }
 }
 
-/// Who has which books.
+/// The books that each reader has at home.
 ///
 /// An ordinary fold: the runner gives it a reader's events in canonical order, whenever they arrive.
 struct BooksAtHome: Projection {

@@ -1,10 +1,10 @@
 import Foundation
 import TapedeckTesting
 
-/// Writes `--events` lines of made-up activity; see `tools/generate`, which calls it.
+/// Writes `--events` lines of generated activity; see `tools/generate`, which calls it.
 @main
 struct GenerateActivity {
-    /// Bytes that are written at once.
+    /// The number of bytes written at once.
     static let chunkCount = 1 << 20
 
     static func main() {
@@ -49,7 +49,7 @@ struct GenerateActivity {
     }
 }
 
-/// What could not be done, for people.
+/// A failure, described for people.
 struct Failure: Error {
     var message: String
     var status: Int32 = 1
@@ -57,11 +57,11 @@ struct Failure: Error {
 
 /// The command line.
 struct Options {
-    /// What is made.
+    /// The kind of activity to generate.
     enum Mix: String {
-        /// What happens to videos and answers, by `ActivityGenerator`.
+        /// Events about videos and answers, by `ActivityGenerator`.
         case videos
-        /// Everything that the catalogue of events knows, by `MixedActivityGenerator`.
+        /// Every event in the catalogue, by `MixedActivityGenerator`.
         case all
     }
 
@@ -108,7 +108,7 @@ struct Options {
     }
 
     private static func refusal(_ name: String, _ value: String) -> Failure {
-        Failure(message: "\(name) \(value) is not a number that makes sense", status: 64)
+        Failure(message: "\(name) \(value) is not a valid number", status: 64)
     }
 }
 
@@ -119,7 +119,8 @@ struct Output {
 
     init(_ path: String?) throws {
         self.path = path
-        // A reader that goes away, such as head, ends this program by an error and not by a signal.
+        // If the reader closes the pipe, as head does, the write fails instead of a signal ending
+        // the program.
         signal(SIGPIPE, SIG_IGN)
         guard let path else {
             descriptor = STDOUT_FILENO
@@ -137,7 +138,7 @@ struct Output {
                 let count = Foundation.write(descriptor, rest.baseAddress, rest.count)
                 if count < 0, errno == EINTR { continue }
                 guard count > 0 else {
-                    // Whoever read has read enough.
+                    // The reader has closed the pipe.
                     if errno == EPIPE { exit(0) }
                     throw Output.failure(path ?? "standard output")
                 }

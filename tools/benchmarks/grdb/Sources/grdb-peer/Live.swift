@@ -1,13 +1,13 @@
 import Foundation
 import GRDB
 
-/// Appends with every list kept up to date, as an app on SQLite does it: a transaction holds the events of
-/// a commit and, by prepared upserts, what they change of the rows.
+/// Appends events and keeps every list up to date, as an app on SQLite does: a transaction holds
+/// the events of a commit and their changes to rows, made by prepared upserts.
 ///
-/// The events are those of `activity.ndjson`, which our side writes. What a statement takes is read from
-/// them before anything is timed, so the peer never decodes a payload.
+/// The events are those of `activity.ndjson`, which our side writes. The arguments of the
+/// statements are read before the clock starts, so the peer never decodes a payload.
 extension Store {
-    /// An event, and what its statements take.
+    /// An event and the arguments of its statements.
     struct LiveEvent {
         var columns: StatementArguments
         var changes: [(rule: Int, arguments: StatementArguments)]
@@ -33,7 +33,7 @@ extension Store {
             let changes = (rulesOfType[type] ?? []).compactMap {
                 rule -> (Int, StatementArguments)? in
                 let wanted = LiveRule.all[rule]
-                // A rule about answers is none about videos.
+                // A rule for answers does not apply to videos.
                 guard wanted.fields.isEmpty || !Store.isNull(fields[wanted.fields[0]]) else {
                     return nil
                 }
@@ -48,7 +48,7 @@ extension Store {
 
     private static func isNull(_ field: Any?) -> Bool { field == nil || field is NSNull }
 
-    /// Texts and numbers as they are, anything else as JSON.
+    /// Returns texts and numbers unchanged, anything else as JSON.
     private static func value(_ field: Any?) -> (any DatabaseValueConvertible)? {
         switch field {
         case nil, is NSNull: nil
@@ -82,7 +82,7 @@ extension Store {
         }
     }
 
-    /// What our side counts, too: the videos that were shared, and the episodes.
+    /// Returns the counts that our side compares, too: shared videos and episodes.
     func liveChecksum() throws -> UInt64 {
         try pool.read { database in
             let videos = try Int.fetchOne(
@@ -93,13 +93,14 @@ extension Store {
     }
 }
 
-/// What events of some types change of one table.
+/// A change to one table by events of some types.
 struct LiveRule {
     var types: [String]
     var sql: String
-    /// What the statement takes: fields of the payload by their JSON names, and `@at`, `@day` and `@id`.
+    /// The arguments of the statement: payload fields by their JSON names, and `@at`, `@day` and
+    /// `@id`.
     ///
-    /// An event without the first is none for the rule.
+    /// The rule does not apply to events without the first field.
     var fields: [String]
 
     init(_ types: String..., fields: [String], _ sql: String) {

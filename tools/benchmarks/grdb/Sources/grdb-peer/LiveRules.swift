@@ -1,6 +1,6 @@
-/// The tables of our projections, with the indexes that their lists are in, and the upserts that keep them.
+/// The tables of our projections, the indexes of their lists, and the upserts that maintain them.
 ///
-/// Late events are heeded as cheaply as can be: what is older than its row changes nothing.
+/// Late events are handled in the cheapest way: an event older than its row changes nothing.
 extension LiveRule {
     static let schema = """
         CREATE TABLE event(position INTEGER PRIMARY KEY, origin INTEGER NOT NULL,

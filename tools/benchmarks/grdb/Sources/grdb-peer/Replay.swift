@@ -1,21 +1,21 @@
 import GRDB
 
-/// The fold of the replay measures, four ways.
+/// The four ways in which the replay measures fold events.
 ///
-/// A row of the result is a video: title and sharer of
-/// its oldest broadcast (by creation, then by id), how many there are, when the newest was created.
+/// A row of the result is a video: the title and sharer of its oldest broadcast (by creation, then by
+/// id), the number of its broadcasts, and the creation time of the newest.
 ///
 /// 1. records: a fetch and a save per event, as an app writes it first
 /// 2. upserts: one prepared statement, one transaction
 /// 3. memory: a dictionary, then sorted inserts in one transaction
 /// 4. sql: one statement, no event leaves SQLite
 ///
-/// All must leave the same table: `checksum`.
+/// All must produce the same table, which `videoChecksum` verifies.
 enum ReplayWay: String, CaseIterable {
     case records, upserts, memory, sql
 }
 
-/// What orders broadcasts: creation, then id.
+/// The order of broadcasts: creation, then id.
 private struct Age: Comparable {
     var createdAt, origin, sequence: Int64
 
@@ -62,7 +62,7 @@ private struct VideoRow: FetchableRecord, PersistableRecord {
         container["newestAt"] = newestAt
     }
 
-    /// The event's columns are those of `columns` below.
+    /// Adds an event, whose columns are listed in `columns` below.
     mutating func add(_ event: Row) {
         let age = eventAge(event)
         broadcasts += 1
@@ -85,7 +85,7 @@ private func newRow(_ event: Row) -> VideoRow {
 }
 
 extension Store {
-    /// Empties the read model, and the write-ahead log, so that no way pays for the one before it.
+    /// Empties the read model and the write-ahead log, so that no way pays for the previous one.
     func clearVideos() throws {
         try pool.write { database in
             try database.execute(
@@ -100,7 +100,7 @@ extension Store {
         _ = try pool.writeWithoutTransaction { try $0.checkpoint(.truncate) }
     }
 
-    /// - Parameter events: the replay ends after this many.
+    /// - Parameter events: The number of events to replay.
     func replay(_ way: ReplayWay, events: Int) throws {
         switch way {
         case .records: try replayRecords(events: events)
@@ -163,7 +163,7 @@ extension Store {
             }
             let insert = try database.makeStatement(
                 sql: "INSERT INTO videoList VALUES (?, ?, ?, ?, ?, ?, ?, ?)")
-            // In key order a B-tree only grows at its end.
+            // Inserts in key order only extend a B-tree at its end.
             for (_, index) in indexes.sorted(by: { $0.key < $1.key }) {
                 let row = rows[index]
                 try insert.execute(arguments: [
@@ -208,11 +208,10 @@ private let isOlder = """
     < (oldestAt, oldestOrigin, oldestSequence)
     """
 
-/// SQLite takes bare columns from the row of a group's only `min`: faster than windows.
+/// SQLite takes bare columns from the row of a group's only `min`, which is faster than windows.
 ///
-/// Age
-/// and id are packed into one integer for it (29, 2 and 32 bits). A `max` beside it would end that
-/// promise, so the newest creation is grouped apart.
+/// For this, age and id are packed into one integer (29, 2 and 32 bits). SQLite does not guarantee it
+/// with a `max` in the same query, so the newest creation is grouped separately.
 private let groupSQL = """
     INSERT INTO videoList
     SELECT video, title, sharer, createdAt, origin, sequence, broadcasts, newestAt

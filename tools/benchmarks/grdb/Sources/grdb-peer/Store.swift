@@ -8,19 +8,20 @@ struct Store {
     init(directory: String) throws {
         var configuration = Configuration()
         configuration.prepareDatabase { database in
-            // LMDB reads straight from the page cache; 64 MB instead of 2 MB is the same courtesy.
+            // LMDB reads straight from the page cache; 64 MB instead of 2 MB gives SQLite the same
+            // advantage.
             try database.execute(sql: "PRAGMA cache_size=-65536")
         }
         pool = try DatabasePool(path: directory + "/events.sqlite", configuration: configuration)
-        // A pool turns its writer down to NORMAL while it opens, after `prepareDatabase`, and then
-        // a commit is not synced at all. Set here it holds.
+        // A pool lowers its writer to NORMAL while it opens, after `prepareDatabase`, and then a
+        // commit is not synced at all. A value set here stays.
         try pool.writeWithoutTransaction { database in
             try database.execute(sql: "PRAGMA synchronous=FULL")
         }
     }
 
-    /// - Parameter isReplay: adds the columns that the fold reads, before the payload, so that
-    ///   SQLite need not step over it.
+    /// - Parameter isReplay: Whether to add the columns that the fold reads, before the payload, so
+    ///   that SQLite need not skip it.
     func createEvents(indexed: Bool, isReplay: Bool = false) throws {
         try pool.write { database in
             let fold = isReplay ? "title TEXT NOT NULL, sharer TEXT NOT NULL, createdAt INT," : ""
@@ -84,7 +85,8 @@ struct Store {
     }
 }
 
-/// Columns by index and not by name, and no `Codable`: the fastest record that GRDB documents.
+/// Reads columns by index instead of name, without `Codable`: the fastest record that GRDB
+/// documents.
 private struct EventRecord: FetchableRecord {
     var position, origin, sequence, stamp, type: Int64
     var video: String

@@ -1,4 +1,5 @@
-/// The synthetic data set, the Swift twin of `peers/workload.h`; `digest` proves that they agree.
+/// The synthetic data set, the Swift equivalent of `peers/workload.h`; `digest` proves that they
+/// agree.
 struct Workload {
     static let payloadSize = 200
     static let firstSecond: Int64 = 1_350_000_000
@@ -42,10 +43,10 @@ struct Workload {
             firstWord: rest)
     }
 
-    /// Every octave of ranks is as likely as the next: Zipf with an exponent of about 1.
+    /// Picks a video; every octave of ranks has the same probability: Zipf with an exponent of
+    /// about 1.
     ///
-    /// Each video
-    /// also gets one event of its own, in shuffled order.
+    /// Each video also gets one event of its own, in shuffled order.
     private func pickVideo(_ i: UInt64, _ random: UInt64) -> UInt64 {
         let count = UInt64(videos)
         let stride = UInt64(events) / count
@@ -60,7 +61,7 @@ struct Workload {
         mix(seed &+ (4 &* i &+ k &+ 1) &* 0x9E37_79B9_7F4A_7C15)
     }
 
-    /// One number that two generators share only if they make the same events.
+    /// Returns a number that two generators share only if they generate the same events.
     static func digest(events: Int, videos: Int, seed: UInt64) -> UInt64 {
         var workload = Workload(events: events, videos: videos, seed: seed)
         var digest: UInt64 = 0
@@ -87,7 +88,7 @@ struct Event {
     var title: String { "Title \(titleNumber) of video \(video)" }
     var sharer: String { "sharer\(sharerNumber)" }
 
-    /// `youtube:` and eleven characters; different for every video, in no order.
+    /// `youtube:` and eleven characters; different for every video, in random order.
     var key: String {
         let hash = mix(video + 1)
         return String(unsafeUninitializedCapacity: 19) { buffer in

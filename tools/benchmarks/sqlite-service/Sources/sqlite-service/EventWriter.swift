@@ -1,12 +1,12 @@
 import CSQLite
 import Dispatch
 
-/// The event table behind one writer connection.
+/// The event table, written through one connection.
 ///
-/// A commit is synced (`synchronous=FULL`), and each event is a transaction of its own: what a
-/// service does that inserts a row a request and answers with the number that it got.
+/// A commit is synced (`synchronous=FULL`), and each event is a transaction of its own, as in a
+/// service that inserts a row per request and responds with the row's number.
 final class EventWriter: @unchecked Sendable {
-    // Touched on `queue` only.
+    // Used on `queue` only.
     private let database: OpaquePointer
     private let insert: OpaquePointer
     private let queue = DispatchQueue(label: "sqlite-service.writer", qos: .userInitiated)
@@ -23,7 +23,8 @@ final class EventWriter: @unchecked Sendable {
         }
         try execute("PRAGMA journal_mode=WAL")
         try execute("PRAGMA synchronous=FULL")
-        // Our server has the whole page cache; 64 MB instead of 2 MB is the same courtesy.
+        // Our server has the whole page cache; 64 MB instead of 2 MB gives SQLite the same
+        // advantage.
         try execute("PRAGMA cache_size=-65536")
         try execute(
             """
@@ -50,7 +51,7 @@ final class EventWriter: @unchecked Sendable {
         sqlite3_close(database)
     }
 
-    /// Returns the event's position when it is on disk.
+    /// Adds an event and returns its position when it is on disk.
     func add(_ event: PostedEvent) async throws -> Int64 {
         try await withCheckedThrowingContinuation { waiting in
             queue.async { waiting.resume(with: Result { try self.addNow(event) }) }
@@ -73,7 +74,7 @@ final class EventWriter: @unchecked Sendable {
             bind(4, event.payload)
             guard sqlite3_step(insert) == SQLITE_ROW else { return nil }
             let position = sqlite3_column_int64(insert, 0)
-            // The statement's end is its commit.
+            // The end of the statement is its commit.
             return sqlite3_step(insert) == SQLITE_DONE ? position : nil
         }
         guard let position else { throw SQLiteError(String(cString: sqlite3_errmsg(database))) }

@@ -4,10 +4,11 @@ import Hummingbird
 import Logging
 import NIOCore
 
-/// A service that inserts an event a request and answers its position: `sqlite-service DIR`.
+/// A service that inserts an event per request and responds with its position: `sqlite-service
+/// DIR`.
 ///
-/// When it listens it prints a line of JSON, as `storectl serve` does. It knows one token; ours
-/// looks each one up.
+/// When it listens it prints a line of JSON, as `storectl serve` does. It knows one token; our
+/// server looks up each token.
 @main
 struct SQLiteService {
     static func main() async throws {
@@ -43,7 +44,7 @@ struct SQLiteService {
 
 /// `POST /events`: 201 and the position, 8 bytes, little-endian.
 ///
-/// No router: our server has none either.
+/// It has no router, like our server.
 struct EventResponder: HTTPResponder {
     typealias Context = BasicRequestContext
 

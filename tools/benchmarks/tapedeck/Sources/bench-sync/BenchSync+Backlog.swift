@@ -13,10 +13,10 @@ extension BenchSync {
         try FileManager.default.removeItem(atPath: directory + "/source")
     }
 
-    /// A new device: it downloads and verifies all, records it, and builds its projections until
-    /// the first page of the list can be shown.
+    /// A new device: it downloads, verifies and records everything, and builds its projections
+    /// until the first page of the list can be shown.
     ///
-    /// This process is the device: its peak of memory is the device's.
+    /// This process is the device: its peak memory is the device's.
     func bootstrap() async throws {
         let place = directory + "/device"
         let started = ContinuousClock.now
@@ -36,8 +36,8 @@ extension BenchSync {
             [("syncSeconds", synced.seconds), ("projectSeconds", (duration - synced).seconds)])
     }
 
-    /// What goes over the connection while one device delivers a backlog, and while another reads
-    /// it: requests and answers, headers included, over the bytes of payloads and tags.
+    /// Measures the bytes on the connection while one device delivers a backlog and another reads
+    /// it: requests and responses, including headers, relative to the bytes of payloads and tags.
     func wireBytes() async throws {
         let relay = try CountingRelay(to: url)
         let source = try Device(directory + "/source")

@@ -1,10 +1,10 @@
 import Foundation
 
 extension BenchSync {
-    /// Connections that wait for news: `events` of them.
+    /// Opens `events` connections that wait for news.
     ///
-    /// It goes on until each has heard that the connection is alive, which the server says every 15
-    /// s, so that what that costs in memory is seen, too. `run` measures the server.
+    /// It continues until each has received a keep-alive, which the server sends every 15 s, so
+    /// that the memory for it is measured, too. `run` measures the server.
     func idle() throws {
         let client = try LoadClient(url, token: token, connections: events)
         let duration = try timed {

@@ -4,11 +4,11 @@ import Tapedeck
 import TapedeckTesting
 
 extension BenchSync {
-    /// Two devices that stay connected: from the call that records an event on one until it is in
-    /// the log of the other.
+    /// Two devices stay connected; measures the time from the call that records an event on one
+    /// until it is in the log of the other.
     ///
-    /// Between two events lies a pause of random length, so that no timer is always met at its
-    /// best.
+    /// The pauses between events have random lengths, so that no timer always fires at its best
+    /// moment.
     func live() async throws {
         let source = try Device(directory + "/source")
         let reader = try Device(directory + "/reader")
@@ -74,7 +74,7 @@ extension BenchSync {
         }
     }
 
-    /// Runs what blocks beside the tasks.
+    /// Runs blocking work off the threads for tasks.
     private static func onThread<R: Sendable>(
         _ body: @escaping @Sendable () throws -> R
     ) async throws -> R {

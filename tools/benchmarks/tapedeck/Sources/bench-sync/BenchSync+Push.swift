@@ -6,9 +6,9 @@ import TapedeckTesting
 extension BenchSync {
     /// One device with a backlog: it reads its log, compresses, pushes, and records the receipts.
     ///
-    /// Timed until the last event is acknowledged; it then still reads on what the server's log
-    /// holds of it (`settledSeconds`). Then the same number by plain requests, which is the
-    /// server's side.
+    /// The time ends when the last event is acknowledged; after that the device still reads its
+    /// events in the server's log (`settledSeconds`). Then plain requests send the same number of
+    /// events, which measures the server's side.
     func push() async throws {
         let device = try Device(directory + "/device")
         try device.record(events, seed: seed, videos: videos)
@@ -27,7 +27,8 @@ extension BenchSync {
         try pushPlainly()
     }
 
-    /// The same events by another origin, over one connection: 1,000 a request, not compressed.
+    /// Pushes the same events from another origin over one connection: 1,000 per request, not
+    /// compressed.
     private func pushPlainly() throws {
         let client = try LoadClient(url, token: token, connections: 1)
         let origin = OriginID.random()
@@ -57,7 +58,7 @@ extension BenchSync {
         line(duration, peer: peer + "-plain")
     }
 
-    /// Every connection sends one event, waits until it is on disk, and sends the next.
+    /// Every connection sends one event, waits until it is on disk, and sends the next one.
     func pushSingly(connections: Int) throws {
         let client = try LoadClient(url, token: token, connections: connections)
         let isOurs = peer == "tapedeck"
@@ -118,7 +119,7 @@ extension BenchSync {
         return try Wire.Handshake(answer.body).lineage
     }
 
-    /// How many events of a push are fresh; throws unless it was taken whole.
+    /// Returns the number of new events in a push; throws unless the whole push was accepted.
     func taken(_ answer: HTTPAnswer) throws -> Int {
         guard answer.status == 200 else {
             throw BenchError("the server answered a push with \(answer.status)")

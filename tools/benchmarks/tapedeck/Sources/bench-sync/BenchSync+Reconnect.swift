@@ -6,12 +6,12 @@ extension BenchSync {
     private static let eventsPerDevice = 100
     private static let devicesPerSpace = 4
 
-    /// Devices that were offline for a while come back at once, each with 100 events.
+    /// Devices that were offline for a while reconnect at once, each with 100 events.
     ///
-    /// 1. A thousand real devices, four in a space: all of a space hold the same in the end. Their
-    ///    stores lie on the machine that is measured, too.
-    /// 2. The same number of connections, all in one space: the worst for a server that refuses what
-    ///    is stale. Two real devices then read what came of it.
+    /// 1. A thousand real devices, four per space: in the end all devices of a space have the same
+    ///    events. Their stores are on the measured machine, too.
+    /// 2. The same number of connections, all in one space: the worst case for a server that refuses
+    ///    stale pushes. Two real devices then read the result.
     func reconnect() async throws {
         let count = events / BenchSync.eventsPerDevice
         try await reconnectDevices(count)
@@ -26,7 +26,7 @@ extension BenchSync {
         var devices: [Device] = []
         for number in 0..<count {
             let device = try Device(directory + "/device-\(number)", mapSizeBytes: 256 << 20)
-            // They know the server; only then they are offline.
+            // The devices get to know the server before they go offline.
             try await device.sync(url, token: tokens[number % tokens.count])
             try device.record(
                 BenchSync.eventsPerDevice, seed: seed &+ UInt64(number), videos: videos)
@@ -136,14 +136,14 @@ extension BenchSync {
 
     // MARK: - Parts
 
-    /// A token for each space.
+    /// Returns a token for each space.
     private func spaces() throws -> [String] {
         guard let tokens else { throw BenchError("--tokens is missing") }
         return try FileManager.default.contentsOfDirectory(atPath: tokens).sorted()
             .map { try BenchSync.token(in: tokens + "/" + $0) }
     }
 
-    /// How many answers the server has given that were refusals, and how many because of staleness.
+    /// Returns the number of refusals that the server has sent, and the number caused by staleness.
     private func answers() throws -> (refused: Double, stale: Double) {
         let client = try LoadClient(url, token: token, connections: 1)
         let answer = try client.ask(client.get("/metrics"))

@@ -1,11 +1,10 @@
 import Foundation
 import Tapedeck
 
-/// The load of the sync measures; the contract is in `tools/benchmarks/README.md`, "Adding a
-/// contender".
+/// The load of the sync measures; see "Adding a contender" in `tools/benchmarks/README.md`.
 ///
-/// The server is another process, which `run` starts and measures. Devices are real ones, stores
-/// with a `SyncEngine`, wherever a device is what a measure is about; else plain connections
+/// The server is another process, which `run` starts and measures. If a measure is about devices,
+/// it uses real ones, stores with a `SyncEngine`; otherwise it uses plain connections
 /// (`LoadClient`), so that the load takes as little as possible of the cores that the server needs.
 @main
 struct BenchSync {
@@ -17,9 +16,9 @@ struct BenchSync {
     /// The server's address, `http://127.0.0.1:PORT`.
     let url: String
     let token: String
-    /// Whose server it is.
+    /// The name of the contender that provides the server.
     let peer: String
-    /// Holds a file with a token for each further space.
+    /// The path of a file with a token for each further space.
     let tokens: String?
 
     static func main() async {
@@ -68,7 +67,7 @@ struct BenchSync {
         switch measure {
         case "sync-push": try await push()
         case "sync-one": try pushSingly(connections: 64)
-        // Alone with the server, for the count of syncs.
+        // The only load on the server, so that syncs can be counted.
         case "sync-one-alone": try pushSingly(connections: 1)
         case "sync-fill": try await fill()
         case "sync-bootstrap": try await bootstrap()
@@ -82,7 +81,7 @@ struct BenchSync {
         }
     }
 
-    // MARK: - What the measures share
+    // MARK: - Shared by the measures
 
     func line(
         _ duration: Duration, _ extra: [(String, Double)] = [], events: Int? = nil,

@@ -2,10 +2,10 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// Passes connections on to a server and counts all that goes over them: bodies, headers,
-/// everything but TCP's own.
+/// Relays connections to a server and counts the bytes: bodies, headers, everything except TCP's
+/// own.
 final class CountingRelay: Sendable {
-    /// Where it listens, until the program ends.
+    /// The address at which it listens, until the program ends.
     let url: String
     private let listener: Int32
     private let target: UInt16
@@ -20,7 +20,7 @@ final class CountingRelay: Sendable {
         Thread.detachNewThread { self.accept() }
     }
 
-    /// Bytes since the last call, to the server and from it.
+    /// Returns the bytes since the last call, to the server and from it.
     func take() -> (up: Int, down: Int) { (up.take(), down.take()) }
 
     private func accept() {

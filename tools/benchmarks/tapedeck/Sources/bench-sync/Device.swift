@@ -2,18 +2,18 @@ import Foundation
 import Tapedeck
 import TapedeckTesting
 
-/// A real device: a store in a directory of its own.
+/// A real device: a store in its own directory.
 struct Device: Sendable {
     let log: EventLog
 
     init(_ log: EventLog) { self.log = log }
 
-    /// - Parameter mapSizeBytes: less for a thousand of them in one process.
+    /// - Parameter mapSizeBytes: The size of the map; smaller for a thousand devices in one process.
     init(_ directory: String, mapSizeBytes: Int = 16 << 30) throws {
         log = try EventLog.create(directory, options: .init(mapSizeBytes: mapSizeBytes))
     }
 
-    /// Records made-up activity; gives the bytes of its payloads and tags.
+    /// Records generated activity and returns the number of bytes in its payloads and tags.
     @discardableResult
     func record(_ events: Int, seed: UInt64, videos: Int) throws -> Int {
         var activity = ActivityGenerator(seed: seed, videos: videos)
@@ -31,7 +31,7 @@ struct Device: Sendable {
         return bytes
     }
 
-    /// Syncs until all is delivered both ways; throws unless it is.
+    /// Syncs until everything is delivered both ways; throws if it is not.
     @discardableResult
     func sync(
         _ url: String, token: String, progress: (@Sendable (SyncProgress) -> Void)? = nil
@@ -45,7 +45,7 @@ struct Device: Sendable {
         return report
     }
 
-    /// One number that two stores share only if they hold the same events, in whichever order.
+    /// Returns a number that two stores share only if they have the same events, in any order.
     func digest() throws -> Digest {
         var digest = Digest()
         try log.scan { event in

@@ -1,16 +1,16 @@
 import Foundation
 import Glibc
 
-/// Many HTTP/1.1 connections, kept open, in one thread.
+/// Many persistent HTTP/1.1 connections in one thread.
 ///
-/// Each has one request under way. A client library would take as much of the cores as the server
-/// that is measured.
+/// Each has at most one request in progress. A client library would take as much of the cores as
+/// the measured server.
 final class LoadClient {
     private var connections: [Connection] = []
     private let authority: String
     private let token: String
 
-    /// Makes the connections; none has asked anything yet.
+    /// Opens the connections without sending a request.
     init(_ url: String, token: String, connections count: Int) throws {
         let port = try LoadClient.port(url)
         authority = "127.0.0.1:\(port)"
@@ -39,7 +39,8 @@ final class LoadClient {
         "\(method) \(path) HTTP/1.1\r\nhost: \(authority)\r\nauthorization: Bearer \(token)\r\n"
     }
 
-    /// Asks on every connection what `next` gives for it, until that is nil for all.
+    /// Sends the requests that `next` returns for each connection, until it returns nil for all of
+    /// them.
     func run(
         next: (Int) throws -> [UInt8]?, answered: (Int, HTTPAnswer) throws -> Void
     ) throws {
@@ -67,7 +68,7 @@ final class LoadClient {
         }
     }
 
-    /// Asks once, on the first connection.
+    /// Sends one request on the first connection.
     func ask(_ request: [UInt8]) throws -> HTTPAnswer {
         var answer: HTTPAnswer?
         try run(
@@ -76,13 +77,13 @@ final class LoadClient {
         return answer
     }
 
-    /// Asks the same on all connections, and leaves each when what it has received holds `mark`.
+    /// Sends the same request on all connections, and leaves each when it has received `mark`.
     func open(_ request: [UInt8], until mark: String) throws {
         for index in connections.indices { try connections[index].begin(request) }
         try wait(for: mark)
     }
 
-    /// Waits until each connection has received `mark`, and forgets what came so far.
+    /// Waits until each connection has received `mark`, and discards the data received so far.
     func wait(for mark: String) throws {
         let mark = Array(mark.utf8)
         var polls = connections.map { pollfd(file: $0) }
@@ -90,7 +91,7 @@ final class LoadClient {
         while !waiting.isEmpty {
             for index in polls.indices { polls[index].events = connections[index].interest }
             guard poll(&polls, nfds_t(polls.count), 60_000) > 0 else {
-                throw BenchError("\(waiting.count) connections have heard nothing for 60 s")
+                throw BenchError("\(waiting.count) connections have received nothing for 60 s")
             }
             for index in polls.indices where polls[index].revents != 0 {
                 try connections[index].exchange()
@@ -127,11 +128,11 @@ private struct Connection {
         sent = 0
         incoming.removeAll(keepingCapacity: true)
         isWaiting = true
-        // Nothing is received here: an answer that came at once would be one that no poll tells of.
+        // Receives nothing yet: no poll would report a response that arrived here.
         try flush()
     }
 
-    /// Sends and receives what is possible now; gives the answer when it is whole.
+    /// Sends and receives what is possible now; returns the response when it is complete.
     mutating func proceed() throws -> HTTPAnswer? {
         try exchange()
         guard isWaiting, let answer = try parse() else { return nil }
@@ -173,7 +174,7 @@ private struct Connection {
         }
     }
 
-    /// Whether `mark` has come; if so, what came is forgotten.
+    /// Whether `mark` has arrived; if so, the received data is discarded.
     mutating func received(_ mark: [UInt8]) -> Bool {
         let isThere = incoming.indices.contains { incoming[$0...].starts(with: mark) }
         guard isThere else { return false }
@@ -186,23 +187,23 @@ private struct Connection {
     private func parse() throws -> HTTPAnswer? {
         guard let head = HTTPHead(incoming) else { return nil }
         guard let length = head.contentLength else {
-            throw BenchError("an answer of status \(head.status) has no length")
+            throw BenchError("a response with status \(head.status) has no length")
         }
         guard incoming.count >= head.count + length else { return nil }
         return HTTPAnswer(status: head.status, body: Array(incoming[head.count...]))
     }
 }
 
-/// What matters of an answer's head; byte by byte, since it is read as often as the server answers.
+/// The relevant part of a response's head, parsed by bytes, because it is read for every response.
 private struct HTTPHead {
-    /// Up to and with the empty line.
+    /// The number of bytes, including the empty line.
     var count = 0
     var status = 0
     var contentLength: Int?
 
     private static let lengthName = Array("content-length:".utf8)
 
-    /// Nil where the head is not whole.
+    /// Nil if the head is incomplete.
     init?(_ bytes: [UInt8]) {
         var start = 0
         for index in bytes.indices where bytes[index] == 10 {
@@ -222,7 +223,7 @@ private struct HTTPHead {
     }
 
     private static func isLength(_ line: ArraySlice<UInt8>) -> Bool {
-        // Letters differ from their capitals in this bit; the others have it set.
+        // Only this bit differs between a letter and its capital; the other characters have it set.
         line.count > lengthName.count && zip(line, lengthName).allSatisfy { $0 | 0x20 == $1 }
     }
 
@@ -249,12 +250,12 @@ enum Sockets {
         setsockopt(file, Int32(IPPROTO_TCP), TCP_NODELAY, &yes, 4)
         guard withAddress(port, { Glibc.connect(file, $0, $1) }) == 0 else {
             close(file)
-            throw BenchError("nobody listens on port \(port)")
+            throw BenchError("no server listens on port \(port)")
         }
         return file
     }
 
-    /// Listens on a port that is free.
+    /// Listens on a free port.
     static func listen() throws -> (file: Int32, port: UInt16) {
         let file = socket(AF_INET, stream, 0)
         guard file >= 0, withAddress(0, { bind(file, $0, $1) }) == 0, Glibc.listen(file, 64) == 0

@@ -1,8 +1,8 @@
 import Foundation
 import Tapedeck
 
-/// As much of `schema/tapedeck/sync/v1/sync.proto` and of an event's canonical bytes
-/// (`schema/storage/v1.md`) as plain connections need.
+/// The parts of `schema/tapedeck/sync/v1/sync.proto` and of the canonical bytes of an event
+/// (`schema/storage/v1.md`) that plain connections need.
 enum Wire {
     // MARK: - Requests
 
@@ -19,7 +19,7 @@ enum Wire {
         return checked(message)
     }
 
-    /// Ends a body with its check, field 15.
+    /// Ends a body with its checksum, field 15.
     private static func checked(_ message: [UInt8]) -> [UInt8] {
         var sum = UInt32.max
         for byte in message {
@@ -31,14 +31,14 @@ enum Wire {
         return message
     }
 
-    /// CRC-32C (Castagnoli), a byte at a time.
+    /// CRC-32C (Castagnoli), one byte at a time.
     private static let crcTable: [UInt32] = (0..<256).map { byte in
         (0..<8).reduce(UInt32(byte)) { sum, _ in sum & 1 == 0 ? sum >> 1 : sum >> 1 ^ 0x82F6_3B78 }
     }
 
     /// Appends an event as an entry of a push.
     ///
-    /// The fact of an observation is left out: a server never looks at it.
+    /// The fact of an observation is omitted, because a server never reads it.
     static func append(
         _ event: ProposedEvent, _ origin: OriginID, sequence: UInt64, to entries: inout [UInt8]
     ) {
@@ -56,7 +56,7 @@ enum Wire {
         entries.append(event.encoding.rawValue)
         entries.append(varint: UInt64(event.tags.count))
         for tag in event.tags { entries.append(prefixed: Array(tag.text.utf8)) }
-        // No fact, no causation, no correlation, not written anew, no key.
+        // No fact, no causation, no correlation, not reissued, no key.
         entries.append(contentsOf: [0, 0, 0, 0, 0])
         entries.append(prefixed: event.payload)
         let count = UInt32(entries.count - start - 4)
@@ -99,7 +99,8 @@ enum Wire {
         }
     }
 
-    /// Walks the fields of a message: a number's value, or the bytes of anything longer.
+    /// Calls `body` for each field of a message, with a number's value or the bytes of a longer
+    /// field.
     private static func forEachField(
         _ message: [UInt8], _ body: (UInt64, UInt64, ArraySlice<UInt8>) -> Void
     ) throws {
@@ -112,7 +113,7 @@ enum Wire {
                 if byte < 0x80 { return value }
                 shift += 7
             }
-            throw BenchError("an answer is cut off")
+            throw BenchError("a response is truncated")
         }
         while !rest.isEmpty {
             let tag = try varint()
@@ -122,10 +123,10 @@ enum Wire {
             case 5: rest = rest.dropFirst(4)
             case 2:
                 let count = Int(try varint())
-                guard count <= rest.count else { throw BenchError("an answer is cut off") }
+                guard count <= rest.count else { throw BenchError("a response is truncated") }
                 body(tag >> 3, 0, rest.prefix(count))
                 rest = rest.dropFirst(count)
-            default: throw BenchError("an answer is not protobuf")
+            default: throw BenchError("a response is not protobuf")
             }
         }
     }

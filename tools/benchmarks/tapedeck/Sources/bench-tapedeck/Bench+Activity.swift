@@ -2,15 +2,17 @@ import Foundation
 import Tapedeck
 import TapedeckTesting
 
-/// Stores and files of made-up activity, and every projection live.
+/// Stores and files of generated activity, with every projection live.
 extension Bench {
-    /// A store with activity around videos, indexed but for its tail, its projections built.
+    /// Fills a store with activity around videos, indexed except for its tail, with built
+    /// projections.
     func fill(tail: Int) throws {
         var activity = ActivityGenerator(seed: seed, videos: videos)
         try fill(tail: tail) { try activity.next().event() }
     }
 
-    /// A store with activity of every type, indexed, that keeps every projection, those on demand included.
+    /// Fills a store with activity of every type, indexed, with every projection, including those
+    /// on demand.
     func fillAll() throws {
         var activity = MixedActivityGenerator(seed: seed, videos: videos)
         try fill(tail: 0) { try activity.next().proposal }
@@ -24,7 +26,7 @@ extension Bench {
     private static var all: [String] { VideoProjections.standard.all.map(\.name) }
 
     private func fill(tail: Int, next: () throws -> ProposedEvent) throws {
-        // The store itself stands in `DIR`: storectl is given it.
+        // The store itself is in `DIR`, which is passed to storectl.
         let log = try EventLog.create(directory, options: .init(unindexedEventsMax: .max))
         let duration = try timed {
             var batch: [ProposedEvent] = []
@@ -52,8 +54,8 @@ extension Bench {
         return try (0..<events).map { _ in try activity.next().proposal }
     }
 
-    /// The activity of `append-live` as the peer reads it: its payloads as JSON to take rows from, and as the
-    /// bytes that it keeps.
+    /// Writes the activity of `append-live` as the peer reads it: its payloads as JSON, from which
+    /// rows are made, and as the bytes that are stored.
     func writeActivity() throws {
         var bytes: [UInt8] = []
         let duration = try timed {
@@ -72,14 +74,15 @@ extension Bench {
         line(duration)
     }
 
-    /// 1,000 events a commit, while every projection follows; it ends when all have every event.
+    /// Appends 1,000 events per commit while every projection follows; ends when all have every
+    /// event.
     func appendLive() throws {
         try? FileManager.default.removeItem(atPath: store)
         let proposals = try mixed()
         let log = try EventLog.create(store)
         let standard = VideoProjections.standard
         let projections = ProjectionRunner(log, projections: standard.all)
-        // What is on demand is followed once somebody has asked for it.
+        // Projections on demand are followed after their first use.
         _ = try projections.rebuild(Bench.all)
         projections.follow()
         let duration = try timed {
@@ -98,7 +101,7 @@ extension Bench {
         line(duration, [("checksum", "\"\(sum.hex)\"")])
     }
 
-    /// How many rows the first table of a projection has.
+    /// Returns the number of rows in the first table of a projection.
     private func count(_ views: Views, _ projection: some Projection) throws -> Int {
         var count = 0
         var after: [UInt8]?

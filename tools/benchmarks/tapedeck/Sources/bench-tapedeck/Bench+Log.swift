@@ -6,7 +6,8 @@ extension Bench {
     func append(batch: Int) throws {
         let log = try EventLog.create(store)
         var workload = Workload(events: events, videos: videos, seed: seed)
-        // Made before the clock starts only as far as the peers do: a batch at a time.
+        // Before the clock starts, events are made only as far as the peers make them: one batch at
+        // a time.
         let duration = try timed {
             var waiting: [ProposedEvent] = []
             for index in 0..<events {
@@ -16,7 +17,8 @@ extension Bench {
                     waiting.removeAll(keepingCapacity: true)
                 }
             }
-            // The last events are indexed inside the span too; one event a commit is log only.
+            // The last events are indexed within the measured time, too; one event per commit is
+            // log only.
             if batch > 1 { try log.indexAll() }
         }
         log.close()
@@ -79,7 +81,7 @@ extension Bench {
         line(duration, [("checksum", "\"\(sum.hex)\"")])
     }
 
-    /// Single appends while nothing else goes on, then while a rebuild and index merges do.
+    /// Single appends on an idle store, then during a rebuild and index merges.
     func appendBusy() throws {
         let log = try EventLog.create(store, options: .init(unindexedEventsMax: .max))
         try append(to: log, isBroadcast: true)

@@ -5,13 +5,14 @@ import TapedeckTesting
 /// A player that reports every second for eight hours a day.
 extension Bench {
     private static let secondsPerDay = 8 * 3_600
-    /// From films for children to films in parts.
+    /// Lengths from films for children to films in parts.
     private static let minutes = [7.0, 22, 43, 58, 95, 130]
 
-    /// Reports of one append where all are recorded.
+    /// The number of reports in one append if all are recorded.
     private static let reportsPerAppend = 1_000
 
-    /// Records the reports that are worth an event, of as many as there are to be events, and builds every list.
+    /// Records only the reports that yield an event, out of `events` reports, and builds every
+    /// list.
     func playYear() async throws {
         let place = store
         let store = try TapedeckStore.open(place)
@@ -37,7 +38,7 @@ extension Bench {
         line(duration, [("recorded", "\(recorded)")])
     }
 
-    /// Records every report, builds every list, and compacts them; the time is that of the compaction.
+    /// Records every report, builds every list and compacts; only the compaction is timed.
     func compactYear() async throws {
         let place = store
         let store = try TapedeckStore.open(place)
@@ -80,7 +81,7 @@ extension Bench {
         precondition(count > 0, "no video is in progress after a year")
     }
 
-    /// Makes as many reports as events, each day from six in the afternoon; nil for a pause.
+    /// Makes `events` reports, each day from six in the afternoon; nil for a pause.
     private func play(_ body: (PlaybackCoalescing.Report?) throws -> Void) throws {
         var random = SeededGenerator(seed: seed)
         var report = PlaybackProgressed()
@@ -97,7 +98,7 @@ extension Bench {
             let at = UInt64(1_325_440_800 + day * 86_400 + second) * 1_000
             switch Int.random(in: 0..<3_600, using: &random) {
             case 0:
-                // Somebody looks for a place in it.
+                // The viewer seeks.
                 report.positionSeconds = .random(in: 0..<report.durationSeconds, using: &random)
             case 1: try body(nil)
             default: report.positionSeconds += .random(in: 0.98...1.02, using: &random)

@@ -15,7 +15,7 @@ extension Bench {
         line(duration, [("checksum", "\"\(sum.hex)\"")])
     }
 
-    /// The sum over all rows that the peers form too.
+    /// Returns the sum over all rows, as the peers compute it.
     private func checksum(_ projections: ProjectionRunner, _ projection: VideoRows) throws -> UInt64
     {
         try projections.read { views in
@@ -43,8 +43,8 @@ extension Bench {
         }
     }
 
-    /// Readers and an appender go on while a rebuild runs and flips; what the flip holds up are the appends
-    /// that meet it.
+    /// Readers and an appender run during a rebuild and its flip; the flip delays only the appends
+    /// that coincide with it.
     func flip() throws {
         let log = try EventLog.create(store)
         try append(to: log, isBroadcast: true)
@@ -97,7 +97,7 @@ extension Bench {
                 let report = try projections.rebuild()
                 let ended = ContinuousClock.now
                 guard let flip = report.phases.first(where: { $0.name == "flip" }) else {
-                    throw BenchError("a rebuild does not say how long it flipped")
+                    throw BenchError("a rebuild does not report the duration of its flip")
                 }
                 flips.append(ended - .seconds(flip.seconds)..<ended)
             }
@@ -124,7 +124,7 @@ extension Bench {
             ])
     }
 
-    /// What a program that is started sees: open, one query, the first page of the list.
+    /// The start of a program: opening, one query, the first page of the list.
     func coldOpen() throws {
         let duration = try timed {
             let store = try TapedeckStore.open(

@@ -2,7 +2,7 @@ import Foundation
 import Tapedeck
 import TapedeckTesting
 
-/// Questions to lists, and lists that are followed.
+/// Queries of lists, and followed lists.
 extension Bench {
     private static let questions = 5_000
     private static let questionsAsOf = 100
@@ -11,7 +11,7 @@ extension Bench {
 
     private func video(_ number: Int) -> String { "vimeo:\(number + 1)" }
 
-    /// Somebody shares a video.
+    /// A user shares a video.
     private func share(_ number: Int, at second: Int) throws -> ProposedEvent {
         let said = BroadcastReceived.with {
             ($0.broadcast, $0.video) = ("b\(number)", video(number))
@@ -22,7 +22,8 @@ extension Bench {
         return try ProposedEvent(sighting: said, observedAt: Int64(second) * 1_000)
     }
 
-    /// A store with as many videos as events, each shared once, every tenth with comments; its lists built.
+    /// Fills a store with as many videos as events, each shared once, every tenth with comments,
+    /// and builds its lists.
     func fillVideos() throws {
         let log = try EventLog.create(directory, options: .init(unindexedEventsMax: .max))
         let duration = try timed {
@@ -50,14 +51,14 @@ extension Bench {
         line(duration)
     }
 
-    /// One video with what was said about it, and the first page of a list.
+    /// Queries one video with its comments, and the first page of a list.
     func ask() throws {
         let store = try TapedeckStore.open(directory, creating: false)
         let isPoint = measure == "point-query"
         let now = UTCTime(milliseconds: 1_400_000_000_000)
         var random = UInt64(seed)
         var seconds: [Double] = []
-        // The first ones bring pages in and are left out.
+        // The first queries load pages into the cache and are not counted.
         for index in 0..<Bench.questions + 1_000 {
             random = random &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
             let key = video(Int(random >> 33) % (events / 10) * 10)
@@ -80,9 +81,10 @@ extension Bench {
         line(seconds)
     }
 
-    /// One video as it was at some position, and the first page of the list in the midst of the log.
+    /// Queries one video as of some position, and the first page of the list as of the middle of
+    /// the log.
     ///
-    /// A video is asked for as often as it is spoken of: that of an event anywhere in the log.
+    /// A video is chosen as often as it has events: it is that of a random event in the log.
     func lookBack() throws {
         let store = try TapedeckStore.open(
             directory, creating: false, options: .init(unindexedEventsMax: .max))
@@ -101,7 +103,7 @@ extension Bench {
         var random = SeededGenerator(seed: seed)
         func position() -> LogPosition { LogPosition(rawValue: 1 + random.below(head)) }
         var seconds: [Double] = []
-        // The first ones bring pages in and are left out.
+        // The first queries load pages into the cache and are not counted.
         while seconds.count < Bench.questionsAsOf + 20 {
             let tags = try store.log.event(at: position())?.tags ?? []
             guard let video = tags.first(where: { $0.kind == "video" }) else { continue }
@@ -116,7 +118,8 @@ extension Bench {
         line(Array(seconds.dropFirst(20)))
     }
 
-    /// An event to the change that an observer of a list of `events` rows gets.
+    /// Measures the time from an event to the change that an observer of a list of `events` rows
+    /// receives.
     func follow() async throws {
         let options = EventLog.Options(unindexedEventsMax: .max)
         let store = try TapedeckStore.open(store, options: options)
@@ -128,7 +131,7 @@ extension Bench {
         }
         var updates = store.live(.group(.timeline, limit: events * 2)).makeAsyncIterator()
         var first = try await updates.next()
-        // The list is made once the projection is built.
+        // The list is available once the projection is built.
         while first?.state.loading != nil { first = try await updates.next() }
         guard first?.changes.count == events else {
             throw BenchError("the list is not all there")
@@ -165,7 +168,7 @@ extension Bench {
         line(seconds)
     }
 
-    /// Another process that appends now and then, and says when in the title.
+    /// Another process that appends occasionally, with the time in the title.
     func write() throws {
         let log = try EventLog(opening: store, options: .init(unindexedEventsMax: .max))
         for number in 0..<events {
@@ -191,7 +194,7 @@ extension Bench {
     }
 }
 
-/// Nanoseconds of a clock that all processes share.
+/// Returns the nanoseconds of a clock that all processes share.
 private func monotonicNanoseconds() -> UInt64 {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)

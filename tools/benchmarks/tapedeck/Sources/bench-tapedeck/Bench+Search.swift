@@ -1,11 +1,12 @@
 import Foundation
 import Tapedeck
 
-/// A page of what is found by the beginning of a word.
+/// A page of search results for the first letters of a word.
 extension Bench {
     private static let questions = 200
 
-    /// A store with as many videos as events, each shared once with a comment, and their index.
+    /// Fills a store with as many videos as events, each shared once with a comment, and builds
+    /// their index.
     func fillSearch() throws {
         let log = try EventLog.create(directory, options: .init(unindexedEventsMax: .max))
         for start in stride(from: 0, to: events, by: 10_000) {
@@ -32,11 +33,11 @@ extension Bench {
 
     private static let indexes = VideoProjections.standard.searched(in: .videos).map(\.name)
 
-    /// The first 20 by the commonest three letters.
+    /// Searches for the first 20 videos by the commonest three letters.
     func search() throws {
         let store = try TapedeckStore.open(directory, creating: false)
         var (seconds, sum): ([Double], UInt64) = ([], 0)
-        // The first ones bring pages in and are left out.
+        // The first queries load pages into the cache and are not counted.
         for question in -20..<Bench.questions {
             var page: SearchPage?
             let duration = try timed {

@@ -1,7 +1,7 @@
 import Foundation
 import Tapedeck
 
-/// Our side of the suite; the contract is in `tools/benchmarks/README.md`, "Adding a contender".
+/// Our side of the suite; see "Adding a contender" in `tools/benchmarks/README.md`.
 @main
 struct Bench {
     let measure: String
@@ -78,7 +78,7 @@ struct Bench {
         }
     }
 
-    // MARK: - What the measures share
+    // MARK: - Shared by the measures
 
     var store: String { directory + "/store" }
 
@@ -94,7 +94,7 @@ struct Bench {
             payload: isBroadcast ? Broadcast.payload(event) : event.payload)
     }
 
-    /// Appends everything in batches; for stores that a measure starts from.
+    /// Appends everything in batches, for stores from which a measure starts.
     func append(to log: EventLog, isBroadcast: Bool) throws {
         var workload = Workload(events: events, videos: videos, seed: seed)
         var batch: [ProposedEvent] = []

@@ -24,7 +24,7 @@ struct Texts {
         sharer = "zoe \(draw(15) % 5_000)"
     }
 
-    /// Three letters with which the commonest word begins.
+    /// The first three letters of the commonest word.
     static var commonestBeginning: String { String(word(0).prefix(3)) }
 
     private static func word(_ rank: UInt64) -> String {

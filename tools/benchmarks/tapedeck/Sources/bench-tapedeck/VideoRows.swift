@@ -1,7 +1,7 @@
 import Tapedeck
 
-/// The broadcast of the suite, as bytes: what the peers keep in columns is fields of the payload here,
-/// and each fold reads them anew.
+/// The broadcast of the suite, as bytes: the columns of the peers are fields of the payload here,
+/// and each fold reads them again.
 enum Broadcast {
     static let type: EventType = "BroadcastReceived"
 
@@ -36,7 +36,7 @@ enum Broadcast {
 }
 
 extension Event {
-    /// 200 bytes: a number, then `p`.
+    /// The payload of 200 bytes: a number, then `p`.
     var payload: [UInt8] {
         var bytes = [UInt8](repeating: UInt8(ascii: "p"), count: Workload.payloadSize)
         for index in 0..<8 { bytes[index] = UInt8(truncatingIfNeeded: firstWord >> (8 * index)) }
@@ -44,7 +44,7 @@ extension Event {
     }
 }
 
-/// The video list that the peers keep too: a row per video, and its place in the list.
+/// The video list that the peers also maintain: a row per video, and its place in the list.
 struct VideoRows: Projection {
     struct State: ProjectionState {
         var count: UInt64 = 0
