@@ -206,7 +206,8 @@ import Testing
         let message = clock?["message"]?.text ?? ""
         #expect(
             message.hasPrefix(
-                "2 events dated in the future; the last, at position 1, is dated 9999-12-31T00:00:00.000Z"),
+                "2 events dated in the future; the last, at position 1, is dated 9999-12-31T00:00:00.000Z"
+            ),
             "\(message)")
     }
 
