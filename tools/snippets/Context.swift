@@ -36,7 +36,9 @@ struct User { var imageUrl: String }
 struct SoldOut: Error {}
 
 extension Event where Self: Codable {
-    init(payload: [UInt8]) throws { self = try JSONDecoder().decode(Self.self, from: Data(payload)) }
+    init(payload: [UInt8]) throws {
+        self = try JSONDecoder().decode(Self.self, from: Data(payload))
+    }
     func payload() throws -> [UInt8] { Array(try JSONEncoder().encode(self)) }
 }
 
