@@ -188,17 +188,17 @@ public final class TapedeckStore: Sendable {
     ///   - projection: The name of the projection, such as `watch-later`.
     ///   - key: The key, such as a video's tag.
     ///   - point: The point in the log; nil for now.
-    ///   - leftOut: Events to ignore, as if they had not happened.
+    ///   - excluded: Events to ignore, as if they had not happened.
     ///
     /// Throws `StoreError`: `.notFound` (the projection or an event does not exist), `.usage` (the
     /// key is of another kind), `.tooLarge` (more than a million events), `.closed`.
     public func explain(
         _ projection: String, key: Tag, asOf point: HistoryPoint? = nil,
-        without leftOut: [EventID] = []
+        without excluded: [EventID] = []
     ) async throws(StoreError) -> KeyExplanation {
         let projections = projections
         return try await run {
-            try projections.explain(projection, key: key, asOf: point, without: leftOut)
+            try projections.explain(projection, key: key, asOf: point, without: excluded)
         }
     }
 

@@ -300,18 +300,18 @@ public struct StoreRemotes: Sendable {
     ///
     /// - Parameters:
     ///   - isLive: Whether to continue until the task is cancelled.
-    ///   - asksAll: Whether to request everything, including data that is still fresh.
+    ///   - refreshesAll: Whether to request everything, including data that is still fresh.
     ///   - progress: Called after each step, on an unspecified thread.
     ///
     /// If the remote fails, the report's `failure` says why; nothing is lost. Throws `SyncError`:
     /// `.notFound`, `.unauthorized` (the remote requires a login and there is none), `.busy`
     /// (another process is syncing this store with the remote); `LogError` if the store fails.
     public func sync(
-        _ name: String, isLive: Bool = false, asksAll: Bool = false,
+        _ name: String, isLive: Bool = false, refreshesAll: Bool = false,
         progress: (@Sendable (RemoteReport) -> Void)? = nil
     ) async throws -> RemoteReport {
         let engine = try await offThread {
-            try self.engine(name, isLive: isLive, asksAll: asksAll)
+            try self.engine(name, isLive: isLive, refreshesAll: refreshesAll)
         }
         return try await withTaskCancellationHandler {
             try await engine.run(progress: progress)
@@ -320,8 +320,17 @@ public struct StoreRemotes: Sendable {
         }
     }
 
+    /// The former name of `sync(_:isLive:refreshesAll:progress:)`.
+    @available(*, deprecated, renamed: "sync(_:isLive:refreshesAll:progress:)")
+    public func sync(
+        _ name: String, isLive: Bool = false, asksAll: Bool,
+        progress: (@Sendable (RemoteReport) -> Void)? = nil
+    ) async throws -> RemoteReport {
+        try await sync(name, isLive: isLive, refreshesAll: asksAll, progress: progress)
+    }
+
     @available(*, noasync)
-    private func engine(_ name: String, isLive: Bool, asksAll: Bool) throws -> RemoteEngine {
+    private func engine(_ name: String, isLive: Bool, refreshesAll: Bool) throws -> RemoteEngine {
         let (remote, connector) = try connector(of: name)
         let session = try RemoteSession(
             log, remote, connector, runner, outboxes: Connectors.outboxes, logins: logins,
@@ -329,7 +338,7 @@ public struct StoreRemotes: Sendable {
             options: RemoteSession.Options(
                 isLive: isLive, failuresMax: isLive ? 0 : 3,
                 // The user is watching, so notice quickly that a remote is available again.
-                backoffMax: isLive ? 30_000 : 4_000), asksAll: asksAll)
+                backoffMax: isLive ? 30_000 : 4_000), refreshesAll: refreshesAll)
         return try RemoteEngine(
             session, try HTTPRemoteTransport(base: remote.url), store: log.directory.path)
     }
@@ -379,7 +388,7 @@ public struct StoreRemotes: Sendable {
     ///
     /// - Parameter deliveries: The deliveries of the event, from `deliveries(of:)`.
     @available(*, noasync)
-    public func withoutPlace(
+    public func unsupported(
         for event: EventEnvelope, besides deliveries: [RemoteDelivery]
     ) throws -> [Remote] {
         try remotes(of: event, besides: deliveries) { _, intent in
@@ -387,12 +396,21 @@ public struct StoreRemotes: Sendable {
         }
     }
 
+    /// The former name of `unsupported(for:besides:)`.
+    @available(*, noasync)
+    @available(*, deprecated, renamed: "unsupported(for:besides:)")
+    public func withoutPlace(
+        for event: EventEnvelope, besides deliveries: [RemoteDelivery]
+    ) throws -> [Remote] {
+        try unsupported(for: event, besides: deliveries)
+    }
+
     /// Returns the remotes at which a later intent superseded an event.
     ///
     /// - Parameter deliveries: The deliveries of the event, from `deliveries(of:)`.
     @available(*, noasync)
-    public func withoutNeed(
-        of event: EventEnvelope, besides deliveries: [RemoteDelivery]
+    public func superseding(
+        _ event: EventEnvelope, besides deliveries: [RemoteDelivery]
     ) throws -> [Remote] {
         try remotes(of: event, besides: deliveries) { remote, intent in
             let isIntent = Connectors.outboxes.contains {
@@ -408,6 +426,15 @@ public struct StoreRemotes: Sendable {
             if case .foreign = plan { return false }
             return true
         }
+    }
+
+    /// The former name of `superseding(_:besides:)`.
+    @available(*, noasync)
+    @available(*, deprecated, renamed: "superseding(_:besides:)")
+    public func withoutNeed(
+        of event: EventEnvelope, besides deliveries: [RemoteDelivery]
+    ) throws -> [Remote] {
+        try superseding(event, besides: deliveries)
     }
 
     /// Returns the remotes that already show an automatic consequence of an event.

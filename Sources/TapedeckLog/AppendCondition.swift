@@ -30,9 +30,13 @@ public struct AppendCondition: Sendable {
     /// The sightings of an entity are ordered by (version, observedAt, content). A sighting is not
     /// new if a later one, or the one right before it, has the same content. The contents A, B and
     /// A again are therefore three facts, while polling unchanged content adds none.
-    public static func factIsNews(_ fact: ObservedFact) -> AppendCondition {
+    public static func factIsNew(_ fact: ObservedFact) -> AppendCondition {
         AppendCondition(kind: .fact(fact))
     }
+
+    /// The former name of `factIsNew`.
+    @available(*, deprecated, renamed: "factIsNew")
+    public static func factIsNews(_ fact: ObservedFact) -> AppendCondition { factIsNew(fact) }
 }
 
 /// The result of an append.

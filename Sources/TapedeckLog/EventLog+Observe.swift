@@ -5,15 +5,15 @@ extension EventLog {
     /// The result of `record(_:rows:)`.
     package struct RecordedEvents: Hashable, Sendable {
         /// Whether each event was recorded; a sighting that is not new is skipped.
-        package var isNews: [Bool] = []
+        package var isNew: [Bool] = []
 
         /// The number of recorded events.
-        package var recorded: Int { isNews.count { $0 } }
+        package var recorded: Int { isNew.count { $0 } }
     }
 
     /// Records events under this store's origin, and a sync engine's rows, in one transaction.
     ///
-    /// An event with a fact is recorded only if it is new (`AppendCondition.factIsNews`); other
+    /// An event with a fact is recorded only if it is new (`AppendCondition.factIsNew`); other
     /// events always are. A page of a remote and the position after it are thus committed together,
     /// and reading a page again adds nothing.
     ///
@@ -35,11 +35,11 @@ extension EventLog {
             for event in events {
                 if let fact = event.fact,
                     try self.conflict(
-                        with: .factIsNews(fact), transaction, state, behind: accepted) != nil
+                        with: .factIsNew(fact), transaction, state, behind: accepted) != nil
                 {
-                    outcome.isNews.append(false)
+                    outcome.isNew.append(false)
                 } else {
-                    outcome.isNews.append(true)
+                    outcome.isNew.append(true)
                     accepted.append(event)
                 }
             }

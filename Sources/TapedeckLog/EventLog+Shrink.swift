@@ -41,12 +41,12 @@ extension EventLog {
         defer { lock.release() }
         let sole = try SoleUse(of: place, under: lock)
         defer { withExtendedLifetime((entry, sole)) {} }
-        try removeLeavings(place)
+        try removeLeftovers(place)
         let before = try size(of: place.log)
         let part = ReplacedFile.temporary(place.log)
         defer { unlink(part) }
         try LogError.wrapping {
-            try writeAnew(place, part)
+            try rewrite(place, part)
             try DurableFile.synchronize(part)
             try ReplacedFile.move(part, to: place.log)
             // The lock file describes the last write to the old file.
@@ -56,7 +56,7 @@ extension EventLog {
     }
 
     /// Removes the files of interrupted runs.
-    private static func removeLeavings(_ place: StoreDirectory) throws(LogError) {
+    private static func removeLeftovers(_ place: StoreDirectory) throws(LogError) {
         try LogError.wrapping {
             for name in try FileManager.default.contentsOfDirectory(atPath: place.path)
             where name.hasPrefix("log.mdb.") && name.hasSuffix(ReplacedFile.temporarySuffix) {
@@ -65,7 +65,7 @@ extension EventLog {
         }
     }
 
-    private static func writeAnew(_ place: StoreDirectory, _ part: String) throws {
+    private static func rewrite(_ place: StoreDirectory, _ part: String) throws {
         let old = try Environment(
             path: place.log, options: .init(tablesMax: 8, isReadOnly: true, isShared: false))
         defer { old.close() }

@@ -31,8 +31,8 @@ struct CatchUp {
     /// Folds one batch after a checkpoint into the drivers' tables.
     ///
     /// - Parameters:
-    /// - commit: The number of a commit at which all drivers are at `checkpoint`.
-    /// - mark: Called before anything is written, to record that the file is being written to.
+    ///   - commit: The number of a commit at which all drivers are at `checkpoint`.
+    ///   - mark: Called before anything is written, to record that the file is being written to.
     /// - Returns: Whether the batch was written; false if another process has folded in the
     ///   meantime.
     func run(

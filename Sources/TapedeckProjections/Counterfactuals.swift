@@ -57,10 +57,10 @@ struct Counterfactuals {
     }
 
     /// Returns whether the key stays the same without the given events.
-    func isSame(without leftOut: Set<Int>) throws -> Bool {
-        if leftOut.isEmpty { return true }
-        let from = leftOut.allSatisfy(examined.contains) ? examined.lowerBound : 0
-        let rest = (from..<events.count).filter { !leftOut.contains($0) }.map { events[$0] }
+    func isSame(without excluded: Set<Int>) throws -> Bool {
+        if excluded.isEmpty { return true }
+        let from = excluded.allSatisfy(examined.contains) ? examined.lowerBound : 0
+        let rest = (from..<events.count).filter { !excluded.contains($0) }.map { events[$0] }
         return try fold(rest, behindBase: from > 0).isSame(as: actual, law: law)
     }
 
@@ -116,8 +116,8 @@ struct Counterfactuals {
             where events[one].record.type == events[other].record.type && !found.contains(other) {
                 tried += 1
                 if tried > Counterfactuals.standInsTriedMax { return found }
-                let leftOut = Set(spared).subtracting([other]).union([one])
-                if try isSame(without: leftOut) { found.insert(other) }
+                let excluded = Set(spared).subtracting([other]).union([one])
+                if try isSame(without: excluded) { found.insert(other) }
             }
         }
         return found

@@ -13,23 +13,23 @@ struct EventAdmission: Sendable {
     /// The stamp of the last event that counts.
     private let latest: Stamp
     /// The positions of the events to leave out.
-    private let leftOut: Set<UInt64>
+    private let excluded: Set<UInt64>
     // Avoids a set lookup for each event; the set is nearly always empty.
-    private let leavesOut: Bool
+    private let hasExcluded: Bool
 
     /// - Parameters:
-    /// - origins: The origins from `Routing` or `EventLog.dictionaries`.
-    /// - limit: The end of the history. Only a time is applied here; readers of the log apply a
-    ///   position.
-    /// - leftOut: The positions of the events to ignore.
+    ///   - origins: The origins from `Routing` or `EventLog.dictionaries`.
+    ///   - limit: The end of the history. Only a time is applied here; readers of the log apply a
+    ///     position.
+    ///   - excluded: The positions of the events to ignore.
     init(
         _ overrides: OverrideTable, origins: [OriginID], limit: Rebuild.Limit = .none,
-        leftOut: Set<UInt64> = []
+        excluded: Set<UInt64> = []
     ) {
         self.overrides = overrides
         self.origins = origins
-        self.leftOut = leftOut
-        leavesOut = !leftOut.isEmpty
+        self.excluded = excluded
+        hasExcluded = !excluded.isEmpty
         if case .time(let end) = limit { latest = end } else { latest = Stamp(rawValue: .max) }
     }
 
@@ -39,7 +39,7 @@ struct EventAdmission: Sendable {
         let row = overrides.row(record.position)
         if row?.isRefused == true { return nil }
         if (row?.stamp ?? record.stamp) > latest { return nil }
-        if leavesOut, leftOut.contains(record.position) { return nil }
+        if hasExcluded, excluded.contains(record.position) { return nil }
         return reference(record, row?.stamp)
     }
 

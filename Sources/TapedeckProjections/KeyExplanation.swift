@@ -80,11 +80,11 @@ extension ProjectionRunner {
     /// takes some milliseconds.
     ///
     /// - Parameters:
-    /// - projection: The name of the projection.
-    /// - key: A tag of the projection's kind.
-    /// - point: The point in time; nil for now.
-    /// - leftOut: Events to leave out, as if they had not happened.
-    /// - count: The number of events to examine, counted from the last in canonical order.
+    ///   - projection: The name of the projection.
+    ///   - key: A tag of the projection's kind.
+    ///   - point: The point in time; nil for now.
+    ///   - excluded: Events to leave out, as if they had not happened.
+    ///   - count: The number of events to examine, counted from the last in canonical order.
     ///
     /// Throws `ProjectionError`: `.notFound` for an unknown projection or event, `.usage` for a key
     /// of another kind or an invalid count, `.tooLarge` for a key with more than a million events.
@@ -92,7 +92,7 @@ extension ProjectionRunner {
     @available(*, noasync)
     public func explain(
         _ projection: String, key: Tag, asOf point: HistoryPoint? = nil,
-        without leftOut: [EventID] = [], events count: Int = KeyExplanation.eventsDefault
+        without excluded: [EventID] = [], events count: Int = KeyExplanation.eventsDefault
     ) throws -> KeyExplanation {
         try checkOpen()
         let wanted = try drivers(named: [projection])
@@ -109,7 +109,7 @@ extension ProjectionRunner {
                 projection: projection)
         }
         return try ProjectionError.naming {
-            let folder = try KeyFolder(log, [driver], point?.limit ?? .none, leftOut: leftOut)
+            let folder = try KeyFolder(log, [driver], point?.limit ?? .none, excluded: excluded)
             do {
                 return try log.readNaming { records in
                     try folder.explanation(of: key, 0, examining: count, records)

@@ -16,10 +16,10 @@ struct KeyFolder {
     /// The last log position to read.
     let through: UInt64
 
-    /// - Parameter leftOut: Events to ignore.
+    /// - Parameter excluded: Events to ignore.
     init(
         _ log: EventLog, _ drivers: [ProjectionDriver], _ limit: Rebuild.Limit = .none,
-        leftOut: [EventID] = []
+        excluded: [EventID] = []
     ) throws {
         log.settleBuffered()
         var end = try log.currentHead().rawValue
@@ -31,11 +31,11 @@ struct KeyFolder {
         let routing = try Routing(drivers, log)
         self.routing = routing
         let positions = try log.readNaming { records in
-            try leftOut.map { try KeyFolder.position(of: $0, in: log, records) }
+            try excluded.map { try KeyFolder.position(of: $0, in: log, records) }
         }
         admission = EventAdmission(
             try OverrideTable(log), origins: routing.origins, limit: limit,
-            leftOut: Set(positions))
+            excluded: Set(positions))
     }
 
     /// Throws `ProjectionError` with `.notFound` if the event is unknown or was recorded after

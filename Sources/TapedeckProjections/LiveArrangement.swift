@@ -33,9 +33,9 @@ public protocol LiveArrangement<Entry>: Sendable {
     /// Arranges rows.
     ///
     /// - Parameters:
-    /// - rows: The rows in their order.
-    /// - hasMore: Whether there are more rows after the limit of `rows(at:)`.
-    /// - now: The time in milliseconds since 1970.
+    ///   - rows: The rows in their order.
+    ///   - hasMore: Whether there are more rows after the limit of `rows(at:)`.
+    ///   - now: The time in milliseconds since 1970.
     func arranged(_ rows: [Rows.Entry], hasMore: Bool, at now: Int64) -> LiveArranged<Entry>
     /// Returns the identity of an entry, which must be unique in the list.
     func subject(of entry: Entry) -> Subject
@@ -107,13 +107,13 @@ final class ArrangedRows<Arrangement: LiveArrangement>: LiveSource {
             try rows.take(ofRows, at: now, views)
         }
         seenAt = now
-        if !rows.told().isEmpty || rows.hasMore != hadMore { isStale = true }
+        if !rows.takeChanges().isEmpty || rows.hasMore != hadMore { isStale = true }
         guard isStale else { return }
         var arranged = arranged(at: now)
         if let time = arranged.nextChangeAt, time <= now {
             // Rows that just arrived belong to a time already past; read them for the present.
             try turn([], at: now, views)
-            _ = rows.told()
+            _ = rows.takeChanges()
             arranged = self.arranged(at: now)
         }
         self.changes += LiveChange.changes(
@@ -149,7 +149,7 @@ final class ArrangedRows<Arrangement: LiveArrangement>: LiveSource {
 
     func shows(_ rows: KeyRows) -> Bool { self.rows.shows(rows) }
 
-    func told() -> [LiveChange<Arrangement.Entry>] {
+    func takeChanges() -> [LiveChange<Arrangement.Entry>] {
         defer { changes = [] }
         return changes
     }

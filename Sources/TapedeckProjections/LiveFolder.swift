@@ -55,8 +55,8 @@ final class LiveFolder {
     /// Folds a key for every projection that uses some of its events.
     ///
     /// - Parameters:
-    /// - events: The events in canonical order.
-    /// - isDirty: Whether earlier events have moved or no longer count.
+    ///   - events: The events in canonical order.
+    ///   - isDirty: Whether earlier events have moved or no longer count.
     func fold(
         _ tag: UnsafeRawBufferPointer, _ events: [EventReference], isDirty: Bool
     ) throws {

@@ -27,7 +27,7 @@ protocol LiveSource<Entry>: AnyObject {
     /// - Parameter changes: The changes in the tables of each range; nil if some are unknown.
     func take(_ changes: [[RowChange]]?, at now: Int64, _ views: Views) throws
     /// Returns the changes since the last call.
-    func told() -> [LiveChange<Entry>]
+    func takeChanges() -> [LiveChange<Entry>]
     /// Returns whether the list shows any row of a key.
     func shows(_ rows: KeyRows) -> Bool
 }
@@ -122,8 +122,8 @@ package final class LiveLoop<Entry: Hashable & Sendable>: @unchecked Sendable {
     /// Returns the changes since the last update; nil if there are none.
     ///
     /// - Parameters:
-    /// - isCancelled: Whether to stop building tables; called often.
-    /// - loading: Called with the progress of a build, from several threads.
+    ///   - isCancelled: Whether to stop building tables; called often.
+    ///   - loading: Called with the progress of a build, from several threads.
     @available(*, noasync)
     package func look(
         isCancelled: @escaping @Sendable () -> Bool = { false },
@@ -135,7 +135,7 @@ package final class LiveLoop<Entry: Hashable & Sendable>: @unchecked Sendable {
         let held = update([], state)
         let options = RebuildOptions(
             progress: { step in
-                guard progress.isNews(step) else { return }
+                guard progress.isNew(step) else { return }
                 var told = held
                 told.state.loading = step
                 loading(told)
@@ -157,15 +157,15 @@ package final class LiveLoop<Entry: Hashable & Sendable>: @unchecked Sendable {
     ) throws -> LiveUpdate<Entry>? {
         let hadMore = list.hasMore
         try list.take(follower.changes, at: now, views)
-        let changes = list.told()
+        let changes = list.takeChanges()
         let failures = try failures(at: now, views, isOther: isFirst || !changes.isEmpty)
         let state = LiveState(failures: failures)
-        let isNews =
+        let isNew =
             isFirst || wasLoading || !changes.isEmpty || list.hasMore != hadMore
             || state != self.state
         (isFirst, self.state) = (false, state)
         follower.advance()
-        return isNews ? update(changes, state) : nil
+        return isNew ? update(changes, state) : nil
     }
 
     private func update(_ changes: [LiveChange<Entry>], _ state: LiveState) -> LiveUpdate<Entry> {
@@ -263,7 +263,7 @@ private final class LiveProgress: Sendable {
 
     var wasTold: Bool { told.withLock { !$0.phase.isEmpty } }
 
-    func isNews(_ progress: RebuildProgress) -> Bool {
+    func isNew(_ progress: RebuildProgress) -> Bool {
         let total = max(progress.total, 1)
         let hundredths = min(progress.done, total) * 100 / total
         return told.withLock { told in

@@ -28,7 +28,7 @@ public protocol LiveQuery<Entry>: Sendable {
     /// Additional rows elsewhere that entries are built from; empty by default.
     var details: [RowRange] { get }
     /// The projections that `entry` reads besides those of `lists` and `details`; empty by default.
-    var others: [any Projection] { get }
+    var dependencies: [any Projection] { get }
     /// The maximum number of rows, counted from the first.
     var limit: Int { get }
     /// The systems of the remotes whose observations the list shows; empty by default.
@@ -45,9 +45,9 @@ public protocol LiveQuery<Entry>: Sendable {
     /// Builds the entry of a row.
     ///
     /// - Parameters:
-    /// - list: The index in `lists` of the range of the row.
-    /// - now: The time in milliseconds since 1970.
-    /// - views: The views at the commit being reported.
+    ///   - list: The index in `lists` of the range of the row.
+    ///   - now: The time in milliseconds since 1970.
+    ///   - views: The views at the commit being reported.
     func entry(
         _ row: Row, in list: Int, at now: Int64, from views: Views
     ) throws -> LiveEntry<Entry>
@@ -56,19 +56,30 @@ public protocol LiveQuery<Entry>: Sendable {
 /// The order of rows from several ranges.
 public enum LiveOrder: Hashable, Sendable {
     /// All rows of the first range, then of the next.
-    case oneBehindAnother
+    case concatenated
     /// By key, ignoring the given number of leading bytes, which are the same for all keys of a
     /// range.
-    case merged(behind: Int)
+    case merged(prefixCount: Int)
+
+    /// The former name of `concatenated`.
+    @available(*, deprecated, renamed: "concatenated")
+    public static var oneBehindAnother: LiveOrder { .concatenated }
+
+    /// The former name of `merged(prefixCount:)`.
+    @available(*, deprecated, renamed: "merged(prefixCount:)")
+    public static func merged(behind count: Int) -> LiveOrder { .merged(prefixCount: count) }
 }
 
 extension LiveQuery {
     /// One range after another.
-    public var order: LiveOrder { .oneBehindAnother }
+    public var order: LiveOrder { .concatenated }
     /// Empty.
     public var details: [RowRange] { [] }
     /// Empty.
-    public var others: [any Projection] { [] }
+    public var dependencies: [any Projection] { [] }
+    /// The former name of `dependencies`.
+    @available(*, deprecated, renamed: "dependencies")
+    public var others: [any Projection] { dependencies }
     /// Empty.
     public var systems: [String] { [] }
     /// Returns nil: the row may affect every entry.
@@ -76,7 +87,7 @@ extension LiveQuery {
 
     /// The projections that must be up to date to build an entry.
     public var projections: [any Projection] {
-        (lists + details).map(\.projection) + others
+        (lists + details).map(\.projection) + dependencies
     }
 }
 

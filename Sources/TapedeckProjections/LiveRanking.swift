@@ -93,7 +93,7 @@ final class RankedRows<Ranking: LiveRanking>: LiveSource {
         tell(try read(behind: kept, views))
     }
 
-    func told() -> [LiveChange<Entry>] {
+    func takeChanges() -> [LiveChange<Entry>] {
         defer { changes = [] }
         return changes
     }

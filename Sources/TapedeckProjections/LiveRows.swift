@@ -46,7 +46,7 @@ final class LiveRows<Query: LiveQuery>: LiveSource {
     var nextChangeAt: Int64? { timed.values.compactMap(\.made.nextChangeAt).min() }
 
     /// Returns the changes since the last call.
-    func told() -> [LiveChange<Query.Entry>] {
+    func takeChanges() -> [LiveChange<Query.Entry>] {
         defer { changes = [] }
         return changes
     }
@@ -135,8 +135,8 @@ final class LiveRows<Query: LiveQuery>: LiveSource {
     /// Applies the changes of commits.
     ///
     /// - Parameters:
-    /// - lists: The changes in the tables of `lists`.
-    /// - details: The changes in the tables of `details`.
+    ///   - lists: The changes in the tables of `lists`.
+    ///   - details: The changes in the tables of `details`.
     private func take(
         lists: ArraySlice<[RowChange]>, details: ArraySlice<[RowChange]>, at now: Int64,
         _ views: Views
@@ -176,8 +176,8 @@ final class LiveRows<Query: LiveQuery>: LiveSource {
     // MARK: - Changes
 
     /// - Parameters:
-    /// - touched: The positions that changed, with their current values; nil if the row is gone.
-    /// - stale: The entries whose details have changed or whose time has come.
+    ///   - touched: The positions that changed, with their current values; nil if the row is gone.
+    ///   - stale: The entries whose details have changed or whose time has come.
     private func take(
         _ touched: [[UInt8]: [UInt8]?], stale: [Placed], at now: Int64, _ views: Views
     ) throws {
@@ -297,7 +297,7 @@ final class LiveRows<Query: LiveQuery>: LiveSource {
     /// Returns the position of a row of a list among all rows.
     private func place(_ key: [UInt8], in list: Int) -> [UInt8] {
         switch query.order {
-        case .oneBehindAnother: [UInt8(list)] + key
+        case .concatenated: [UInt8(list)] + key
         case .merged(let count): key.dropFirst(count) + [UInt8(list)]
         }
     }
@@ -305,7 +305,7 @@ final class LiveRows<Query: LiveQuery>: LiveSource {
     /// Returns the key at a position, and the index of its list.
     private func key(at place: [UInt8]) -> ([UInt8], list: Int) {
         switch query.order {
-        case .oneBehindAnother: return (Array(place.dropFirst()), Int(place.first ?? 0))
+        case .concatenated: return (Array(place.dropFirst()), Int(place.first ?? 0))
         case .merged:
             let list = Int(place.last ?? 0)
             return (key(behind: place, in: list), list)
@@ -343,7 +343,7 @@ final class LiveRows<Query: LiveQuery>: LiveSource {
     private func rows(after place: [UInt8]?, limit: Int, _ views: Views) throws -> [Row] {
         var found: [Row] = []
         switch query.order {
-        case .oneBehindAnother:
+        case .concatenated:
             let (last, first) = place.map { self.key(at: $0) } ?? ([], 0)
             for list in query.lists.indices.dropFirst(first) where found.count < limit {
                 let after = place != nil && list == first ? last : nil

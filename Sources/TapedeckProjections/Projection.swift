@@ -214,9 +214,9 @@ public struct RowSink: ~Copyable {
     /// Adds a row to the table at index `table`.
     ///
     /// - Parameters:
-    /// - key: The sort key in the table, compared by bytes; see `RowKey`. A key longer than 500
-    ///   bytes is cut and ends with a hash.
-    /// - value: The value that list queries return without another lookup.
+    ///   - key: The sort key in the table, compared by bytes; see `RowKey`. A key longer than 500
+    ///     bytes is cut and ends with a hash.
+    ///   - value: The value that list queries return without another lookup.
     @inlinable
     public mutating func add(table: Int, key: RowKey, value: [UInt8] = []) {
         precondition((0...253).contains(table), "a projection has at most 254 tables")

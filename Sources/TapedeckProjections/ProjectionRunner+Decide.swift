@@ -96,7 +96,7 @@ extension ProjectionRunner {
     /// Waits while another decision has the turn.
     private func awaitTurns() async throws {
         let end = ContinuousClock.now + ProjectionRunner.turnSecondsMax
-        while try !StoreLock.isNobodysTurn(log.directory), .now < end {
+        while try !StoreLock.isDecisionLockFree(log.directory), .now < end {
             try await Task.sleep(for: ProjectionRunner.turnInterval)
         }
     }

@@ -6,10 +6,10 @@ extension ProjectionRunner {
     /// Reads projections, after folding everything appended before the call.
     ///
     /// - Parameters:
-    /// - projections: The names of the projections that `body` reads; nil for all that the store
-    ///   maintains. Projections without tables are built first, which takes time in a large store;
-    ///   see `prepare`.
-    /// - body: Reads the data and returns soon; it must not call `read`.
+    ///   - projections: The names of the projections that `body` reads; nil for all that the store
+    ///     maintains. Projections without tables are built first, which takes time in a large store;
+    ///     see `prepare`.
+    ///   - body: Reads the data and returns soon; it must not call `read`.
     ///
     /// Costs a few microseconds if there is nothing to fold. Throws `ProjectionError` and
     /// `LogError`.
@@ -33,9 +33,9 @@ extension ProjectionRunner {
     }
 
     /// - Parameters:
-    /// - recorder: Notes what `body` reads, and the checkpoint of the result.
-    /// - follower: Collects the changed rows.
-    /// - options: The options for projections that must be rebuilt first.
+    ///   - recorder: Notes what `body` reads, and the checkpoint of the result.
+    ///   - follower: Collects the changed rows.
+    ///   - options: The options for projections that must be rebuilt first.
     func read<R>(
         _ projections: [String]?, recorder: ReadRecorder? = nil, follower: DiffFollower? = nil,
         options: RebuildOptions = RebuildOptions(), _ body: (Views) throws -> R

@@ -126,10 +126,10 @@ extension ProjectionRunner {
     /// when it received them.
     ///
     /// - Parameters:
-    /// - projections: The names of the projections that `body` reads; nil for all that the store
-    ///   maintains.
-    /// - body: Reads the data without side effects; it can be called twice, in which case only the
-    ///   second result counts.
+    ///   - projections: The names of the projections that `body` reads; nil for all that the store
+    ///     maintains.
+    ///   - body: Reads the data without side effects; it can be called twice, in which case only the
+    ///     second result counts.
     @available(*, noasync)
     public func read<R>(
         _ projections: [String]? = nil, asOf point: HistoryPoint,

@@ -63,15 +63,15 @@ package final class Rebuild: @unchecked Sendable {
     private let drivers: [ProjectionDriver]
     private let workers: Int
     private let limit: Limit
-    private let leftOut: Set<UInt64>
+    private let excluded: Set<UInt64>
     private let budgets: Budgets
     private let progress: @Sendable (Progress) -> Void
     private let isCancelled: @Sendable () -> Bool
 
-    /// - Parameter leftOut: The positions of events to leave out.
+    /// - Parameter excluded: The positions of events to leave out.
     package init(
         _ log: EventLog, _ drivers: [ProjectionDriver], workers: Int? = nil, limit: Limit = .none,
-        leftOut: Set<UInt64> = [], budgets: Budgets = Budgets(),
+        excluded: Set<UInt64> = [], budgets: Budgets = Budgets(),
         isCancelled: @escaping @Sendable () -> Bool = { false },
         progress: @escaping @Sendable (Progress) -> Void = { _ in }
     ) {
@@ -79,7 +79,7 @@ package final class Rebuild: @unchecked Sendable {
         self.drivers = drivers
         self.workers = max(1, min(workers ?? ProcessInfo.processInfo.activeProcessorCount, 64))
         self.limit = limit
-        self.leftOut = leftOut
+        self.excluded = excluded
         self.budgets = budgets
         self.isCancelled = isCancelled
         self.progress = progress
@@ -92,7 +92,7 @@ package final class Rebuild: @unchecked Sendable {
         let overrides = try OverrideTable(log)
         let routing = try Routing(drivers, log)
         let admission = EventAdmission(
-            overrides, origins: routing.origins, limit: limit, leftOut: leftOut)
+            overrides, origins: routing.origins, limit: limit, excluded: excluded)
         var report = Report()
         report.events = try Rebuild.eventCount(
             log, limit, head: head, routing, admission)
@@ -352,8 +352,8 @@ final class PartitionEntries: @unchecked Sendable {
     private var blocks: [(number: UInt64, starts: [Int])] = []
 
     /// - Parameters:
-    /// - entriesMax: The maximum number of entries in memory.
-    /// - spill: The file for further entries, which several objects can share.
+    ///   - entriesMax: The maximum number of entries in memory.
+    ///   - spill: The file for further entries, which several objects can share.
     init(_ all: HashPartitions, entriesMax: Int, spillingTo spill: SpillFile) {
         shift = all.shift
         chunkCount = max(1, min(PartitionEntries.chunkCountMax, entriesMax / all.count))

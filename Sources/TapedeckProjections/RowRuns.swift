@@ -227,8 +227,8 @@ final class RowRuns {
     private let memoryCountMax: Int
 
     /// - Parameters:
-    /// - path: The path at which to create the file, if one is needed.
-    /// - memoryCountMax: The maximum number of bytes in memory.
+    ///   - path: The path at which to create the file, if one is needed.
+    ///   - memoryCountMax: The maximum number of bytes in memory.
     init(spillingTo path: String, memoryCountMax: Int) {
         self.path = path
         self.memoryCountMax = memoryCountMax

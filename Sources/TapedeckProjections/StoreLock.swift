@@ -52,7 +52,7 @@ enum StoreLock {
     }
 
     /// Returns whether no decision has the turn.
-    static func isNobodysTurn(_ directory: StoreDirectory) throws -> Bool {
+    static func isDecisionLockFree(_ directory: StoreDirectory) throws -> Bool {
         try ProjectionError.naming {
             try FileLock.take(directory.path + "/turn.lock", .shared) != nil
         }

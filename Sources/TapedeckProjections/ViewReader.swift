@@ -11,8 +11,8 @@ public protocol ViewReader {
     /// Returns the items of a key whose names begin with `prefix`, in byte order.
     ///
     /// - Parameters:
-    /// - after: The name of the last item already read; nil to start at the beginning.
-    /// - limit: The maximum number of items.
+    ///   - after: The name of the last item already read; nil to start at the beginning.
+    ///   - limit: The maximum number of items.
     func items(
         of projection: some Projection, key: Tag, prefix: RowKey, after: [UInt8]?, limit: Int
     ) throws -> [Row]
@@ -20,10 +20,10 @@ public protocol ViewReader {
     /// Returns rows of the projection's table at index `table`, in byte order.
     ///
     /// - Parameters:
-    /// - lower: The lowest key; nil to start at the beginning.
-    /// - upper: The key at which to stop, exclusive; nil to continue to the end.
-    /// - after: The key of the last row already read; nil to start at `lower`.
-    /// - limit: The maximum number of rows.
+    ///   - lower: The lowest key; nil to start at the beginning.
+    ///   - upper: The key at which to stop, exclusive; nil to continue to the end.
+    ///   - after: The key of the last row already read; nil to start at `lower`.
+    ///   - limit: The maximum number of rows.
     func rows(
         of projection: some Projection, table: Int, lower: RowKey?, upper: RowKey?, after: [UInt8]?,
         limit: Int
@@ -44,10 +44,10 @@ public protocol ViewReader {
     /// Returns rows of the projection's table at index `table`, in reverse byte order.
     ///
     /// - Parameters:
-    /// - lower: The lowest key; nil to continue to the beginning.
-    /// - upper: The key below which to start; nil to start at the end.
-    /// - before: The key of the last row already read; nil to start below `upper`.
-    /// - limit: The maximum number of rows.
+    ///   - lower: The lowest key; nil to continue to the beginning.
+    ///   - upper: The key below which to start; nil to start at the end.
+    ///   - before: The key of the last row already read; nil to start below `upper`.
+    ///   - limit: The maximum number of rows.
     func rows(
         of projection: some Projection, table: Int, lower: RowKey?, upper: RowKey?,
         before: [UInt8]?, limit: Int

@@ -24,9 +24,9 @@ package struct HTTPSyncConnector: SyncConnector {
     private let client: HTTPClient
 
     /// - Parameters:
-    /// - address: An address such as `http://127.0.0.1:8080`; plain `http` is only allowed for this
-    ///   machine, because requests contain a token.
-    /// - token: Called for each request, because the token can change.
+    ///   - address: An address such as `http://127.0.0.1:8080`; plain `http` is only allowed for this
+    ///     machine, because requests contain a token.
+    ///   - token: Called for each request, because the token can change.
     ///
     /// Throws `SyncError` with `.usage`.
     package init(

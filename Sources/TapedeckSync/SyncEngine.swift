@@ -95,10 +95,10 @@ public final class SyncEngine: Sendable {
     /// Creates an engine for one store and one server.
     ///
     /// - Parameters:
-    /// - address: An address such as `http://127.0.0.1:8080`; it is also the name of the server in
-    ///   the store.
-    /// - token: The token that identifies the user, without surrounding whitespace; never logged or
-    ///   stored.
+    ///   - address: An address such as `http://127.0.0.1:8080`; it is also the name of the server in
+    ///     the store.
+    ///   - token: The token that identifies the user, without surrounding whitespace; never logged or
+    ///     stored.
     ///
     /// Throws `SyncError` with `.usage` if the address or the token is invalid.
     public convenience init(
@@ -111,10 +111,10 @@ public final class SyncEngine: Sendable {
     /// Creates an engine for one store and one server whose token can change during the sync.
     ///
     /// - Parameters:
-    /// - address: An address such as `http://127.0.0.1:8080`; it is also the name of the server in
-    ///   the store.
-    /// - token: Returns the token that identifies the user; called before each request, on any
-    ///   thread. The token is never logged or stored. An invalid token ends the sync (`.usage`).
+    ///   - address: An address such as `http://127.0.0.1:8080`; it is also the name of the server in
+    ///     the store.
+    ///   - token: Returns the token that identifies the user; called before each request, on any
+    ///     thread. The token is never logged or stored. An invalid token ends the sync (`.usage`).
     ///
     /// Throws `SyncError` with `.usage` if the address is invalid.
     public convenience init(

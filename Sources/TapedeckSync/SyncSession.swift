@@ -40,9 +40,9 @@ package struct SyncSession {
     private let clock: SteadyClock
 
     /// - Parameters:
-    /// - name: The user's name for the server.
-    /// - clock: The clock that the server's is compared with.
-    /// - random: Used only for jitter.
+    ///   - name: The user's name for the server.
+    ///   - clock: The clock that the server's is compared with.
+    ///   - random: Used only for jitter.
     package init(
         _ log: EventLog, upstream name: String, options: SyncState.Options = .init(),
         clock: SteadyClock = .system,

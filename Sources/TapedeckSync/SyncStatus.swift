@@ -140,8 +140,8 @@ public struct EventDelivery: Sendable {
     /// Returns the events that a server has not accepted, ordered by origin and sequence.
     ///
     /// - Parameters:
-    /// - after: The last event already read.
-    /// - limit: The maximum number of events.
+    ///   - after: The last event already read.
+    ///   - limit: The maximum number of events.
     @available(*, noasync)
     public static func undelivered(
         to server: String, in log: EventLog, after: EventID? = nil, limit: Int

@@ -5,10 +5,10 @@ import Testing
 
 /// A projection that computes different rows from the same events needs a new version.
 ///
-/// A stored view is identified by the name, version and parameters of its projection. If a fold changes
-/// and its version does not, apps keep the rows of the old fold, and two devices with the same events
-/// show different rows. `schema/vectors/digests-v1.txt` holds the digest that each shipped version
-/// computes from one fixed history.
+/// A stored view is identified by the name, version and parameters of its projection. If a fold
+/// changes and its version does not, apps keep the rows of the old fold, and two devices with the
+/// same events show different rows. `schema/vectors/digests-v1.txt` holds the digest that each
+/// shipped version computes from one fixed history.
 @Suite struct GoldenDigestTests {
     private static let file = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
@@ -60,8 +60,8 @@ import Testing
 
     /// Returns events for all projections.
     ///
-    /// They contain generated activity, and observations that arrive late, arrive twice or contradict each
-    /// other.
+    /// They contain generated activity, and observations that arrive late, arrive twice or
+    /// contradict each other.
     static func history() throws -> [ProposedEvent] {
         var activity = ActivityGenerator(seed: 1, videos: 60)
         var events = try (0..<3_000).map { _ in try activity.next().event() }
@@ -100,7 +100,8 @@ import Testing
         return events
     }
 
-    /// Returns submissions, openings and chat messages, both the user's intents and remote observations.
+    /// Returns submissions, openings and chat messages, both the user's intents and remote
+    /// observations.
     private static func birdTube(_ number: Int) -> [(type: String, json: String)] {
         let (video, user) = ("youtube:t\(number % 9)", "u\(number % 4)@example.org")
         let account = #"{"account":"\#(user)","system":"birdtube"}"#

@@ -3,7 +3,8 @@ import Tapedeck
 import TapedeckTesting
 import Testing
 
-/// `MixedActivityGenerator` is deterministic, generates every event type and resembles real activity.
+/// `MixedActivityGenerator` is deterministic, generates every event type and resembles real
+/// activity.
 @Suite struct MixedActivityTests {
     @Test func aSeedAlwaysGivesTheSameLines() throws {
         let thousand = try lines(1_000, seed: 1)
@@ -36,8 +37,8 @@ import Testing
         }
     }
 
-    /// Benchmarks would silently miss event types that are never generated and projections that receive no
-    /// events.
+    /// Benchmarks would silently miss event types that are never generated and projections that
+    /// receive no events.
     @Test func everyTypeOccursAndEveryProjectionHasRows() throws {
         let random = SeededGenerator.fromEnvironment()
         let place = try TemporaryStore("mixed")

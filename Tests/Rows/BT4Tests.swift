@@ -20,7 +20,7 @@ import Testing
         try await store.query { try VideoQueries($0).views(video: Self.video) }
     }
 
-    /// Returns the views shown, the remote's count, and the own views added to it.
+    /// Returns the views shown, the remote's count, and the user's own views added to it.
     private func figures(_ store: TapedeckStore) async throws -> [Int?] {
         let found = try await views(store)
         return [found.views, found.observed, found.own]
@@ -134,7 +134,8 @@ import Testing
         #expect(entry?.views == 11 && entry?.ownViews == 1)
     }
 
-    /// If two devices open a video within one window and one has reported it, the other adds no view.
+    /// If two devices open a video within one window and one has reported it, the other adds no
+    /// view.
     @Test func reportedWindowsAreNotCountedAgain() async throws {
         let place = try TemporaryStore()
         let store = try place.open()

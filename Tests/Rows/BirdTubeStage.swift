@@ -60,7 +60,7 @@ final class BirdTubeStage: Sendable {
         #expect(server.simulator.violations.isEmpty)
     }
 
-    /// Returns three users, 30 videos with as many views as their number, and 120 chat messages.
+    /// Returns three users, 120 chat messages, and 30 videos; the video with number N has N views.
     private static func world(at now: Int64) -> BirdTubeWorld {
         var world = BirdTubeWorld()
         for number in 1...3 {

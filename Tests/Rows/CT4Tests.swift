@@ -103,7 +103,8 @@ import Testing
         #expect(try await stage.week(day)["2019-07-11"] == nil)
     }
 
-    /// The list of an episode's former day cancels it neither in its week nor in live lists of that week.
+    /// The list of an episode's former day cancels it neither in its week nor in live lists of that
+    /// week.
     ///
     /// The observation that moved the episode has no airdate.
     @Test func listsOfAFormerDayDoNotCancelEpisodes() async throws {
@@ -204,7 +205,8 @@ import Testing
         episodes.reduce(into: [:]) { $0[$1.id] = $1.startsAt.milliseconds }
     }
 
-    /// Returns whether an episode has left the week: it no longer exists, or starts after the week's end.
+    /// Returns whether an episode has left the week: it no longer exists, or starts after the
+    /// week's end.
     private func gone(_ id: Int, _ world: TVmazeWorld) -> Bool {
         guard let episode = world.episodes[id] else { return true }
         return episode.startsAt >= 1_563_163_200_000

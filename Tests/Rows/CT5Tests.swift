@@ -4,7 +4,7 @@ import Testing
 
 /// CT5: The week, and the current programmes, of shows and channels whose name contains a text.
 @Suite struct CT5Tests {
-    @Test func aFilterLooksAtTheShowAndAtTheChannel() async throws {
+    @Test func filtersMatchShowsAndChannels() async throws {
         let stage = try await ScheduleStage("ct5")
         for show in 1...5 {
             try await stage.episode(show, of: show, at: "2019-07-10T16:00:00Z")
@@ -17,7 +17,7 @@ import Testing
         #expect(try await ids("nbc") == [1, 5])
         #expect(try await ids("SHOW 5") == [5])
         #expect(try await ids(" show ") == [1, 5])
-        // The channel for whose sake it is listed.
+        // Only the channel that puts the show into the scope is searched.
         #expect(try await ids("tele") == [])
         #expect(try await ids("tele", web: true) == [3, 5])
         #expect(try await ids("TÉLÉ P", web: true) == [3, 5])
@@ -25,7 +25,7 @@ import Testing
         #expect(try await ids("nothing of that name") == [])
     }
 
-    @Test func aFilterHoldsForWhatIsOn() async throws {
+    @Test func filtersApplyToCurrentProgrammes() async throws {
         let stage = try await ScheduleStage("ct5")
         for show in [1, 5] {
             try await stage.episode(show, of: show, at: "2019-07-10T16:00:00Z")
@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test(arguments: ["", " \t"])
-    func aBlankFilterIsRefused(_ filter: String) {
+    func blankFiltersAreRefused(_ filter: String) {
         let error = #expect(throws: ModelError.self) { try ScheduleScope(filter: filter) }
         #expect(error?.code == .usage)
     }

@@ -9,7 +9,7 @@ import Testing
 
     init() async throws { stage = try await ScheduleStage("ct6") }
 
-    @Test func whatIsOnHasBegunAndHasNotEnded() async throws {
+    @Test func currentProgrammesHaveBegunAndNotEnded() async throws {
         try await stage.episode(1, at: "2019-07-10T20:00:00Z", minutes: 60)
         try await stage.episode(2, at: "2019-07-10T20:30:00Z", minutes: 60)
         func check(_ now: String, _ ids: [Int64], _ next: String?) async throws {
@@ -22,41 +22,41 @@ import Testing
         try await check("2019-07-10T20:59:59.999Z", [1, 2], "2019-07-10T21:00:00Z")
         try await check("2019-07-10T21:00:00Z", [2], "2019-07-10T21:30:00Z")
         try await check("2019-07-10T21:30:00Z", [], nil)
-        // Further ahead than it looks: it is to be asked again.
+        // The next programme is beyond the lookahead, so the caller should ask again after a week.
         try await check("2019-06-01T00:00:00Z", [], "2019-06-08T00:00:00Z")
         #expect(
             try await stage.onNow("2019-07-10T21:00:00Z").episodes.first?.endsAt
                 == (try time("2019-07-10T21:30:00Z")))
     }
 
-    @Test func whatHasNoTimeOrNoLengthIsNeverOn() async throws {
+    @Test func programmesWithoutTimeOrRuntimeAreNeverCurrent() async throws {
         try await stage.episode(1, at: "2019-07-10T12:00:00Z", airtime: "")
         try await stage.episode(2, at: "2019-07-10T12:00:00Z", minutes: nil)
         try await stage.episode(3, at: nil)
         let found = try await stage.onNow("2019-07-10T12:10:00Z")
         #expect(found.episodes.isEmpty && found.nextChangeAt == nil)
-        // Its show's average length is as good.
+        // The average runtime of the show is used instead.
         try await stage.add(
             "ShowObserved", #"{"show":1,"updated":11,"averageRuntimeMinutes":30}"#)
         #expect(try await stage.onNow("2019-07-10T12:10:00Z").episodes.map(\.id) == [2])
     }
 
-    @Test func anHourIsAnHourWhereClocksChange() async throws {
-        // At half past one in New York, an hour before clocks go back from two to one.
+    @Test func runtimesIgnoreDaylightSavingTime() async throws {
+        // At 01:30 in New York, half an hour before clocks go back from 02:00 to 01:00.
         try await stage.episode(1, at: "2019-11-03T05:30:00Z", airtime: "01:30", minutes: 60)
         #expect(try await stage.onNow("2019-11-03T06:29:00Z").episodes.map(\.id) == [1])
         #expect(try await stage.onNow("2019-11-03T06:30:00Z").episodes.isEmpty)
     }
 
-    @Test func whatBeganYesterdayMayBeOn() async throws {
+    @Test func programmesFromYesterdayCanBeCurrent() async throws {
         try await stage.episode(1, at: "2019-07-10T00:00:00Z", minutes: 2 * 24 * 60)
         #expect(try await stage.onNow("2019-07-11T23:59:00Z").episodes.map(\.id) == [1])
     }
 
-    @Test func whatEndsSoonIsToldInTime() async throws {
+    @Test func programmesAboutToEndAreListed() async throws {
         try await stage.episode(1, at: "2019-07-10T20:00:00Z", minutes: 60)
         try await stage.episode(2, at: "2019-07-10T20:30:00Z", minutes: 20)
-        // Shorter than the window: it ends soon from its beginning.
+        // Shorter than the window, so it is about to end from its start.
         try await stage.episode(3, at: "2019-07-10T20:55:00Z", minutes: 10)
         func check(
             _ now: String, _ ids: [Int64], _ next: String?, window: Double = 900
@@ -78,7 +78,7 @@ import Testing
         #expect(error?.code == .usage)
     }
 
-    @Test func channelsAreChosenAsForTheWeek() async throws {
+    @Test func scopesApplyToCurrentProgrammes() async throws {
         for show in 1...4 {
             try await stage.episode(show, of: show, at: "2019-07-10T20:00:00Z")
         }
@@ -91,7 +91,7 @@ import Testing
         #expect(try await ids(ScheduleScope(includeWeb: true)) == [1, 4])
     }
 
-    @Test func itIsThereBehindALaunch() async throws {
+    @Test func currentProgrammesAreAvailableAfterARestart() async throws {
         try await stage.episode(1, at: "2019-07-10T20:00:00Z")
         stage.store.close()
         let store = try stage.place.open()

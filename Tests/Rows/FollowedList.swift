@@ -4,10 +4,10 @@ import TapedeckProjections
 import TapedeckVideo
 import Testing
 
-/// A list that somebody follows, and the query that gives the same.
+/// A live list together with the query that returns the same entries.
 final class FollowedList {
     let name: String
-    /// Looks, and compares with the query.
+    /// Takes the list's changes and compares the result with the query.
     private let look: (TapedeckStore, String) throws -> Void
 
     init<Entry: Hashable & Sendable>(
@@ -31,7 +31,7 @@ final class FollowedList {
     func check(_ store: TapedeckStore, _ note: String) throws { try look(store, note) }
 }
 
-/// Every list that can be asked for, by its name in `storectl query` and `storectl watch`.
+/// Every live list, by its name in `storectl query` and `storectl watch`.
 enum LiveLists: String, CaseIterable {
     case accounts
     case answers
@@ -59,23 +59,24 @@ enum LiveLists: String, CaseIterable {
     case videos
     case watchLater = "watch-later"
 
-    /// Queries that are no lists of what stands somewhere: they tell of one thing, sum up, or compare.
+    /// Queries that cannot be watched: they describe one thing, sum up or compare.
     static let others: Set<String> = [
         "extraction-plan", "news", "schedule-changes", "show", "statistics", "user",
     ]
 
-    /// What choose a page or a time in any query, and is asked for and not followed.
+    /// Options that choose a page or a time in any query; live lists do not have them.
     static let pageOptions: Set<String> = ["--cursor", "--now", "--as-of"]
 
-    /// What else a query takes and is not followed: videos that are named, a page behind the first, what a chat
-    /// hides, and budgets.
+    /// Further options of queries that live lists do not have.
+    ///
+    /// They name videos, choose later pages, show hidden chat messages or set budgets.
     static let otherOptions: [LiveLists: Set<String>] = [
         .chat: ["--before", "--blocked", "--guest"],
         .downloads: ["VIDEO...", "--budget", "--current"], .extractions: ["VIDEO..."],
         .playability: ["VIDEO..."], .playback: ["VIDEO..."], .queue: ["VIDEO..."],
     ]
 
-    /// Begins to follow every list; each has its first entries up to a limit, where a page has one.
+    /// Follows every list; `limit` applies to lists with pages.
     static func follow(_ store: TapedeckStore, limit: Int) throws -> [FollowedList] {
         try allCases.flatMap { try $0.followed(store, limit) }
     }
@@ -168,7 +169,7 @@ enum LiveLists: String, CaseIterable {
             }
             return try whole + VideoGroup.named.flatMap { try parts(of: $0, store, limit) }
         case .nowPlaying:
-            // Where a device is by now follows from what it has said, and is no news.
+            // The estimated position follows from the reported position, so it is not a change.
             func said(_ page: NowPlayingPage) -> ([NowPlayingEntry], Bool) {
                 let devices = page.devices.map { device in
                     var device = device
@@ -262,7 +263,7 @@ enum LiveLists: String, CaseIterable {
                 ]
             }
         case .search:
-            // Words of everything that is made up, and beginnings that very much has.
+            // Words from all generated texts, and prefixes that many texts share.
             return try [("t", nil), ("s t", .videos), ("u", .users), ("1", nil)].map {
                 (words: String, scope: SearchScope?) in
                 FollowedList(
@@ -311,7 +312,8 @@ enum LiveLists: String, CaseIterable {
         }
     }
 
-    /// Parts of a group, from somewhere on, cut, and of what can be played.
+    /// Returns parts of a group: from an index, cut at the newest broadcasts, or playable videos
+    /// only.
     private func parts(
         of group: VideoGroup, _ store: TapedeckStore, _ limit: Int
     ) throws -> [FollowedList] {
@@ -357,7 +359,7 @@ enum LiveLists: String, CaseIterable {
         FollowedList(name, LiveLoop(store.projections, list), read)
     }
 
-    /// The first entries, and whether there are more.
+    /// Returns the first entries, and whether there are more.
     private func front<Entry>(_ all: [Entry], _ limit: Int) -> ([Entry], Bool) {
         (Array(all.prefix(limit)), all.count > limit)
     }

@@ -2,7 +2,7 @@ import Tapedeck
 import TapedeckModel
 import TapedeckTesting
 
-/// A store whose groups of videos a scenario looks at.
+/// A store for scenarios about groups of videos.
 struct GroupStage {
     let place: TemporaryStore
     let store: TapedeckStore
@@ -16,7 +16,7 @@ struct GroupStage {
 
     func wait(_ seconds: Int) { place.clock.advance(by: .seconds(seconds)) }
 
-    /// Somebody shares a video, so many seconds after the year began.
+    /// Records a broadcast of a video, the given number of seconds after the start of 2012.
     func share(
         _ broadcast: String, _ video: String, at seconds: Int64, liked: Bool? = nil,
         watchLater: Bool? = nil, seenAt: UTCTime? = nil
@@ -65,7 +65,7 @@ struct GroupStage {
         }
     }
 
-    /// The ids of a group's videos, in its order.
+    /// Returns the ids of a group's videos, in its order.
     func ids(
         _ group: String, from index: Int = 0, newest: Int? = nil, playable: Bool = false
     ) async throws -> [String] {

@@ -3,15 +3,15 @@ import TapedeckModel
 import TapedeckTesting
 import TapedeckVideo
 
-/// A store to which anything may happen that lists tell of, in any order and often long after it was.
+/// A store that records random events of all lists, in any order and often late.
 struct LiveActivity {
     let place: TemporaryStore
     let store: TapedeckStore
     private(set) var random: SeededGenerator
-    /// What the user has wanted so far.
+    /// The user's intents so far.
     private var intents: [(id: EventID, tags: [TapedeckModel.Tag])] = []
 
-    /// - Parameter start: what the clock shows at first, in Unix milliseconds.
+    /// - Parameter start: The initial time of the clock, in Unix milliseconds.
     init(
         _ name: String, start: UInt64 = ManualClock.defaultMilliseconds,
         _ random: SeededGenerator = .fromEnvironment()
@@ -21,9 +21,9 @@ struct LiveActivity {
         self.random = random
     }
 
-    /// Opens a store that another process has open, too.
+    /// Opens a store that another process also has open.
     ///
-    /// - Parameter now: what its clock shows, in Unix milliseconds.
+    /// - Parameter now: The time of its clock, in Unix milliseconds.
     init(opening directory: String, at now: UInt64) throws {
         place = try TemporaryStore("unused", clock: ManualClock(milliseconds: now))
         store = try TapedeckStore.open(directory, creating: false, options: place.options)
@@ -34,7 +34,7 @@ struct LiveActivity {
 
     private var at: UInt64 { place.clock.milliseconds }
 
-    /// One thing more.
+    /// Records one random event.
     mutating func anything() throws {
         switch number(4) {
         case 0: try group()
@@ -46,7 +46,7 @@ struct LiveActivity {
 
     // MARK: - Recording
 
-    /// A sighting of some seconds ago.
+    /// Records an observation from some seconds ago.
     private mutating func sight(_ sighting: some Observation) throws {
         let late = UInt64(number(50)) * 1_000
         try record(ProposedEvent(sighting: sighting, observedAt: Int64(at - late)))
@@ -76,9 +76,9 @@ struct LiveActivity {
         try store.log.appendBlocking([event])
     }
 
-    // MARK: - What may happen
+    // MARK: - Random events
 
-    /// What is shared, listed, handed in, liked, marked, played and checked.
+    /// Records a random share, list entry, submission, like, mark, playback or check.
     private mutating func group() throws {
         let video = "youtube:v\(number(7))"
         let past = Int64(at) - Int64(number(300)) * 3_600_000
@@ -118,7 +118,7 @@ struct LiveActivity {
                     if $0.outcome == "failed" { $0.retryAfterSeconds = Double(number(900_000)) }
                 })
         case 6:
-            // A remote's word that a video cannot be played ceases to hold within the hour.
+            // A remote's report that a video is unplayable expires within the hour.
             let told = Int64(at) - Int64(number(90)) * 60_000
             try observed(
                 FrameObserved.with {
@@ -153,10 +153,10 @@ struct LiveActivity {
         }
     }
 
-    /// What somebody says, asks, likes or is called.
+    /// Records a random user, question, answer, comment, message, like or follow.
     private mutating func talk() throws {
         let (user, other) = ("\(number(3) + 1)", "\(number(3) + 1)")
-        // Nobody follows themselves.
+        // Users do not follow themselves.
         let follower = user == other ? "4" : user
         let (answer, question) = ("\(number(4))", "\(number(4))")
         let video = "youtube:v\(number(2))"
@@ -231,7 +231,7 @@ struct LiveActivity {
         }
     }
 
-    /// What a schedule's remote shows: channels of several zones, and episodes from days ago to days ahead.
+    /// Records a random show, daily list or episode, in several time zones and around the present.
     private mutating func schedule() throws {
         let show = number(5) + 1
         let hour: Int64 = 3_600_000
@@ -280,7 +280,7 @@ struct LiveActivity {
         }
     }
 
-    /// What devices play, keep, queue, extract and share.
+    /// Records a random playback, download, queue edit, extraction or share.
     private mutating func device() throws {
         let (video, device) = ("youtube:v\(number(7))", ["default", "tablet"][number(2)])
         let past = at - UInt64(number(100)) * 60_000

@@ -4,12 +4,13 @@ import TapedeckTesting
 import TestSupport
 import Testing
 
-/// Who follows a list has what a query gives, whatever happened, in whichever process, and as the time goes by.
+/// Live lists equal their queries after any events, from any process, and as time passes.
 @Suite(.offTasks) struct LiveListsTests {
-    /// Two days before the clocks of the United States go back, and four before the week turns.
+    /// 2023-11-03, two days before clocks go back in the United States and three before the week
+    /// ends.
     private static let november = UInt64(1_698_969_600_000)
 
-    @Test func everyListThatCanBeAskedForCanBeFollowed() throws {
+    @Test func everyListQueryCanBeWatched() throws {
         let page = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .appending(path: "../../schema/cli.md")
         let lines = try String(contentsOf: page, encoding: .utf8).split(separator: "\n")
@@ -24,12 +25,13 @@ import Testing
         #expect(LiveLists.others.isSubset(of: queries))
     }
 
-    /// Whatever chooses what a query lists chooses what is followed.
-    @Test(arguments: LiveLists.allCases) func whatChoosesIsFollowed(_ list: LiveLists) throws {
+    /// Options that choose the entries of a query also exist for its live list.
+    @Test(arguments: LiveLists.allCases) func watchHasTheOptionsOfQuery(_ list: LiveLists) throws {
         let page = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .appending(path: "../../schema/cli.md")
         let lines = try String(contentsOf: page, encoding: .utf8).split(separator: "\n")
-        /// Options, and arguments that may be several; whether one argument has to be there is not compared.
+        /// Returns options and repeatable arguments; whether an argument is required is not
+        /// compared.
         func words(of command: String) throws -> Set<String> {
             let synopses = lines.filter {
                 $0.hasPrefix("storectl \(command) \(list.rawValue) ")
@@ -44,26 +46,26 @@ import Testing
         let others = (LiveLists.otherOptions[list] ?? []).union(LiveLists.pageOptions)
         let (asked, followed) = (try words(of: "query"), try words(of: "watch"))
         #expect(asked.subtracting(others).subtracting(followed) == [])
-        // What is named as an exception is one.
+        // Every listed exception is needed.
         let named = LiveLists.otherOptions[list] ?? []
         #expect(named.isSubset(of: asked) && named.isDisjoint(with: followed))
     }
 
-    @Test(arguments: [3, 100]) func everyListIsWhatAQueryGives(_ limit: Int) throws {
+    @Test(arguments: [3, 100]) func liveListsEqualQueries(_ limit: Int) throws {
         var activity = try LiveActivity("live", start: LiveListsTests.november)
         let lists = try LiveLists.follow(activity.store, limit: limit)
         let seed = "\(activity.random)"
         for round in 0..<80 {
             for _ in 0..<activity.number(6) { try activity.anything() }
-            // Sometimes nothing but the time goes on, and sometimes it does not.
+            // Sometimes only time passes, and sometimes none does.
             let minutes = [0, 0, 1, 7, 60, 300][activity.number(6)]
             activity.place.clock.advance(by: .seconds(minutes * 60))
             for list in lists { try list.check(activity.store, "round \(round), \(seed)") }
         }
     }
 
-    /// Each list knows by itself when it is another: looked at only then, it misses nothing.
-    @Test func timeAloneMovesLists() throws {
+    /// Time-dependent lists change without new events.
+    @Test func listsChangeAsTimePasses() throws {
         var activity = try LiveActivity("live-time", start: LiveListsTests.november)
         for _ in 0..<600 { try activity.anything() }
         let lists = try LiveLists.follow(activity.store, limit: 20)
@@ -72,15 +74,15 @@ import Testing
             activity.place.clock.advance(by: .seconds(seconds))
             for list in lists { try list.check(activity.store, "step \(step), \(activity.random)") }
         }
-        // Back, as users do.
+        // Users also set their clocks back.
         activity.place.clock.advance(by: .seconds(-4 * 86_400))
         for list in lists
         where ["on now", "ending", "this week"].contains(where: list.name.hasPrefix) {
-            try list.check(activity.store, "back, \(activity.random)")
+            try list.check(activity.store, "clock set back, \(activity.random)")
         }
     }
 
-    @Test func whatAnotherProcessRecordsIsTold() async throws {
+    @Test func eventsOfAnotherProcessReachLiveLists() async throws {
         var activity = try LiveActivity("live-process", start: LiveListsTests.november)
         for _ in 0..<100 { try activity.anything() }
         let lists = try LiveLists.follow(activity.store, limit: 10)
@@ -97,7 +99,7 @@ import Testing
         }
     }
 
-    /// What another process does with a store.
+    /// Records events in another process.
     private static func record(in directory: String, at now: UInt64) throws {
         var activity = try LiveActivity(opening: directory, at: now)
         for _ in 0..<60 { try activity.anything() }

@@ -2,9 +2,9 @@ import Tapedeck
 import TapedeckTesting
 import Testing
 
-/// A list that is followed through the store is the list that a query gives.
+/// A live queue equals the result of its query after each edit.
 @Suite struct LiveQueueTests {
-    @Test func aQueueIsFollowedThroughTheStore() async throws {
+    @Test func liveQueuesEqualTheirQuery() async throws {
         let place = try TemporaryStore("live-queue")
         let store = try place.open()
         var updates = store.live(try .queue(limit: 3)).makeAsyncIterator()

@@ -2,9 +2,9 @@ import Tapedeck
 import TapedeckTesting
 import Testing
 
-/// What is found by words, and what somebody is asked, is followed through the store.
+/// Live search results, and live questions to the signed-in user.
 @Suite struct LiveSearchTests {
-    @Test func whatComesToBeFoundIsTold() async throws {
+    @Test func newHitsReachLiveSearches() async throws {
         let place = try TemporaryStore("live-search")
         let store = try place.open()
         defer { store.close() }
@@ -25,17 +25,17 @@ import Testing
         #expect(hits.map(\.id) == ["youtube:a"])
         try await share("c", "Cargo", "ada", hour: 3)
         try #require(try await updates.next()).apply(to: &hits)
-        // A whole word is in front of the beginning of one.
+        // Whole words rank before prefixes.
         #expect(hits.map(\.id) == ["youtube:a", "youtube:c"])
         try await share("d", "A boat", "bob", hour: 4)
         try await share("e", "Green car", "bob", hour: 5)
         let update = try #require(try await updates.next())
         update.apply(to: &hits)
         #expect(hits.map(\.id) == ["youtube:e", "youtube:a"] && update.hasMore)
-        #expect(update.changes.count == 2, "one comes, and the last one goes")
+        #expect(update.changes.count == 2, "expected one insertion and one removal")
     }
 
-    @Test func aTitleThatOthersGaveAVideoIsFollowed() throws {
+    @Test func titlesOfFurtherBroadcastsReachLiveSearches() throws {
         let place = try TemporaryStore("live-titles")
         let store = try place.open()
         defer { store.close() }
@@ -60,7 +60,7 @@ import Testing
         #expect(hits.isEmpty)
     }
 
-    @Test func whoIsAskedIsFoundOutAsItChanges() throws {
+    @Test func ownQuestionsFollowTheSignedInUser() throws {
         let place = try TemporaryStore("live-asked")
         let store = try place.open()
         defer { store.close() }

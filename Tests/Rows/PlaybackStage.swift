@@ -1,7 +1,7 @@
 import Tapedeck
 import TapedeckTesting
 
-/// A store with a clock that a scenario moves.
+/// A store whose clock the scenario advances.
 struct PlaybackStage {
     let place: TemporaryStore
     let store: TapedeckStore
@@ -14,14 +14,14 @@ struct PlaybackStage {
 
     var now: UTCTime { UTCTime(milliseconds: Int64(place.clock.milliseconds)) }
 
-    /// `now` and so many seconds.
+    /// Returns the time that is the given number of seconds after `now`.
     func later(_ seconds: Double) -> UTCTime {
         UTCTime(milliseconds: now.milliseconds + Int64(seconds * 1_000))
     }
 
     func wait(_ seconds: Int) { place.clock.advance(by: .seconds(seconds)) }
 
-    /// Asks as of now.
+    /// Runs a query as of now.
     func ask<R: Sendable>(
         _ question: @escaping @Sendable (VideoQueries<Views>, UTCTime) throws -> R
     ) async throws -> R {
@@ -29,7 +29,7 @@ struct PlaybackStage {
         return try await store.query { try question(VideoQueries($0), now) }
     }
 
-    /// A player's report; each a second behind the one before.
+    /// Records a player's report, one second after the previous one.
     func progress(
         _ video: String, _ position: Double, of duration: Double = 600, viewing: String = "v1"
     ) async throws {
@@ -42,7 +42,7 @@ struct PlaybackStage {
         ])
     }
 
-    /// An address that was found now.
+    /// Records a content URL that was found now.
     func extract(_ video: String, expiresAt: UTCTime? = nil) async throws {
         var event = VideoExtracted()
         (event.video, event.url) = (video, "https://media.example.org/\(video)")
@@ -51,7 +51,7 @@ struct PlaybackStage {
         try await store.append([event])
     }
 
-    /// A try that failed now.
+    /// Records an extraction that failed now.
     func fail(_ video: String, _ reason: String = FailExtraction.timeout) async throws {
         let (key, now) = (try VideoKey(video), now)
         try await store.decide(projections.extractions, key: key.tag) { state in

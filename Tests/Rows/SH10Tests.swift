@@ -12,7 +12,7 @@ import Testing
         try await stage.ask { try $0.extraction(of: "youtube:a", at: $1, windowSeconds: window) }
     }
 
-    @Test func anAddressIsGoodWithinItsWindowStrictly() async throws {
+    @Test func contentURLsExpireAtTheEndOfTheirWindow() async throws {
         #expect(try await entry().state == .unknown)
         #expect(try await entry().due)
         try await stage.extract("youtube:a")
@@ -27,7 +27,7 @@ import Testing
         #expect(try await entry(301).state == .good)
     }
 
-    @Test func whatTheAddressSaysOutranksTheWindow() async throws {
+    @Test func explicitExpiryOverridesTheWindow() async throws {
         try await stage.extract("youtube:a", expiresAt: stage.later(3_600))
         stage.wait(3_599)
         #expect(try await entry().state == .good)
@@ -35,7 +35,7 @@ import Testing
         #expect(try await entry().state == .expired)
     }
 
-    @Test func aClockThatIsAheadDoesNotMakeAnAddressLast() async throws {
+    @Test func clocksAheadDoNotExtendTheWindow() async throws {
         var event = VideoExtracted()
         (event.video, event.url) = ("youtube:a", "https://media.example.org/a")
         event.extractedAt = .init(milliseconds: stage.later(1_000_000).milliseconds)
@@ -43,7 +43,7 @@ import Testing
         #expect(try await entry().goodUntil == stage.later(300))
     }
 
-    @Test func failuresAreTriedAgainLaterAndLater() async throws {
+    @Test func failuresAreRetriedWithGrowingDelays() async throws {
         try await stage.fail("youtube:a")
         var found = try await entry()
         #expect(found.state == .failed && found.reason == "timeout" && found.failures == 1)
@@ -65,14 +65,14 @@ import Testing
         #expect(try await stage.ask { try $0.failedExtractions(at: $1).videos.isEmpty })
     }
 
-    @Test func whatIsGoneIsNotTriedAgainByItself() async throws {
+    @Test func goneVideosAreNotRetriedAutomatically() async throws {
         try await stage.fail("youtube:a", FailExtraction.gone)
         stage.wait(86_400)
         let found = try await entry()
         #expect(found.state == .failed && found.nextTryAt == nil && !found.due)
     }
 
-    @Test func aFailureTakesNoGoodAddressAway() async throws {
+    @Test func failuresKeepAGoodURL() async throws {
         try await stage.extract("youtube:a")
         stage.wait(1)
         try await stage.fail("youtube:a")

@@ -18,7 +18,7 @@ import Testing
         try await store.query { try VideoQueries($0).accounts().accounts }
     }
 
-    @Test func servicesAndChannelsAreThoseSeenLast() async throws {
+    @Test func newestServicesAndChannelsWin() async throws {
         let place = try TemporaryStore()
         let store = try place.open()
         try await store.log.append([
@@ -31,7 +31,7 @@ import Testing
         #expect(account.services == ["twitter", "facebook"] && account.channels == ["a", "b"])
         try await store.log.append([
             Self.sighting(3) { ($0.services, $0.cleared) = (["twitter"], ["channels"]) },
-            // It comes late and is older than what took its channels away.
+            // Arrives late: it is older than the observation that cleared the channels.
             Self.sighting(2) { ($0.channels, $0.image) = (["c"], "https://example.org/a.png") },
         ])
         account = try #require(try await accounts(store).first)
@@ -39,7 +39,7 @@ import Testing
         #expect(account.nickname == "Ada" && account.image == "https://example.org/a.png")
     }
 
-    @Test func accountsOfSeveralSystemsStandBesideEachOther() async throws {
+    @Test func accountsOfSeveralSystemsAreIndependent() async throws {
         let place = try TemporaryStore()
         let store = try place.open()
         for (account, system) in [("42", "Shelby"), ("42", "whale"), ("43", "shelby")] {
@@ -58,13 +58,13 @@ import Testing
 
     // MARK: - Secrets
 
-    /// What secrets are called in what the systems answer.
+    /// The names of secrets in the systems' responses.
     private static let secretNames = [
         "password", "token", "session", "secret", "deviceToken", "device_token", "authToken",
         "access_token", "sendbird_id", "apiKey", "oauth",
     ]
 
-    @Test func noFieldIsThereForASecret() throws {
+    @Test func accountEventsHaveNoFieldsForSecrets() throws {
         let fields = try String(
             contentsOf: URL(fileURLWithPath: #filePath).deletingLastPathComponent()
                 .deletingLastPathComponent().deletingLastPathComponent()
@@ -83,7 +83,7 @@ import Testing
     }
 
     @Test(arguments: ["AccountObserved", "SignedIn", "SignedOut"])
-    func aSecretBesideTheFieldsIsNotRecorded(_ type: String) async throws {
+    func secretsInUnknownFieldsAreNotRecorded(_ type: String) async throws {
         let secret = "hunter2-do-not-keep"
         let account = #""account":"ada@example.org","system":"birdtube""#
         for name in Self.secretNames {
@@ -98,7 +98,7 @@ import Testing
         let store = try place.open()
         let proposal = try EventCatalogue.video.proposal(type: type, json: "{\(account)}")
         try await store.log.append([proposal])
-        // In the form of the wire, too, where unknown fields are otherwise kept.
+        // The wire format keeps unknown fields of other events, but not of these.
         let wire = proposal.payload + [0xFA, 0x01, UInt8(secret.utf8.count)] + Array(secret.utf8)
         func written<E: VideoEvent>(_: E.Type) throws -> [UInt8] {
             try E(payload: wire, version: 1).payload()
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test func anAddressWithAPasswordIsRefused() throws {
+    @Test func imageURLsWithCredentialsAreRefused() throws {
         for image in ["https://ada:pw@example.org/a.png", "//token@example.org/"] {
             let error = #expect(throws: ModelError.self) {
                 try AccountObserved.with {

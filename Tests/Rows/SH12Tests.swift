@@ -9,7 +9,7 @@ import Testing
 
     init() throws { stage = try PlaybackStage("sh12") }
 
-    /// Noon of a day of May 2012, and so many seconds, in Unix milliseconds.
+    /// Returns the given number of seconds after noon on a day in May 2012, in Unix milliseconds.
     private static func noon(_ day: Int, _ seconds: Double = 0) -> UInt64 {
         UInt64(1_335_873_600_000 + (day - 1) * 86_400_000) + UInt64(seconds * 1_000)
     }
@@ -35,12 +35,12 @@ import Testing
         }
     }
 
-    @Test func whatIsSkippedWasNotWatched() async throws {
+    @Test func skippedPartsDoNotCountAsWatched() async throws {
         try await report("vimeo:7", "a", 0, day: 1, at: 0)
         try await report("vimeo:7", "a", 10, day: 1, at: 10)
         try await report("vimeo:7", "a", 400, day: 1, at: 11)
         try await report("vimeo:7", "a", 420, day: 1, at: 31)
-        // Going back is no watching either, and what is seen once more is.
+        // Seeking back does not count either, but watching a part again does.
         try await report("vimeo:7", "a", 400, day: 1, at: 32)
         try await report("vimeo:7", "a", 405, day: 1, at: 37)
         let found = try await statistics()
@@ -50,7 +50,7 @@ import Testing
         #expect(found.days[1].figures.plays == 0 && found.days[1].figures.videos == 0)
     }
 
-    @Test func aViewingIsFinishedOnce() async throws {
+    @Test func viewingsAreFinishedOnce() async throws {
         try await report("vimeo:7", "a", 590, day: 1, at: 0)
         try await report("vimeo:7", "a", 596, day: 1, at: 6)
         try await report("vimeo:7", "a", 600, day: 1, at: 10)
@@ -62,7 +62,7 @@ import Testing
         #expect(found.sources.first?.figures.watchedSeconds == 10)
     }
 
-    @Test func theSameTimeToldTwiceCountsOnce() async throws {
+    @Test func overlappingReportsCountOnce() async throws {
         try await report("vimeo:7", "a", 0, day: 1, at: 0)
         try await report("vimeo:7", "a", 15, day: 1, at: 15)
         var watched = VideoWatched()
@@ -70,7 +70,7 @@ import Testing
         (watched.startSeconds, watched.endSeconds) = (0, 14)
         try await stage.store.append([watched], atMilliseconds: Self.noon(1, 15))
         #expect(try await statistics().total.watchedSeconds == 15)
-        // An app that only tells intervals is counted by these.
+        // If an app reports only intervals, these count.
         watched.video = "vimeo:8"
         watched.isComplete = true
         try await stage.store.append([watched], atMilliseconds: Self.noon(1, 20))
@@ -78,14 +78,14 @@ import Testing
         #expect(total.watchedSeconds == 29 && total.completions == 1)
     }
 
-    @Test func daysBeginWhereTheUserIs() async throws {
+    @Test func daysFollowTheGivenTimeZone() async throws {
         try await report("vimeo:7", "a", 1, day: 1, at: 11 * 3_600)
         #expect(try await statistics().days[0].figures.plays == 1)
         #expect(try await statistics(zone: "Europe/Berlin").days[1].figures.plays == 1)
         #expect(try await statistics(zone: "Asia/Kolkata").days[1].figures.plays == 1)
     }
 
-    @Test func reportsThatComeLateAreCountedWhereTheyBelong() async throws {
+    @Test func lateReportsCountAtTheirOwnTime() async throws {
         try await report("vimeo:7", "a", 0, day: 1, at: 0)
         try await report("vimeo:7", "a", 30, day: 1, at: 30)
         try await report("vimeo:7", "a", 10, day: 1, at: 10)
@@ -94,7 +94,7 @@ import Testing
         #expect(total.watchedSeconds == 30 && total.plays == 1)
     }
 
-    @Test func sittingsArePartedByHalfAnHour() async throws {
+    @Test func longPausesSeparateSessions() async throws {
         try await report("vimeo:1", "a", 1, day: 1, at: 0)
         try await report("vimeo:2", "b", 1, day: 1, at: 1_800)
         try await report("vimeo:3", "c", 1, day: 1, at: 3 * 3_600)
@@ -110,7 +110,7 @@ import Testing
         #expect(found.days[2].figures.shares == 2 && found.total.shares == 2)
     }
 
-    @Test func daysThatMakeNoSenseAreRefused() async throws {
+    @Test func invalidDaysAndTimeZonesAreRefused() async throws {
         for (first, last, zone) in [
             ("2012-05-02", "2012-05-01", "UTC"), ("2012-02-30", "2012-05-01", "UTC"),
             ("1900-01-01", "2012-05-01", "UTC"), ("2012-05-01", "2012-05-01", "Mars/Olympus"),

@@ -8,7 +8,7 @@ import Testing
 
     init() throws { stage = try PlaybackStage("sh13") }
 
-    private func say(
+    private func report(
         _ device: String, _ video: String?, at position: Double = 0, isPlaying: Bool = false
     ) async throws {
         stage.wait(1)
@@ -36,10 +36,10 @@ import Testing
         ) { try HandOff(from: source, to: target, now: now).decide($0) }
     }
 
-    @Test func theGuideHighlightsWhatPlaysNow() async throws {
+    @Test func devicesAreListedWithTheirCurrentVideo() async throws {
         #expect(try await devices().isEmpty)
-        try await say("tv", "youtube:a", at: 10, isPlaying: true)
-        try await say("phone", "vimeo:7", at: 3)
+        try await report("tv", "youtube:a", at: 10, isPlaying: true)
+        try await report("phone", "vimeo:7", at: 3)
         #expect(try await devices().map(\.device) == ["phone", "tv"])
         #expect(try await devices(with: "https://vimeo.com/7") == ["phone"])
         #expect(try await devices(with: "youtube:a") == ["tv"])
@@ -48,20 +48,20 @@ import Testing
         #expect(tv.positionSeconds == 10 && tv.estimatedSeconds == 40 && tv.playing)
         let phone = try #require(try await devices().first)
         #expect(phone.estimatedSeconds == 3 && !phone.playing)
-        try await say("tv", nil)
+        try await report("tv", nil)
         #expect(try await devices(with: "youtube:a").isEmpty)
         #expect(try await devices().map(\.video) == [nil, "vimeo:7"])
     }
 
-    @Test func anEstimateEndsWithTheVideo() async throws {
+    @Test func estimatedPositionsEndWithTheVideo() async throws {
         try await stage.progress("youtube:a", 10, of: 60)
-        try await say("tv", "youtube:a", at: 50, isPlaying: true)
+        try await report("tv", "youtube:a", at: 50, isPlaying: true)
         stage.wait(3_600)
         #expect(try await devices().first?.estimatedSeconds == 60)
     }
 
-    @Test func anotherDeviceGoesOnWhereTheFirstWas() async throws {
-        try await say("tv", "youtube:a", at: 10, isPlaying: true)
+    @Test func anotherDeviceResumesAtTheSamePosition() async throws {
+        try await report("tv", "youtube:a", at: 10, isPlaying: true)
         stage.wait(20)
         try await handOff("tv", "phone")
         let found = try await devices()
@@ -73,12 +73,12 @@ import Testing
         #expect(!tv.playing && tv.positionSeconds == 30)
     }
 
-    @Test func aHandOffOfNothingIsRefused() async throws {
+    @Test func invalidHandOffsAreRefused() async throws {
         let nothing = await #expect(throws: HandOff.Refusal.self) {
             try await handOff("tv", "phone")
         }
         #expect(nothing == .nothingPlays)
-        try await say("tv", "youtube:a")
+        try await report("tv", "youtube:a")
         let same = await #expect(throws: HandOff.Refusal.self) { try await handOff("tv", "tv") }
         #expect(same == .sameDevice)
     }

@@ -19,7 +19,7 @@ import Testing
             store: store.log.directory.path, bytesMax: bytesMax, now: { clock.milliseconds })
     }
 
-    /// A picture's bytes.
+    /// Returns the bytes of a picture.
     private func picture(_ number: Int, _ count: Int = 1_000) -> [UInt8] {
         (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ number) }
     }
@@ -35,7 +35,7 @@ import Testing
         return all.filter { $0.split(separator: "/").count > 2 }
     }
 
-    @Test func thePicturesThatListsShowAreThereOffline() async throws {
+    @Test func cachedPicturesAreAvailableOffline() async throws {
         let user = UserObserved.with {
             ($0.user, $0.username) = ("7", "ada")
             $0.imageURL = url(1)
@@ -46,28 +46,28 @@ import Testing
         let images = cache()
         #expect(try images.image(at: address) == nil)
         let kept = try images.keep(picture(1), at: address)
-        // Another process, without any network.
+        // A new cache, as in another process, reads it without a network.
         let found = try #require(try cache().image(at: address))
         #expect(found == kept)
         #expect(FileManager.default.contents(atPath: found.path) == Data(picture(1)))
         #expect(try cache().bytes(at: address) == picture(1))
-        // A new picture at the same address takes the place of the old one.
+        // A new picture at the same URL replaces the old one.
         try images.keep(picture(2), at: address)
         #expect(try cache().bytes(at: address) == picture(2))
         #expect(images.images().map(\.url) == [address])
     }
 
-    @Test func equalPicturesAreKeptOnce() throws {
+    @Test func equalPicturesAreStoredOnce() throws {
         let images = cache()
         for number in 1...3 { try images.keep(picture(0), at: url(number)) }
         #expect(Set(images.images().map(\.blob)).count == 1)
         #expect(files.count == 4)
-        // It stays while anybody has it.
+        // The picture is removed together with its last URL.
         #expect(images.evict(to: 999).count == 3)
         #expect(files.isEmpty)
     }
 
-    @Test func withinTheBudgetWhatWasAskedForLastStays() throws {
+    @Test func leastRecentlyUsedPicturesAreEvictedFirst() throws {
         let images = cache(bytesMax: 10_000)
         for number in 1...10 {
             try images.keep(picture(number), at: url(number))
@@ -77,14 +77,14 @@ import Testing
         #expect(try images.image(at: url(1)) != nil)
         wait(minutes: 2)
         try images.keep(picture(11), at: url(11))
-        // The second and the third were asked for longest ago.
+        // The second and third pictures are the least recently used.
         let left = Set(cache().images().map(\.url))
         #expect(left == Set(([1] + Array(4...11)).map(url)))
         #expect(images.images().reduce(0) { $0 + $1.bytes } <= 10_000)
         #expect(files.count == 2 * left.count)
     }
 
-    @Test func whatIsTooLargeOrNoPictureIsRefused() throws {
+    @Test func oversizedAndInvalidPicturesAreRefused() throws {
         let images = cache(bytesMax: 999)
         func code(_ body: () throws -> Void) -> ErrorCode? {
             do {
@@ -96,7 +96,7 @@ import Testing
         #expect(code { try images.keep([], at: url(1)) } == .usage)
         #expect(code { try images.keep([1], at: "") } == .usage)
         #expect(code { try images.keep([1], at: "a\nb") } == .usage)
-        // A secret is not written down.
+        // URLs with credentials are refused, so that no secret is stored.
         for url in ["http://ada:secret@example.org/a.png", "//ada@example.org?a"] {
             #expect(code { try images.keep([1], at: url) } == .usage)
             #expect(code { _ = try images.image(at: url) } == .usage)
@@ -106,7 +106,7 @@ import Testing
         #expect(files.isEmpty)
     }
 
-    @Test func whatHasChangedOnDiskIsLetGoOf() throws {
+    @Test func picturesChangedOnDiskAreDropped() throws {
         let images = cache()
         let kept = try images.keep(picture(1), at: url(1))
         try Data(picture(2)).write(to: URL(fileURLWithPath: kept.path))
@@ -114,21 +114,21 @@ import Testing
         #expect(try images.image(at: url(1)) == nil)
         try images.keep(picture(1), at: url(1))
         #expect(try images.bytes(at: url(1)) == picture(1))
-        // A name whose picture has gone is none.
+        // An entry whose picture is missing does not count.
         try FileManager.default.removeItem(atPath: kept.path)
         #expect(try images.image(at: url(1)) == nil)
         #expect(images.images().isEmpty)
     }
 
-    @Test func whatWasLeftBehindIsSweptOnceItIsOld() throws {
+    @Test func orphanedPicturesAreRemovedOnceOld() throws {
         let images = cache()
         try images.keep(picture(1), at: url(1))
         let directory = store.log.directory.path + "/" + ImageCache.directoryName
-        // As of a process that ended before the picture had its address.
+        // As left by a process that ended before it recorded the picture's URL.
         let orphan = try BlobStore(store: directory).add(picture(9))
         #expect(images.evict(to: .max).isEmpty)
         #expect(BlobStore(store: directory).path(of: orphan) != nil)
-        // The scenario's clock runs behind the disk's.
+        // Far enough to pass the file system's clock, which is ahead of the scenario's.
         place.clock.advance(by: .seconds(100 * 365 * 86_400))
         #expect(images.evict(to: .max).isEmpty)
         #expect(BlobStore(store: directory).path(of: orphan) == nil)

@@ -6,7 +6,7 @@ import Testing
 /// read.
 @Suite struct SH15Tests {
     private let stage: PlaybackStage
-    /// Nobody listens here: whoever tries has another failure.
+    /// An address without a server, so an attempted connection fails with another message.
     private static let server = "http://127.0.0.1:9"
 
     init() throws { stage = try PlaybackStage("sh15") }
@@ -21,19 +21,19 @@ import Testing
         }
     }
 
-    @Test func whileMeteredOnlyTheCurrentVideoIsExtracted() async throws {
+    @Test func onlyTheCurrentVideoIsExtractedWhileMetered() async throws {
         try await stage.extract("vimeo:2")
         try await stage.store.setNetwork(.metered)
         let metered = try await plan("vimeo:1", "vimeo:2", "vimeo:3")
         #expect(metered.run?.text == "vimeo:1" && metered.waiting.isEmpty)
         #expect(metered.skipped.map(\.video.text) == ["vimeo:2", "vimeo:3"])
-        #expect(metered.skipped.map(\.reason) == [.cached, .metered], "what is at hand is at hand")
+        #expect(metered.skipped.map(\.reason) == [.cached, .metered], "cached videos stay usable")
         try await stage.store.setNetwork(.online)
         let online = try await plan("vimeo:1", "vimeo:2", "vimeo:3")
         #expect(online.waiting.map(\.text) == ["vimeo:3"])
     }
 
-    @Test func whileOfflineNothingIsExtractedAndWhatRunsIsCancelled() async throws {
+    @Test func extractionsAreSkippedAndCancelledWhileOffline() async throws {
         try await stage.extract("vimeo:2")
         let list = try ["vimeo:1", "vimeo:2"].map { try VideoKey($0) }
         let running = ExtractionPolicy.Running(list[0], since: stage.now)
@@ -47,7 +47,7 @@ import Testing
         #expect(found.skipped.map(\.reason) == [.offline, .cached])
     }
 
-    @Test func factsGoOnAndASyncNamesTheReason() async throws {
+    @Test func offlineStoresRecordEventsAndReportTheReason() async throws {
         try await stage.store.setNetwork(.offline)
         try await stage.progress("vimeo:1", 10)
         let left = try await stage.ask { queries, _ in try queries.playback(of: "vimeo:1") }
@@ -55,13 +55,13 @@ import Testing
         let report = try await stage.store.sync(with: SH15Tests.server, token: "t")
         #expect(report.failure?.code == .offline)
         #expect(report.failure?.message == "this device is set to offline")
-        // Where there is said to be one, it is tried.
+        // With a network set, the sync tries to connect.
         try await stage.store.setNetwork(.metered)
         let tried = try await stage.store.sync(with: SH15Tests.server, token: "t")
         #expect(tried.failure?.message != report.failure?.message)
     }
 
-    @Test func whatWasSaidStandsUntilTheNextWord() async throws {
+    @Test func networkStateIsKeptUntilChanged() async throws {
         #expect(try await stage.store.network() == .online)
         try await stage.store.setNetwork(.metered)
         stage.store.close()

@@ -8,7 +8,7 @@ import Testing
 
     init() throws { stage = try GroupStage("sh1") }
 
-    /// What a poll answers: broadcasts with their titles, as of a moment.
+    /// Records the result of a poll: broadcasts with their titles.
     private func poll(_ titles: [String: String], liked: Set<String> = []) async throws {
         stage.wait(10)
         let now = stage.now.milliseconds
@@ -22,7 +22,7 @@ import Testing
         try await stage.store.log.append(events)
     }
 
-    @Test func aBroadcastThatChangedIsShownAsItIsNow() async throws {
+    @Test func changedBroadcastsShowTheirNewestState() async throws {
         try await poll(["a": "first"])
         try await poll(["a": "other", "b": "second"])
         try await poll(["a": "other", "b": "second"], liked: ["b"])
@@ -32,28 +32,28 @@ import Testing
         #expect(try await stage.ids("favourites") == ["b"])
     }
 
-    @Test func aPageThatFailsTakesNothingAway() async throws {
+    @Test func broadcastsMissingFromAPollAreKept() async throws {
         try await poll(["a": "first", "b": "second"])
-        // An empty answer says nothing about what came before.
+        // This poll returns none of the earlier broadcasts.
         try await poll(["c": "another"])
         #expect(try await stage.ids("timeline") == ["c", "b", "a"])
     }
 
-    @Test func whoObservesHearsOfRowsThatChangeAndOfNoOthers()
+    @Test func observersReceiveOnlyChangedRows()
         async throws
     {
         try await poll(["a": "first"])
         var changes = stage.store.observe(VideoList()).makeAsyncIterator()
         #expect(await changes.next() == .reset)
         _ = try await stage.ids("timeline")
-        // Seen again as it was: no row changes, so what is heard next is the video that is new.
+        // Reading the same broadcast again changes no row, so the next change is the new video.
         try await poll(["a": "first"])
         _ = try await stage.ids("timeline")
         try await poll(["b": "second"])
         guard case .changes(let found)? = await changes.next(), found.count == 1,
             case .inserted(let row) = found[0]
         else {
-            Issue.record("one new row was to be heard of")
+            Issue.record("expected one inserted row")
             return
         }
         #expect(String(decoding: row.key, as: UTF8.self).contains("youtube:b"))

@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func everyFormOfAURLIsTheSameVideo() async throws {
+    @Test func everyURLFormIsTheSameVideo() async throws {
         let forms = [
             "youtube:dQw4w9WgXcQ", "https://www.youtube.com/watch?v=dQw4w9WgXcQ",
             "http://youtu.be/dQw4w9WgXcQ?t=42", "https://www.youtube.com/embed/dQw4w9WgXcQ",
@@ -45,21 +45,21 @@ import Testing
         #expect(found.last?.broadcasts == 4)
     }
 
-    @Test func theOldestWinsOrTheNewestAndAllAreHeard() async throws {
+    @Test func winnerRuleChoosesTheTitleAndKeepsAllComments() async throws {
         try await share("b2", "youtube:a", at: 2, by: "second", "")
         try await share("b1", "youtube:a", at: 1, by: "first", "look")
         try await share("b3", "youtube:a", at: 3, by: "third", "again")
         stage.store.close()
         let oldest = try #require(try await videos().first)
         #expect(oldest.sharer == "first" && oldest.title == "as first calls it")
-        // Who said nothing is heard with the title.
+        // A broadcast without a comment shows its title instead.
         #expect(oldest.comments.map(\.author) == ["first", "second", "third"])
         #expect(oldest.comments.map(\.text) == ["look", "as second calls it", "again"])
         let newest = try #require(try await videos(.newest).first)
         #expect(newest.sharer == "third" && newest.comments == oldest.comments)
     }
 
-    @Test func theSharesOfAVideoAreListed() async throws {
+    @Test func duplicateBroadcastsAreListed() async throws {
         try await share("b2", "youtube:a", at: 2, by: "second", nil)
         try await share("b1", "youtube:a", at: 1, by: "first", nil)
         try await share("b3", "youtube:once", at: 3, by: "third", nil)

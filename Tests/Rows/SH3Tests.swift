@@ -40,7 +40,7 @@ import Testing
         ])
     }
 
-    @Test func aFailedCheckIsTriedAgainAndSaysNothingOfTheVideo() async throws {
+    @Test func failedChecksAreRetriedWithoutAVerdict() async throws {
         try await share("youtube:a")
         #expect(try await entry("youtube:a").state == .unknown)
         #expect(try await list(.unknown) == ["youtube:a"])
@@ -54,7 +54,7 @@ import Testing
         #expect(try await list(.due) == [])
         #expect(try await list(.unknown) == [])
 
-        // Too early is refused, so that two that check at once do not wait twice as long.
+        // Checking too early is refused, so that two concurrent checks do not double the delay.
         let refusal = await #expect(throws: CheckPlayability.Refusal.self) {
             try await check("youtube:a", .failed(reason: "timeout"))
         }
@@ -74,7 +74,7 @@ import Testing
         #expect(try await list(.failed) == [])
     }
 
-    @Test func aFailureTakesNoVerdictAway() async throws {
+    @Test func failedChecksKeepTheVerdict() async throws {
         try await check("youtube:a", .unplayable(reason: "live"))
         place.clock.advance(by: .seconds(1))
         try await check("youtube:a", .failed(reason: "timeout"))
@@ -84,14 +84,14 @@ import Testing
         #expect(try await list(.failed) == [])
     }
 
-    @Test func theSameVerdictIsRecordedOnce() async throws {
+    @Test func equalVerdictsAreRecordedOnce() async throws {
         try await check("vimeo:7", .playable)
         let head = store.log.head
         try await check("vimeo:7", .playable)
         #expect(store.log.head == head)
     }
 
-    @Test func whatARemotesUsersSayHoldsForAnHourAndAfterTwoDaysForEver() async throws {
+    @Test func remoteReportsExpireUnlessTheySpanTwoDays() async throws {
         func sight(_ first: Duration, _ last: Duration) async throws {
             func time(_ ago: Duration) -> Int64 {
                 now.milliseconds - ago.components.seconds * 1_000
@@ -119,7 +119,7 @@ import Testing
         #expect(try await list(.unplayable) == ["youtube:a"])
     }
 
-    @Test func providersAreJudgedAsTheAppsDid() throws {
+    @Test func providerRulesMatchTheOriginalApps() throws {
         func judge(_ rule: ProviderRule, _ video: String) throws -> ProviderRule.Judgement {
             rule.judge(try VideoKey(video))
         }
@@ -143,7 +143,7 @@ import Testing
         #expect(YouTubeEntry.finding(YouTubeEntry(syndication: .allowed)) == .playable)
     }
 
-    @Test func bothBoundsOfTheRemotesRuleAreStrict() throws {
+    @Test func boundsOfTheRemoteRuleAreStrict() throws {
         func holds(_ first: Int64, _ last: Int64, _ now: Int64) throws -> Bool {
             try #require(RemoteUnplayability(firstAt: first, lastAt: last))
                 .holds(at: UTCTime(milliseconds: now))

@@ -15,7 +15,7 @@ struct SH4Tests {
         try await stage.share("b5", "new", at: 5)
         #expect(try await stage.ids("timeline", newest: 1) == ["new"])
         #expect(try await stage.ids("timeline", newest: 3) == ["new", "again", "middle"])
-        // The fourth is the first share of what is shown already.
+        // The fourth broadcast is of a video that is already shown.
         #expect(try await stage.ids("timeline", newest: 4) == ["new", "again", "middle"])
         #expect(try await stage.ids("timeline", newest: 5) == ["new", "again", "middle", "old"])
         #expect(try await stage.ids("timeline", newest: 60) == stage.ids("timeline"))
@@ -34,7 +34,7 @@ struct SH4Tests {
         #expect(try await stage.ids("watch-later") == ["d", "c", "a"])
     }
 
-    @Test func otherListsKeepTheirFirstEntries() async throws {
+    @Test func capsKeepTheFirstEntriesOfOtherLists() async throws {
         for (number, video) in ["a", "b", "c"].enumerated() {
             try await stage.list("e\(number)", video, on: "stream", at: Int64(number))
         }
@@ -42,11 +42,11 @@ struct SH4Tests {
     }
 
     @Test(arguments: [(64, 60), (128, 60), (129, 200), (256, 200), (512, 300), (16_384, 300)])
-    func capsOf2012(mebibytes: UInt64, broadcasts: Int) {
+    func capsOf2012DependOnTheMemory(mebibytes: UInt64, broadcasts: Int) {
         #expect(QueryLimits.broadcastsOf2012(memoryBytes: mebibytes << 20) == broadcasts)
     }
 
-    @Test func capsThatMakeNoSenseAreRefused() async throws {
+    @Test func invalidCapsAreRefused() async throws {
         for newest in [0, -1, QueryLimits.groupCountMax + 1] {
             let error = await #expect(throws: StoreError.self) {
                 try await stage.page("timeline", newest: newest)

@@ -49,7 +49,7 @@ struct SH5Tests {
         #expect(try await news(since: store.log.head).text == nil)
     }
 
-    @Test func furtherShareOfAnUnknownVideoIsACommentOnlyBeyondTheRuleOf2012() async throws {
+    @Test func onlyTheRuleOf2012IgnoresFurtherSharesOfNewVideos() async throws {
         try await share("b1", "fresh", at: 10)
         try await share("b2", "fresh", at: 11)
         try await share("b3", "fresh", at: 12)
@@ -57,28 +57,28 @@ struct SH5Tests {
         #expect(try await news(since: .start, rule: .of2012).text == "1 new video")
     }
 
-    @Test func anotherSightingOfAKnownBroadcastIsNoNews() async throws {
+    @Test func knownBroadcastsAreNotNews() async throws {
         try await share("b1", "known", at: 10)
         let mark = store.log.head
         try await share("b1", "known", at: 10, title: "renamed")
         #expect(try await news(since: mark).text == nil)
-        // Nor does a second sighting behind the mark count twice.
+        // A second observation after the mark does not count again.
         try await share("b2", "known", at: 11)
         try await share("b2", "known", at: 11, title: "renamed")
         #expect(try await news(since: mark).text == "1 new comment")
     }
 
-    @Test func whatIsNotShownIsNoNews() async throws {
+    @Test func hiddenVideosAreNotNews() async throws {
         try await share("b1", "fresh", at: 10)
         try await share("b2", "unplayable", at: 11)
         let found = try await news(since: .start, without: "unplayable")
         #expect(found.text == "1 new video")
     }
 
-    @Test func onlyTheNewestBroadcastsOfAllAreLookedAt() async throws {
+    @Test func onlyTheNewestBroadcastsCount() async throws {
         for number in 0..<5 { try await share("k\(number)", "known", at: Int64(100 + number)) }
         let mark = store.log.head
-        // Three that were shared before all that is known, and one behind.
+        // Three broadcasts older than all known broadcasts, and a newer one.
         for number in 0..<3 { try await share("o\(number)", "old\(number)", at: Int64(number)) }
         try await share("n", "new", at: 200)
         #expect(try await news(since: mark, newest: 6).text == "1 new video")
@@ -87,7 +87,7 @@ struct SH5Tests {
         #expect(try await news(since: mark, newest: 1).text == "1 new video")
     }
 
-    @Test func commentsOfOthersCountOnceAndOwnOnesDoNot() async throws {
+    @Test func commentsOfOthersCountOnceAndOwnCommentsDoNot() async throws {
         try await share("b1", "known", at: 10)
         let mark = store.log.head
         var comment = CommentObserved()
@@ -109,7 +109,7 @@ struct SH5Tests {
         #expect(try await news(since: mark, rule: .of2012).text == nil)
     }
 
-    @Test func aViewThatMakesNoSenseIsRefused() async throws {
+    @Test func invalidLimitsAreRefused() async throws {
         for newest in [0, -1, QueryLimits.newsCountMax + 1] {
             let error = await #expect(throws: StoreError.self) {
                 try await news(since: .start, newest: newest)

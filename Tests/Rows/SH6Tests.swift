@@ -11,7 +11,7 @@ import Testing
         list.map { String($0.key.dropFirst("youtube:".count)) }
     }
 
-    @Test func aRefreshTellsWhatItAddsAndTakesAway() async throws {
+    @Test func refreshesReportAddedAndRemovedEntries() async throws {
         for (number, video) in ["a", "b", "c"].enumerated() {
             try await stage.list("e\(number)", video, on: "stream", at: Int64(number))
         }
@@ -19,7 +19,7 @@ import Testing
         var shown: [GroupEntry] = []
         try #require(try await updates.next()).apply(to: &shown)
         #expect(ids(shown) == ["c", "b", "a"])
-        // The refresh finds what was there, and one that is new.
+        // The refresh finds the known entries and a new one.
         stage.wait(10)
         for (number, video) in ["a", "b", "c", "d"].enumerated() {
             try await stage.list(
@@ -28,12 +28,12 @@ import Testing
         let added = try #require(try await updates.next())
         guard case .inserted(let entry, at: 0)? = added.changes.first, added.changes.count == 1
         else {
-            Issue.record("one entry was to come: \(added)")
+            Issue.record("expected one inserted entry: \(added)")
             return
         }
         #expect(ids([entry]) == ["d"])
         added.apply(to: &shown)
-        // The next one does not find the second any more.
+        // The next refresh no longer finds the second entry.
         stage.wait(10)
         try await stage.list(
             "e1", "b", on: "stream", at: 1, removed: true, seenAt: stage.now)
@@ -41,11 +41,11 @@ import Testing
         #expect(removed.changes == [.removed(at: 2)])
         removed.apply(to: &shown)
         #expect(shown == (try await stage.page("stream").videos))
-        // What went from the stream was not forgotten.
+        // The log keeps all events, including those of the removed entry.
         #expect(stage.store.log.head.rawValue == 8)
     }
 
-    @Test func whatARefreshFindsUnchangedIsNotTold() async throws {
+    @Test func unchangedEntriesAreNotReported() async throws {
         try await stage.share("b1", "a", at: 1)
         var updates = stage.store.live(.group(.timeline)).makeAsyncIterator()
         #expect(try await updates.next()?.changes.count == 1)
@@ -55,13 +55,13 @@ import Testing
         let update = try #require(try await updates.next())
         guard case .inserted(let entry, at: 0)? = update.changes.first, update.changes.count == 1
         else {
-            Issue.record("one entry was to come: \(update)")
+            Issue.record("expected one inserted entry: \(update)")
             return
         }
         #expect(ids([entry]) == ["b"])
     }
 
-    @Test func whoAsksLateIsToldOnce() async throws {
+    @Test func slowConsumersReceiveOneCombinedUpdate() async throws {
         var updates = stage.store.live(.group(.timeline), interval: .milliseconds(1))
             .makeAsyncIterator()
         #expect(try await updates.next()?.changes == [])

@@ -19,7 +19,7 @@ import Testing
         try await stage.ask { queries, _ in try queries.watchLater().videos.map(\.key) }
     }
 
-    @Test func aMarkIsSetAndTakenAway() async throws {
+    @Test func marksAreSetAndCleared() async throws {
         try await mark("vimeo:1")
         try await mark("https://vimeo.com/2")
         #expect(try await marked() == ["vimeo:1", "vimeo:2"])
@@ -27,7 +27,7 @@ import Testing
         #expect(try await marked() == ["vimeo:2"])
     }
 
-    @Test func itUnsetsItselfAtThreeQuarters() async throws {
+    @Test func marksClearAtThreeQuarters() async throws {
         try await mark("vimeo:7")
         try await stage.progress("vimeo:7", 449.9)
         #expect(try await marked() == ["vimeo:7"])
@@ -35,7 +35,7 @@ import Testing
         #expect(try await marked().isEmpty)
     }
 
-    @Test func aMarkSetBehindTheCrossingHoldsUntilAnotherViewing() async throws {
+    @Test func marksSetAfterTheThresholdLastUntilAnotherViewing() async throws {
         try await mark("vimeo:7")
         try await stage.progress("vimeo:7", 480)
         try await mark("vimeo:7")
@@ -46,13 +46,13 @@ import Testing
         #expect(try await marked().isEmpty)
     }
 
-    @Test func aVideoOfUnknownLengthStays() async throws {
+    @Test func videosOfUnknownDurationStayMarked() async throws {
         try await mark("vimeo:7")
         try await stage.progress("vimeo:7", 10_000, of: 0)
         #expect(try await marked() == ["vimeo:7"])
     }
 
-    @Test func theRuleOf2012WantsAMarkBeforeTheViewing() async throws {
+    @Test func ruleOf2012RequiresAMarkBeforeTheViewing() async throws {
         stage.store.close()
         let projections = VideoProjections(watchLaterRule: .rule2012)
         let store = try stage.place.open(projections: projections.all)

@@ -14,12 +14,12 @@ struct SH8Tests {
         try await stage.share("b3", "c", at: 3)
         try await stage.share("b4", "a", at: 4, liked: false, watchLater: false)
         #expect(try await stage.ids("timeline") == ["a", "c", "b"])
-        // Any of a video's broadcasts makes it one, and it stands where the newest is.
+        // One liked or marked broadcast lists its video, at the place of the newest broadcast.
         #expect(try await stage.ids("favourites") == ["a", "b"])
         #expect(try await stage.ids("watch-later") == ["a", "b"])
     }
 
-    @Test func onlyWhatIsKnownToBePlayableIsShown() async throws {
+    @Test func playableOnlyShowsVideosKnownToBePlayable() async throws {
         for (number, video) in ["a", "b", "c"].enumerated() {
             try await stage.share("b\(number)", video, at: Int64(number), liked: true)
         }
@@ -37,7 +37,7 @@ struct SH8Tests {
         #expect(states == [.unplayable, .unknown, .playable])
     }
 
-    @Test func aLikeHoldsAtOnceAndTheLastOneLeads() async throws {
+    @Test func likesApplyAtOnceNewestFirst() async throws {
         try await stage.share("b1", "a", at: 1, liked: false)
         try await stage.share("b2", "b", at: 2, liked: true)
         #expect(try await stage.ids("favourites") == ["b"])
@@ -47,18 +47,18 @@ struct SH8Tests {
         stage.wait(1)
         try await stage.like("b", false)
         #expect(try await stage.ids("favourites") == ["a"])
-        // What nobody has shared can be liked all the same.
+        // A video without a broadcast can be liked too.
         try await stage.like("alone")
         #expect(try await stage.ids("likes") == ["alone", "a"])
         #expect(try await stage.ids("timeline") == ["b", "a"])
     }
 
-    @Test func aRemoteThatHasConfirmedALikeCanTakeItBack() async throws {
+    @Test func remotesCanUndoConfirmedLikes() async throws {
         try await stage.share("b1", "a", at: 1, liked: false, seenAt: stage.now)
         stage.wait(1)
         let like = try await stage.like("a")
         stage.wait(1)
-        // Not told yet: what the remote says is older news than the toggle.
+        // The like is not delivered yet, so it overrides the remote's state.
         try await stage.share("b1", "a", at: 1, liked: false, seenAt: stage.now)
         #expect(try await stage.ids("likes") == ["a"])
         stage.wait(1)
@@ -74,7 +74,7 @@ struct SH8Tests {
 }
 
 extension GroupStage {
-    /// A remote has taken over an intent on a video.
+    /// Records that a remote confirmed an intent on a video.
     func confirm(_ intent: EventID, of video: String) async throws {
         let outcome = OutcomeRecorded.with {
             ($0.system, $0.intent, $0.kind) = ("shelby", intent.description, .confirmed)

@@ -29,7 +29,7 @@ import Testing
         try await stage.ask { queries, _ in try queries.shares().shares }
     }
 
-    @Test func eachDestinationIsAnIntentOfItsOwn() async throws {
+    @Test func eachDestinationIsASeparateIntent() async throws {
         try await share(["twitter", "email"], text: "look", to: ["ada@example.org"])
         let found = try await shares()
         #expect(Set(found.map(\.destinations)) == [["twitter"], ["email"]])
@@ -44,18 +44,18 @@ import Testing
         ("facebook", "Ann", #""Fall" on [shelby.tv_short_link] via ann"#),
         ("twitter", nil, #""Fall" on [shelby.tv_short_link]"#),
     ])
-    func theProposedTextNamesTheSharer(origin: String, sharer: String?, text: String) async throws {
+    func proposedTextsNameTheSharer(origin: String, sharer: String?, text: String) async throws {
         try await receive("Fall", sharer: sharer, origin: origin)
         try await share(["facebook"])
         #expect(try await shares().first?.text == text)
     }
 
-    @Test func aVideoWithoutATitleIsAGreatOne() async throws {
+    @Test func untitledVideosGetADefaultText() async throws {
         try await share(["tumblr"])
         #expect(try await shares().first?.text == "Great video on [shelby.tv_short_link]")
     }
 
-    @Test func twitterTakesAHundredAndForty() async throws {
+    @Test func twitterTextsAreLimitedTo140Characters() async throws {
         try await share(["twitter"], text: String(repeating: "é", count: 140))
         let long = String(repeating: "x", count: 143)
         let error = await #expect(throws: StoreError.self) {
@@ -63,13 +63,13 @@ import Testing
         }
         #expect(error?.code == .tooLarge)
         #expect(error?.message.contains("140 characters by 3") == true)
-        // Nothing of it was shared; without Twitter it can be.
+        // Nothing was shared; without Twitter the text is accepted.
         #expect(try await shares().count == 1)
         try await share(["facebook"], text: long)
         #expect(try await shares().count == 2)
     }
 
-    @Test func whatCannotBeSharedIsRefused() {
+    @Test func invalidSharesAreRefused() {
         #expect(throws: ModelError.self) { try ShareVideo("vimeo:7", to: []) }
         #expect(throws: ModelError.self) { try ShareVideo("vimeo:7", to: ["myspace"]) }
         #expect(throws: ModelError.self) { try ShareVideo("vimeo:7", to: ["email"]) }

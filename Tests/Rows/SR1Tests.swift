@@ -7,7 +7,7 @@ struct SR1Tests {
 
     init() throws { stage = try GroupStage("groups") }
 
-    @Test func everyListHoldsItsOwn() async throws {
+    @Test func listsContainOnlyTheirOwnEntries() async throws {
         try await stage.list("e1", "a", on: "stream", at: 1)
         try await stage.list("e2", "b", on: "dashboard/4e38", at: 2)
         try await stage.list("e3", "c", on: "roll/4e38", at: 3)
@@ -23,12 +23,12 @@ struct SR1Tests {
         #expect(VideoGroup("roll/") == nil && VideoGroup("channel/1") == nil)
     }
 
-    @Test func aVideoStandsOnceOnAListAtItsNewestEntry() async throws {
+    @Test func videosAreListedOnceAtTheirNewestEntry() async throws {
         try await stage.list("e1", "a", on: "stream", at: 1)
         try await stage.list("e2", "b", on: "stream", at: 2)
         try await stage.list("e3", "a", on: "stream", at: 3)
         #expect(try await stage.ids("stream") == ["a", "b"])
-        // Taken off, it falls back to the entry before.
+        // If that entry is removed, the video moves to its previous entry.
         stage.wait(1)
         try await stage.list("e3", "a", on: "stream", at: 3, removed: true, seenAt: stage.now)
         #expect(try await stage.ids("stream") == ["b", "a"])
@@ -58,7 +58,7 @@ struct SR1Tests {
         #expect(try await stage.page("timeline", from: 25).ids.isEmpty)
     }
 
-    @Test func pagesHoldStillWhileTheListGrows() async throws {
+    @Test func pagesStayConsistentWhileTheListGrows() async throws {
         for number in 0..<10 {
             try await stage.share("b\(number)", "v\(number)", at: Int64(number))
         }
@@ -72,7 +72,7 @@ struct SR1Tests {
         #expect(front.ids == ["v0", "new", "v9", "v8"])
     }
 
-    @Test func aCursorOfAnotherGroupIsRefused() async throws {
+    @Test func cursorsOfOtherGroupsAreRefused() async throws {
         for number in 0..<3 {
             try await stage.list("e\(number)", "v\(number)", on: "roll/1", at: Int64(number))
             try await stage.list("e\(number)", "v\(number)", on: "roll/12", at: Int64(number))

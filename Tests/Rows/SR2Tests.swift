@@ -15,7 +15,7 @@ import Testing
         UTCTime(milliseconds: time.milliseconds + seconds * 1_000)
     }
 
-    @Test func onAChangeTheRestIsCancelled() throws {
+    @Test func extractionsAreCancelledWhenTheCurrentVideoChanges() throws {
         let list = try videos(1, 2, 3, 4)
         let policy = ExtractionPolicy(aheadCount: 1)
         let first = policy.plan(list, current: 0, running: nil, now: time) { _ in Knowledge() }
@@ -38,7 +38,7 @@ import Testing
         #expect(back.run == list[0])
     }
 
-    @Test func aTimeOutSkipsToTheNext() throws {
+    @Test func timedOutVideosAreSkipped() throws {
         let list = try videos(1, 2)
         let running = ExtractionPolicy.Running(list[0], since: time)
         let plan = ExtractionPolicy().plan(list, current: 0, running: running, now: later(15)) {
@@ -49,7 +49,7 @@ import Testing
         #expect(plan.skipped.map(\.reason) == [.timedOut])
     }
 
-    @Test func whatIsAtHandOrHasFailedIsSkipped() throws {
+    @Test func availableAndFailedVideosAreSkipped() throws {
         let list = try videos(1, 2, 3, 4, 5)
         let known: [VideoKey: Knowledge] = [
             list[0]: Knowledge(isOnDisk: true),
@@ -68,7 +68,7 @@ import Testing
         #expect(plan.run == list[4] && plan.nextChangeAt == later(10))
     }
 
-    @Test func devicesLookAheadDifferently() throws {
+    @Test func lookaheadDependsOnTheDevice() throws {
         let list = try videos(1, 2, 3, 4, 5, 6, 7, 8)
         for (device, count) in zip(ExtractionPolicy.DeviceKind.allCases, [1, 2, 5]) {
             let plan = ExtractionPolicy(aheadCount: device.aheadCount).plan(
@@ -82,7 +82,7 @@ import Testing
         #expect(none == ExtractionPlan())
     }
 
-    @Test(arguments: 0..<300) func whateverIsKnownThePlanIsSound(_ seed: Int) throws {
+    @Test(arguments: 0..<300) func plansAreConsistentForAnyState(_ seed: Int) throws {
         var generator = SeededGenerator(seed: UInt64(seed) &* 7_919 &+ 1)
         func number(_ limit: Int) -> Int { Int.random(in: 0..<limit, using: &generator) }
         let list = try (0..<number(12)).map { _ in try VideoKey("vimeo:\(number(9) + 1)") }
@@ -110,24 +110,24 @@ import Testing
         }
         let now = later(Int64(number(5)))
         let found = plan(now)
-        #expect(found == plan(now), "equal questions have equal answers")
-        #expect(found.run == nil || found.continuing == nil, "one at a time")
+        #expect(found == plan(now), "the plan is not deterministic")
+        #expect(found.run == nil || found.continuing == nil, "more than one video runs")
         #expect(
             (found.cancelled != nil) == (running != nil && found.continuing == nil),
-            "what runs goes on or is cancelled")
+            "a running extraction must either continue or be cancelled")
         #expect(found.continuing == nil || found.continuing == running?.video)
-        // Each video that is wanted is in the plan once, in one part of it.
+        // Each wanted video is in exactly one part of the plan, once.
         let wanted = list.dropFirst(current).prefix(ahead + 1)
         let parts =
             [found.run, found.continuing].compactMap { $0 } + found.waiting
             + found.skipped.map(\.video)
         #expect(Set(parts) == Set(wanted) && Set(parts).count == parts.count)
-        // Nothing runs before a wanted one that could.
+        // Videos run in the order of the list.
         let queue = [found.run, found.continuing].compactMap { $0 } + found.waiting
         let places = queue.compactMap { wanted.firstIndex(of: $0) }
         #expect(places == places.sorted())
         #expect(queue.allSatisfy { !(known[$0]?.isOnDisk ?? false) })
-        // Up to the next change the time changes nothing but what follows from beginning now.
+        // Until the next change, only times that count from the start of a run differ.
         if let change = found.nextChangeAt, change > now {
             var before = plan(UTCTime(milliseconds: change.milliseconds - 1))
             if before.run != nil { before.timesOutAt = found.timesOutAt }
@@ -136,7 +136,7 @@ import Testing
         }
     }
 
-    @Test func aQueueThatIsFollowedEnds() throws {
+    @Test func followingThePlanFinishesTheQueue() throws {
         let list = try videos(1, 2, 3, 4)
         let policy = ExtractionPolicy(aheadCount: 3)
         var known: [VideoKey: Knowledge] = [:]
@@ -160,7 +160,7 @@ import Testing
         #expect(ran == list)
     }
 
-    @Test func theLogTellsWhatIsKnown() async throws {
+    @Test func plansUseExtractionsFromTheLog() async throws {
         let stage = try PlaybackStage("sr2")
         try await stage.extract("vimeo:1")
         try await stage.fail("vimeo:2")

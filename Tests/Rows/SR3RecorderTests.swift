@@ -9,7 +9,7 @@ import Testing
     private static let start: UInt64 = 1_353_542_400_000
     private static let videos = ["vimeo:1", "vimeo:2", "youtube:aqz-KE-bpKQ"]
 
-    /// What the lists show of some videos.
+    /// The contents of the lists for some videos.
     private struct Lists: Equatable {
         var entries: [PlaybackEntry]
         var inProgress: [PlaybackEntry]
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    /// A player as people use it: it pauses, jumps, plays faster, is left and taken up again.
+    /// A player in realistic use: it pauses, seeks, changes its speed, is left and resumed.
     private struct Player {
         var generator: SeededGenerator
         var at = SR3RecorderTests.start
@@ -55,7 +55,7 @@ import Testing
             rate = 1
         }
 
-        /// The next report; nil where the user leaves it.
+        /// Returns the next report; nil if the user leaves the player.
         mutating func next() -> PlaybackProgressed? {
             let passed = UInt64.random(in: 900...1_150, using: &generator)
             at += passed
@@ -80,7 +80,7 @@ import Testing
     }
 
     @Test(arguments: 0..<4)
-    func listsAreAsIfEveryReportWereRecorded(_ round: UInt64) async throws {
+    func listsEqualThoseOfAFullRecording(_ round: UInt64) async throws {
         var source = SeededGenerator.fromEnvironment()
         if round > 0 { source = SeededGenerator(seed: source.seed &+ round) }
         print(source)
@@ -129,7 +129,7 @@ import Testing
         }
     }
 
-    @Test func halfAnHourIsAHandfulOfEvents() async throws {
+    @Test func halfAnHourOfPlaybackTakesFewEvents() async throws {
         let stage = try PlaybackStage("sr3-recorder")
         let recorder = try await PlaybackRecorder.open(stage.store)
         for second in 0...1_800 {
@@ -147,7 +147,7 @@ import Testing
         #expect(statistics.total.watchedSeconds == 1_800 && statistics.total.completions == 1)
     }
 
-    @Test func aVideoLeavesWatchLaterAtOnce() async throws {
+    @Test func videosLeaveWatchLaterAtOnce() async throws {
         let stage = try PlaybackStage("sr3-recorder")
         try await stage.store.append([
             WatchLaterToggled.with { ($0.video, $0.isOn) = ("vimeo:7", true) }
@@ -166,7 +166,7 @@ import Testing
         #expect(try await !isMarked())
     }
 
-    @Test func whatWasHeldBackOutlivesTheRecorder() async throws {
+    @Test func pendingReportsOutliveTheRecorder() async throws {
         let stage = try PlaybackStage("sr3-recorder")
         var recorder: PlaybackRecorder? = try await .open(stage.store, player: "tv")
         for second in 0..<20 {
@@ -187,7 +187,7 @@ import Testing
         #expect(try await stage.store.read().count == 2)
     }
 
-    @Test func aReportThatIsNoneIsRefusedAndChangesNothing() async throws {
+    @Test func invalidReportsAreRefusedAndChangeNothing() async throws {
         let stage = try PlaybackStage("sr3-recorder")
         let recorder = try await PlaybackRecorder.open(stage.store)
         for position in [1.0, 2] { try await recorder.report(Self.tick(position)) }

@@ -16,7 +16,7 @@ import Testing
         try await stage.ask { queries, _ in try queries.inProgress().videos.map(\.video) }
     }
 
-    @Test func theLastReportCountsAndNotTheFurthest() async throws {
+    @Test func resumePositionIsTheLastNotTheFurthest() async throws {
         #expect(try await entry("vimeo:7").state == .unwatched)
         try await stage.progress("vimeo:7", 400, viewing: "tv")
         try await stage.progress("vimeo:7", 120, viewing: "phone")
@@ -26,7 +26,7 @@ import Testing
         #expect(found.playedAt == stage.now)
     }
 
-    @Test func aReportThatComesLateDoesNotMoveIt() async throws {
+    @Test func lateReportsDoNotMoveTheResumePosition() async throws {
         try await stage.progress("vimeo:7", 120, viewing: "phone")
         let before = UInt64(stage.now.milliseconds - 60_000)
         try await stage.store.append(

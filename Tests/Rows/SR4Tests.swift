@@ -8,7 +8,7 @@ import Testing
 
     init() throws { stage = try PlaybackStage("sr4") }
 
-    @Test func onlyThePlayerOfTheVideoIsTold() async throws {
+    @Test func playersReceiveOnlyTheURLOfTheirVideo() async throws {
         let player = try await stage.store.subscribe(
             named: "player", types: [VideoExtracted.eventType],
             tags: [try VideoKey("vimeo:7").tag])
@@ -19,7 +19,7 @@ import Testing
         let event = try #require(try await events.next())
         let found = try VideoExtracted(payload: event.payload, version: event.schemaVersion)
         #expect(found.video == "vimeo:7")
-        // What it was told of is there to be read.
+        // The delivered URL can be queried.
         let address = try await stage.ask { queries, now in
             try queries.extraction(of: "vimeo:7", at: now)
         }

@@ -28,7 +28,7 @@ import Testing
         try await stage.store.decide { try RemoveDownloads(videos).decide(VideoQueries($0)) }
     }
 
-    @Test func aDiskHoldsWhatWasDownloadedAndNotRemoved() async throws {
+    @Test func downloadsAreListedUntilRemoved() async throws {
         try await download(1, 100)
         try await download(2, 50)
         try await download(3, 7, on: "tv")
@@ -44,7 +44,7 @@ import Testing
         #expect(try refusal == .notOnDisk(VideoKey("vimeo:2")))
     }
 
-    @Test func whatLiesOnDiskIsNotExtracted() async throws {
+    @Test func downloadedVideosAreNotExtracted() async throws {
         try await download(1, 100)
         let list = try [VideoKey("vimeo:1"), VideoKey("vimeo:2")]
         let plan = try await stage.ask { try $0.extractionPlan(list, current: 0, at: $1) }
@@ -59,7 +59,7 @@ import Testing
         #expect(again.run == list[0])
     }
 
-    @Test func aBudgetTakesWatchedOnesFirstAndNeverTheCurrent() async throws {
+    @Test func watchedVideosAreEvictedFirstAndTheCurrentNever() async throws {
         for number in 1...4 { try await download(number, 100) }
         try await stage.progress("vimeo:3", 600)
         func gone(_ bytesMax: UInt64, current: Int? = nil, new: UInt64 = 0) async throws -> [String]
@@ -81,7 +81,7 @@ import Testing
         #expect(try await gone(.max, new: .max) == [])
     }
 
-    @Test(arguments: 0..<200) func evictionsAreNoMoreThanHasToGo(_ seed: Int) throws {
+    @Test(arguments: 0..<200) func evictionsAreMinimal(_ seed: Int) throws {
         var generator = SeededGenerator(seed: UInt64(seed) &+ 1)
         func number(_ limit: Int) -> Int { Int.random(in: 0..<limit, using: &generator) }
         let downloads = try (0..<number(12)).map { index in

@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    @Test func videosPlayInTheirOrder() async throws {
+    @Test func videosPlayInQueueOrder() async throws {
         for number in 1...3 { try await edit(.append(video(number))) }
         #expect(try await queue() == ["1", "2", "3"])
         let (one, two, nine) = (try video(1), try video(2), try video(9))
@@ -52,7 +52,7 @@ import Testing
         #expect(try await queue() == ["2"])
     }
 
-    @Test func whatMakesNoSenseIsRefused() async throws {
+    @Test func invalidEditsAreRefused() async throws {
         try await edit(.append(video(1)))
         func refusal(_ edit: EditQueue.Edit) async -> EditQueue.Refusal? {
             await #expect(throws: EditQueue.Refusal.self) { try await self.edit(edit) }
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func manyMovesToOnePlaceLeaveTheOrderRight() async throws {
+    @Test func manyInsertionsAtOnePlaceKeepTheOrder() async throws {
         var events: [any Event] = [
             VideoQueued.with { $0.video = "vimeo:1" }, VideoQueued.with { $0.video = "vimeo:2" },
         ]

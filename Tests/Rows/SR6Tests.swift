@@ -12,7 +12,7 @@ import Testing
         try await stage.ask { queries, _ in try queries.playback(of: video) }
     }
 
-    @Test func theCreditsCountAsTheEnd() async throws {
+    @Test func reachingTheCreditsFinishesAVideo() async throws {
         try await stage.progress("vimeo:7", 594.9)
         #expect(try await entry("vimeo:7").state == .inProgress)
         try await stage.progress("vimeo:7", 600 - Playback.endSeconds)
@@ -21,7 +21,7 @@ import Testing
         #expect(found.finishedAt == stage.now && found.finishedViewings == 1)
     }
 
-    @Test func whatIsNotKnownToBeLongIsNotFinished() async throws {
+    @Test func videosOfUnknownOrShortDurationDoNotEndEarly() async throws {
         try await stage.progress("vimeo:7", 5_000, of: 0)
         #expect(try await entry("vimeo:7").state == .inProgress)
         try await stage.progress("vimeo:8", 2, of: 4)
@@ -30,7 +30,7 @@ import Testing
         #expect(try await entry("vimeo:8").state == .finished)
     }
 
-    @Test func aFinishedVideoThatIsBegunAnewIsInProgress() async throws {
+    @Test func restartedVideosAreInProgress() async throws {
         try await stage.progress("vimeo:7", 600)
         let finished = stage.now
         try await stage.progress("vimeo:7", 30, viewing: "again")
@@ -40,7 +40,7 @@ import Testing
         #expect(found.viewings == 2 && found.finishedViewings == 1)
     }
 
-    @Test func whatWasWatchedToTheEndIsFinished() async throws {
+    @Test func completeWatchIntervalsFinishAVideo() async throws {
         try await stage.progress("vimeo:7", 30)
         stage.wait(1)
         try await stage.store.append([

@@ -1,13 +1,15 @@
 import Tapedeck
 import TapedeckTesting
 
-/// A store with shows on channels of several countries, to which a scenario adds episodes.
+/// A store with shows on channels in several countries; scenarios add episodes.
 struct ScheduleStage {
     let place: TemporaryStore
     let store: TapedeckStore
 
-    /// Shows 1 (NBC in New York), 2 (BBC in London), 3 (a web channel of the world), 4 (Hulu, a web channel of
-    /// the United States), 5 (NBC and the web channel of the world).
+    /// Creates a store with five shows.
+    ///
+    /// Their channels are: 1, NBC in New York; 2, BBC in London; 3, a worldwide web channel; 4,
+    /// Hulu, a web channel of the United States; 5, NBC and the worldwide web channel.
     init(_ name: String) async throws {
         place = try TemporaryStore(name)
         store = try place.open()
@@ -28,7 +30,7 @@ struct ScheduleStage {
         try await store.log.append([try EventCatalogue.video.proposal(type: type, json: json)])
     }
 
-    /// A sighting of an episode, with a version of its show.
+    /// Records an observation of an episode, with a version of its show.
     func episode(
         _ id: Int, of show: Int = 1, at start: String?, airdate: String? = nil,
         airtime: String = "20:00", minutes: Int? = 60, version: Int = 10, more: String = ""
@@ -44,7 +46,7 @@ struct ScheduleStage {
             """)
     }
 
-    /// A whole answer to a request for a day.
+    /// Records the full list of a day's episodes.
     func listing(
         of date: String, _ episodes: [Int], at time: String, country: String? = "US",
         web: Bool = false
@@ -63,7 +65,7 @@ struct ScheduleStage {
         try await store.query { try question(VideoQueries($0)) }
     }
 
-    /// The ids of a week's episodes by their days.
+    /// Returns the ids of a week's episodes by day.
     func week(_ day: String, _ scope: ScheduleScope? = nil) async throws -> [String: [Int64]] {
         let scope = try scope ?? ScheduleScope()
         let week = try await ask { try $0.schedule(week: day, scope: scope) }
@@ -92,7 +94,7 @@ struct ScheduleStage {
     }
 }
 
-/// Reads a time; throws where it is none.
+/// Parses a time; throws if it is invalid.
 func time(_ text: String) throws -> UTCTime {
     struct NoTime: Error { let text: String }
     guard let milliseconds = Timestamps.milliseconds(text) else { throw NoTime(text: text) }

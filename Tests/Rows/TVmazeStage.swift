@@ -3,9 +3,9 @@ import TapedeckConnectors
 import TapedeckTesting
 import Testing
 
-/// A store that reads TVmaze as `tv`, over HTTP, at a time that a scenario moves.
+/// A store that reads a simulated TVmaze over HTTP as `tv`; the scenario advances the clock.
 ///
-/// TVmaze is made up: five shows on networks of the United States, one of which is on daily.
+/// TVmaze has five shows on networks of the United States; one of them airs daily.
 final class TVmazeStage: Sendable {
     let place: TemporaryStore
     private let server: SimulatorServer
@@ -14,9 +14,9 @@ final class TVmazeStage: Sendable {
         (self.place, self.server) = (place, server)
     }
 
-    /// Runs a scenario that begins at a time.
+    /// Runs a scenario that begins at the given time.
     ///
-    /// - Parameter others: how often the schedule changes by itself, as the mean of the pauses.
+    /// - Parameter others: The mean time between changes of the schedule; nil for no changes.
     static func run(
         _ name: String, at now: String, others: Duration? = nil,
         _ scenario: (TVmazeStage) async throws -> Void
@@ -75,18 +75,18 @@ final class TVmazeStage: Sendable {
         try StoreRemotes(store.log, store.projections).add("tv", system: "tvmaze", url: url)
     }
 
-    /// What TVmaze has now.
+    /// The current data of TVmaze.
     var world: TVmazeWorld {
         get throws { try #require(server.simulator as? TVmazeSimulator).world }
     }
 
-    /// TVmaze is there no more.
+    /// Stops TVmaze.
     func end() async { await server.shutDown() }
 
     /// Lets time pass for the store and for TVmaze.
     ///
-    /// HTTP tells whole seconds of a clock that nobody moves, so that one goes on, too: of two answers of one second
-    /// none would be the later.
+    /// The dates in HTTP responses have whole seconds and follow the real clock. This function
+    /// therefore also waits in real time, so that two responses never have the same date.
     func wait(_ duration: Duration) async throws {
         place.clock.advance(by: duration)
         try await Task.sleep(for: .seconds(2))
@@ -97,7 +97,7 @@ final class TVmazeStage: Sendable {
         try await StoreRemotes(store.log, store.projections).sync("tv")
     }
 
-    /// The episodes of the week that it is.
+    /// Returns the episodes of the current week.
     func week(_ store: TapedeckStore) async throws -> [ScheduleWeek.Episode] {
         let now = UTCTime(milliseconds: Int64(place.clock.milliseconds))
         let scope = try ScheduleScope()

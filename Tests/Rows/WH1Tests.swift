@@ -9,7 +9,7 @@ import Testing
         try await store.query { try VideoQueries($0).accounts().accounts.first }
     }
 
-    @Test func anAccountGoesOnThroughSigningInAndOut() async throws {
+    @Test func accountsPersistThroughSigningInAndOut() async throws {
         let place = try TemporaryStore()
         let store = try place.open()
         func sight(_ image: String?, at time: Int64) async throws {

@@ -5,7 +5,7 @@ import Testing
 /// WH2: Answers in pages, with video, picture, question, author of the question and counts, while the list
 /// changes.
 @Suite struct WH2Tests {
-    @Test func anAnswerTellsWhatItIsAnAnswerTo() async throws {
+    @Test func answersIncludeTheirQuestionAndCounts() async throws {
         let stage = try WhaleStage("wh2")
         try await stage.signIn()
         try await stage.seeUser("2", "bob")
@@ -25,10 +25,10 @@ import Testing
         #expect(try await stage.ask { try $0.answer("10") } == nil)
     }
 
-    @Test func pagesOfAMovingListRepeatNothingAndLeaveNothingOut() async throws {
+    @Test func pagesStayCompleteWhileTheListChanges() async throws {
         let stage = try WhaleStage("wh2")
         for number in 1...40 { try await stage.seeAnswer("\(number)", to: "\(number)") }
-        // While one pages, answers come in front, and old ones are seen again.
+        // Between pages, new answers arrive and old ones are observed again.
         let ids = try await stage.pages(
             between: {
                 let head = Int(stage.store.log.head.rawValue)

@@ -12,7 +12,7 @@ import Testing
         }
     }
 
-    @Test func aCommentIsSaidOfflineAndStandsOnceWhenItIsShown() async throws {
+    @Test func offlineCommentsAppearOnceWhenTheRemoteShowsThem() async throws {
         let stage = try WhaleStage("wh3")
         try await stage.signIn()
         let unknown = await #expect(throws: CommentOnAnswer.Refusal.self) {
@@ -28,7 +28,7 @@ import Testing
         }
         #expect(try await comments().map(\.id) == ["whale:1", posted.description])
         #expect(try await comments().map(\.author) == ["bob", "ada"])
-        // The remote took it, and shows it: once with the event's name, later without.
+        // The remote accepts and shows the comment, first with the event's ID, later without.
         try await stage.see(seen(2, "well said", postedAs: posted))
         try await stage.see(seen(2, "well said"))
         #expect(try await comments().map(\.id) == ["whale:1", "whale:2"])
@@ -37,7 +37,7 @@ import Testing
         #expect(throws: ModelError.self) { try CommentOnAnswer("9", text: " \n") }
     }
 
-    @Test func pagesOfCommentsGoOnWhileOthersComment() async throws {
+    @Test func commentPagesContinueWhileOthersComment() async throws {
         let stage = try WhaleStage("wh3")
         try await stage.seeAnswer("9", to: "5")
         for number in 1...30 { try await stage.see(seen(number, "c\(number)")) }

@@ -45,7 +45,7 @@ import Testing
         try await stage.seeQuestion("5")
     }
 
-    @Test func questionsForMeArePickedOfEverybodys() async throws {
+    @Test func ownQuestionsIncludeOnlyThoseToTheUser() async throws {
         let nobody = await #expect(throws: StoreError.self) {
             try await stage.ask { try $0.ownQuestions().questions.count }
         }
@@ -63,10 +63,10 @@ import Testing
         #expect(all.map(\.state) == [.open, .answered, .open])
     }
 
-    @Test func anAnswerGoesFromSegmentsToBeingWatched() async throws {
+    @Test func answersAreRecordedInSegmentsAndMerged() async throws {
         try await startWithAQuestion()
         try await record(.add(Self.segment("1", 70)))
-        // Twice is once.
+        // Adding the same segment again records nothing.
         #expect(try await record(.add(Self.segment("1", 70))) == nil)
         try await record(.add(Self.segment("2", 20.5)))
         var entry = try #require(try await answer())
@@ -91,7 +91,7 @@ import Testing
         #expect(entry.state == .recorded && entry.code == "interrupted")
         #expect(await refusal(.handIn(Self.files)) == .notMerging)
 
-        // After a restart it is merged again.
+        // After a restart the answer is still being merged.
         try await record(.merge)
         stage.store.close()
         let again = try stage.place.open()
@@ -100,7 +100,7 @@ import Testing
         again.close()
     }
 
-    @Test func whatBecomesOfAnAnswerThatWasHandedInIsTold() async throws {
+    @Test func submittedAnswersFollowTheirOutcomes() async throws {
         try await startWithAQuestion()
         try await record(.add(Self.segment("1", 70)))
         try await record(.add(Self.segment("2", 49.9)))
@@ -112,26 +112,26 @@ import Testing
         #expect(try await questionState() == .answering)
         #expect(await refusal(.add(Self.segment("9", 1))) == .alreadyAnswered)
 
-        func told(
+        func answerAfter(
             _ kind: OutcomeRecorded.Kind, code: String = "", _ message: String = ""
         ) async throws -> AnswerEntry? {
-            try await stage.tell(
+            try await stage.recordOutcome(
                 kind, of: intent, on: "question/5", code: code, message: message)
             return try await answer()
         }
-        #expect(try await told(.dispatched)?.state == .uploading)
-        #expect(try await told(.unsent)?.state == .waiting)
-        #expect(try await told(.dispatched)?.state == .uploading)
-        entry = try #require(try await told(.unknown, "nobody can say"))
+        #expect(try await answerAfter(.dispatched)?.state == .uploading)
+        #expect(try await answerAfter(.unsent)?.state == .waiting)
+        #expect(try await answerAfter(.dispatched)?.state == .uploading)
+        entry = try #require(try await answerAfter(.unknown, "nobody can say"))
         #expect(entry.state == .uploading && entry.code == "unknownOutcome")
-        entry = try #require(try await told(.refused, code: "conditionFailed", "not asked"))
+        entry = try #require(try await answerAfter(.refused, code: "conditionFailed", "not asked"))
         #expect(entry.state == .refused && entry.code == "conditionFailed")
         #expect(entry.message == "not asked")
         #expect(try await questionState() == .open)
-        // Another recording may follow; one that was handed in has ended.
+        // Another recording may follow, but the submitted one has ended.
         #expect(await refusal(.add(Self.segment("3", 1))) == .hasEnded)
-        #expect(try await told(.retried)?.state == .waiting)
-        #expect(try await told(.confirmed)?.state == .uploading)
+        #expect(try await answerAfter(.retried)?.state == .waiting)
+        #expect(try await answerAfter(.confirmed)?.state == .uploading)
         try await stage.seeAnswer("12", to: "5")
         entry = try #require(try await answer())
         #expect(entry.id == "12" && entry.state == .published)
@@ -140,7 +140,7 @@ import Testing
         #expect(await refusal(.merge) == .alreadyAnswered)
     }
 
-    @Test func anAnswerThatIsGivenUpLeavesTheQuestionOpen() async throws {
+    @Test func discardedAnswersLeaveTheQuestionOpen() async throws {
         try await startWithAQuestion()
         try await record(.add(Self.segment("1", 5)))
         try await record(.add(Self.segment("2", 5)))
@@ -150,20 +150,20 @@ import Testing
         try await record(.add(Self.segment("1", 5)), "r2")
         try await record(.merge, "r2")
         let intent = try #require(try await record(.handIn(Self.files), "r2"))
-        try await stage.tell(.dropped, of: intent, on: "question/5")
+        try await stage.recordOutcome(.dropped, of: intent, on: "question/5")
         #expect(try await answer() == nil)
         #expect(try await questionState() == .open)
     }
 
-    @Test func nobodyAnswersWhatSomebodyElseIsAsked() async throws {
+    @Test func questionsToOtherUsersCannotBeAnswered() async throws {
         try await stage.signIn()
         try await stage.seeQuestion("6", to: "2")
         #expect(await refusal(.add(Self.segment("1", 5)), to: "6") == .notAsked)
     }
 
-    @Test func segmentsOfTwoDevicesUnderOneNameAreRefusedTogether() async throws {
+    @Test func segmentsOfTwoDevicesAreRefusedIfTooLongTogether() async throws {
         try await startWithAQuestion()
-        // Each alone is short enough; no command records both.
+        // Each segment alone is short enough; a command would refuse the second one.
         for (name, seconds) in [("1", 80.0), ("2", 45.5)] {
             try await stage.store.append([
                 AnswerSegmentRecorded.with {

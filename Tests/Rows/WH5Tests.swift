@@ -19,7 +19,7 @@ import Testing
         return try await stage.decide { try command.decide($0) }
     }
 
-    @Test func aProfileIsWhatRemotesTellAndWhatWasWrittenHere() async throws {
+    @Test func profilesCombineRemoteFieldsAndLocalEdits() async throws {
         let nobody = await #expect(throws: StoreError.self) {
             try await edit { $0.about = "hello" }
         }
@@ -46,14 +46,14 @@ import Testing
         #expect(found.imageUrl == "https://img.example.org/2.png" && found.firstName == nil)
         #expect(
             found.edited == ["username", "firstName", "lastName", "imageUrl", "email", "about"])
-        // What is so already is not recorded again.
+        // An edit that changes nothing is not recorded.
         #expect(try await edit { $0.username = "countess" } == nil)
         #expect(try await stage.ask { try $0.users(named: "countess").users.map(\.id) } == ["1"])
         await #expect(throws: StoreError.self) { try await edit { $0.username = " " } }
         await #expect(throws: StoreError.self) { try await edit { $0.cleared = ["username"] } }
     }
 
-    @Test func aRefreshTakesNoEditBackAndALaterChangeThereCounts() async throws {
+    @Test func editsSurviveRefreshesUntilTheRemoteChanges() async throws {
         try await stage.signIn()
         func see(_ username: String) async throws {
             try await stage.see(
@@ -64,13 +64,13 @@ import Testing
         }
         try await see("ada")
         try await edit { ($0.username, $0.about) = ("countess", "hello") }
-        // The remote has not heard of it, and shows what it showed.
+        // The remote does not have the edit yet and shows the old name.
         try await see("ada")
         #expect(try await profile().username == "countess")
-        // It takes the edit over.
+        // The remote has taken over the edit.
         try await see("countess")
         #expect(try await profile().edited == ["about"])
-        // Somebody changes it there, and then here again.
+        // The name changes at the remote, then here again.
         try await see("adal")
         #expect(try await profile().username == "adal")
         try await edit { $0.username = "ada l" }
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    @Test func twoDevicesThatEditOfflineAgreeFieldByField() async throws {
+    @Test func offlineEditsOfTwoDevicesMergeByField() async throws {
         let clock = ManualClock()
         let (one, two) = (try TemporaryStore(clock: clock), try TemporaryStore(clock: clock))
         let stores = [try one.open(), try two.open()]

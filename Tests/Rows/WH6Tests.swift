@@ -41,13 +41,13 @@ import Testing
         #expect(try await find(" Bob ") == ["3", "5", "4"])
         #expect(try await find("nobody") == [])
         #expect(try await find("") == ["3", "5", "4", "1", "2"])
-        // By the name that they have now.
+        // Users are found by their current name.
         try await stage.seeUser("4", "robert")
         #expect(try await find("bobby") == [])
         #expect(try await find("robert") == ["4"])
     }
 
-    @Test func followingWorksOfflineAndStaysWhereARemoteHasNoRoute() async throws {
+    @Test func followsApplyOfflineAndSurviveARefusal() async throws {
         try await stage.seeUser("2", "bob", first: "Bob")
         let nobody = await #expect(throws: StoreError.self) { try await follow("2") }
         #expect(nobody?.code == .signInRequired)
@@ -67,7 +67,7 @@ import Testing
         #expect(page.followerCount == 0 && page.followingCount == 1)
         #expect(try await stage.ask { try $0.user("2")?.isFollowed } == true)
 
-        try await stage.tell(
+        try await stage.recordOutcome(
             .refused, of: intent, on: "user/2", "follower/1", code: "notFound",
             message: "there is no route")
         for list in [try await follows("2"), try await follows("1", .following)] {
@@ -78,13 +78,13 @@ import Testing
         #expect(try await follows("2").users.isEmpty)
         #expect(try await follows("1", .following).followingCount == 0)
         #expect(try await stage.ask { try $0.user("2")?.isFollowed } == false)
-        // Given up, so it is as remotes show it: not at all.
+        // After the intent is dropped, the remote's state counts: not followed.
         let again = try #require(try await follow("2"))
-        try await stage.tell(.dropped, of: again, on: "user/2", "follower/1")
+        try await stage.recordOutcome(.dropped, of: again, on: "user/2", "follower/1")
         #expect(try await follows("2").followerCount == 0)
     }
 
-    @Test func theGraphIsWhatRemotesShowAndWhatIsWantedHere() async throws {
+    @Test func followersCombineRemoteStateAndLocalIntents() async throws {
         func see(_ user: String, by follower: String, _ isOn: Bool = true) async throws {
             try await stage.see(
                 FollowObserved.with { ($0.user, $0.follower, $0.isOn) = (user, follower, isOn) })
@@ -101,11 +101,11 @@ import Testing
         #expect(all.map(\.id) == (2...30).map(String.init))
         #expect(all.allSatisfy { $0.state == .shown } && all.first?.username == "bob")
         #expect(try await follows("1").followerCount == 29)
-        // What is wanted here counts against what is shown, until the remote has confirmed it.
+        // The local intent overrides the remote's state until the remote confirms it.
         let intent = try #require(try await follow("2", false))
         try await see("2", by: "1")
         #expect(try await follows("1").followingCount == 0)
-        try await stage.tell(.confirmed, of: intent, on: "user/2", "follower/1")
+        try await stage.recordOutcome(.confirmed, of: intent, on: "user/2", "follower/1")
         #expect(try await follows("2").followerCount == 0)
         try await see("2", by: "1")
         #expect(try await follows("2").followerCount == 1)

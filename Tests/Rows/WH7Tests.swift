@@ -22,7 +22,7 @@ import Testing
             LikeObserved.with { ($0.like, $0.answer, $0.user) = ("\(like)", "9", user) })
     }
 
-    @Test func aQuestionWaitsUntilItIsShown() async throws {
+    @Test func ownQuestionsWaitUntilTheRemoteShowsThem() async throws {
         try await stage.signIn()
         func ask(_ text: String, _ receiver: String = "2") async throws -> EventID? {
             try await stage.decide { try AskQuestion(receiver, text: text).decide($0) }
@@ -43,15 +43,15 @@ import Testing
             })
         found = try await stage.ask { try $0.questions(to: "2").questions }
         #expect(found.map(\.id) == ["5"] && found.first?.state == .open)
-        // To ask it once more is another question.
+        // Asking again is another question.
         #expect(try await ask("why?") != nil)
         #expect(throws: ModelError.self) { try AskQuestion("2", text: "") }
     }
 
-    @Test func likesAreToldByPagesEachUserOnce() async throws {
+    @Test func likersAreListedInPagesOnceEach() async throws {
         try await stage.seeAnswer("9", to: "5")
         for number in 1...30 { try await see(number, by: "\(number + 10)") }
-        // Some like it again, and some are seen again.
+        // Some users like the answer again, and one like is observed again.
         for number in 31...40 { try await see(number, by: "\(number - 20)") }
         try await see(3, by: "13")
         var next = 50
@@ -69,7 +69,7 @@ import Testing
         #expect(try await likers().count == 30)
     }
 
-    @Test func whoLikesTwiceLikesOnce() async throws {
+    @Test func repeatedLikesCountOnce() async throws {
         try await stage.signIn()
         let unknown = await #expect(throws: LikeAnswer.Refusal.self) { try await like() }
         #expect(unknown == .unknownAnswer)
@@ -82,7 +82,7 @@ import Testing
         #expect(page.likers.map(\.state) == [.waiting, .shown])
         #expect(page.likers.first?.username == "ada")
         #expect(try await stage.ask { try $0.answer("9")?.isLiked } == true)
-        // The user's own like alone fills a page.
+        // With pages of one entry, the user's own like is the first page.
         let ids = try await stage.pages {
             let page = try $0.likers(of: "9", limit: 1, cursor: $1)
             return (page.likers.map(\.user), page.next)
@@ -91,31 +91,31 @@ import Testing
 
         try await see(7, by: "1")
         try await see(8, by: "1")
-        try await stage.tell(.confirmed, of: intent, on: "answer/9")
+        try await stage.recordOutcome(.confirmed, of: intent, on: "answer/9")
         page = try await likers()
         #expect(page.likers.map(\.user) == ["2", "1"] && page.count == 2)
         #expect(page.likers.map(\.state) == [.shown, .shown])
         #expect(try await like() == nil)
 
-        // It cannot be taken back there.
+        // The remote refuses to remove the like.
         let unlike = try #require(try await like(false))
         #expect(try await stage.ask { try $0.answer("9")?.isLiked } == false)
-        try await stage.tell(.refused, of: unlike, on: "answer/9", code: "notFound")
+        try await stage.recordOutcome(.refused, of: unlike, on: "answer/9", code: "notFound")
         #expect(try await stage.ask { try $0.answer("9")?.isLiked } == true)
         #expect(try await likers().count == 2)
     }
 
-    @Test func aLikeThatIsRefusedIsToldAndDoesNotCount() async throws {
+    @Test func refusedLikesAreShownAndDoNotCount() async throws {
         try await stage.signIn()
         try await stage.seeAnswer("9", to: "5")
         let intent = try #require(try await like())
-        try await stage.tell(
+        try await stage.recordOutcome(
             .refused, of: intent, on: "answer/9", code: "remoteError", message: "it is gone")
         let page = try await likers()
         #expect(page.likers.map(\.state) == [.refused] && page.count == 0)
         #expect(page.likers.first?.message == "it is gone")
         #expect(try await stage.ask { try $0.answer("9")?.isLiked } == false)
-        try await stage.tell(.dropped, of: intent, on: "answer/9")
+        try await stage.recordOutcome(.dropped, of: intent, on: "answer/9")
         #expect(try await likers().likers.isEmpty)
     }
 }

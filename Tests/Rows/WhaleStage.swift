@@ -3,7 +3,7 @@ import TapedeckModel
 import TapedeckTesting
 import Testing
 
-/// A store at Whale with a clock that a scenario moves; its user is `1`, called ada.
+/// A store of a Whale user; the scenario advances the clock, and the user is `1`, named ada.
 struct WhaleStage {
     let place: TemporaryStore
     let store: TapedeckStore
@@ -13,7 +13,7 @@ struct WhaleStage {
         store = try place.open()
     }
 
-    /// What the remote tells of the account's user.
+    /// Records the remote's observations of the account's user.
     func signIn() async throws {
         try await see(
             UserObserved.with { ($0.user, $0.username) = ("1", "ada") },
@@ -31,7 +31,7 @@ struct WhaleStage {
         try await store.query { try question(VideoQueries($0)) }
     }
 
-    /// Sightings of now; each call a second behind the one before.
+    /// Records observations made now, one second after the previous call.
     func see(_ sightings: any Observation...) async throws {
         wait()
         let now = Int64(place.clock.milliseconds)
@@ -68,8 +68,8 @@ struct WhaleStage {
             })
     }
 
-    /// What a remote has done with an intent.
-    func tell(
+    /// Records the outcome of an intent at the remote.
+    func recordOutcome(
         _ kind: OutcomeRecorded.Kind, of intent: EventID, on tags: String..., code: String = "",
         message: String = ""
     ) async throws {
@@ -83,7 +83,7 @@ struct WhaleStage {
         try await store.log.append([event])
     }
 
-    /// A command's events; nil where there is nothing to do.
+    /// Runs a command and returns the ID of its first event; nil if there is nothing to do.
     @discardableResult
     func decide(
         _ command: @escaping @Sendable (VideoQueries<Views>) throws -> [any Event]
@@ -92,7 +92,7 @@ struct WhaleStage {
         return try await store.decide { try command(VideoQueries($0)) }?.firstID
     }
 
-    /// All pages of a list.
+    /// Returns the entries of all pages of a list; `between` runs between pages.
     func pages<Entry: Sendable>(
         between: () async throws -> Void = {},
         _ page: @escaping @Sendable (VideoQueries<Views>, String?) throws -> ([Entry], String?)

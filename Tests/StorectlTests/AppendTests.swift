@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Appending one event, and files of them.
+/// `storectl append`, with one event and with files of events.
 @Suite(.offTasks) struct AppendTests {
-    @Test func timeOfAnyOffsetBecomesUTC() throws {
+    @Test func timesAreConvertedToUTC() throws {
         let storectl = try Storectl.empty()
         let at = "2019-07-11T16:00:00.5-04:00"
         let report = try storectl.succeed(
@@ -20,14 +20,14 @@ import Testing
         #expect(event["tags"]?.list == [.text("video/youtube:dQw4w9WgXcQ")])
     }
 
-    @Test func dayIsItsBeginning() throws {
+    @Test func datesMeanTheStartOfTheDay() throws {
         let storectl = try Storectl.empty()
         try storectl.succeed("append", "WatchLaterToggled", Samples.later, "--at", "2019-07-11")
         let event = try storectl.succeed("show", "1", "--json").document
         #expect(event["at"]?.text == "2019-07-11T00:00:00.000Z")
     }
 
-    @Test func badLinesAreRefusedAndTheOthersKept() throws {
+    @Test func badLinesAreRefusedAndTheOthersRecorded() throws {
         let storectl = try Storectl.empty()
         let good = Samples.line("WatchLaterToggled", Samples.later)
         var file = Array((good + "\n" + "no json\n").utf8)
@@ -40,7 +40,7 @@ import Testing
             Samples.line("WatchLaterToggled", Samples.later, at: "1969-12-31T23:59:59Z").utf8)
         file += Array(#"{"payload":{},"type":7}"#.utf8) + [0x0A]
         file += Array(#"["type"]"#.utf8) + [0x0D, 0x0A]
-        // The last line has no end.
+        // The last line has no line break.
         file += Array(good.utf8).dropLast()
         let run = try storectl.run([
             "append", "--json", "--file", try storectl.file("lines", file),
@@ -60,7 +60,7 @@ import Testing
         #expect(run.stderr.contains("refused: line 3: column 1"))
     }
 
-    @Test func aFieldThatTheTypeLacksIsRefused() throws {
+    @Test func unknownFieldsAreRefused() throws {
         let storectl = try Storectl.empty()
         let slip = #"{"video":"youtube:a","isOnn":true}"#
         try storectl.checkFails(
@@ -79,7 +79,7 @@ import Testing
         #expect(run.stderr.contains("did you mean isOn?"))
     }
 
-    @Test func anEmailNeedsAddresses() throws {
+    @Test func emailSharesNeedValidAddresses() throws {
         let storectl = try Storectl.empty()
         func share(_ to: String) -> String {
             #"{"video":"vimeo:1","destinations":["email"],"to":"\#(to)"}"#
@@ -93,7 +93,7 @@ import Testing
         #expect(event["payload"]?["to"]?.text == "ada@example.org,grace@example.org")
     }
 
-    @Test func whatCommandsRecordNamesTheCommand() throws {
+    @Test func typesRecordedByCommandsNameTheCommand() throws {
         let storectl = try Storectl.empty()
         for (type, command) in [
             ("RemoteAdded", "storectl remote add"), ("RemoteRemoved", "storectl remote remove"),
@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    @Test func lineOverTheLimitIsRefused() throws {
+    @Test func linesOverTheLimitAreRefused() throws {
         let storectl = try Storectl.empty()
         let good = Samples.line("WatchLaterToggled", Samples.later)
         let file =
@@ -117,14 +117,14 @@ import Testing
         #expect(try run.document["refused"]?[0]?["line"]?.number == 2)
     }
 
-    @Test func emptyFileRecordsNothing() throws {
+    @Test func emptyFilesRecordNothing() throws {
         let run = try Storectl.empty().succeed("append", "--file", "-", "--json")
         #expect(try run.document["recorded"]?.number == 0)
         #expect(try run.document["first"] == .null)
         #expect(try run.document["last"] == .null)
     }
 
-    @Test func logCanBeReadBack() throws {
+    @Test func printedLogsCanBeAppendedAgain() throws {
         let storectl = try Storectl.demo()
         let lines = try storectl.succeed("log", "--json").stdout
         let other = try Storectl.empty()
@@ -137,7 +137,7 @@ import Testing
         #expect(try payloads(other) == payloads(storectl))
     }
 
-    @Test func manyBatchesKeepTheirOrder() throws {
+    @Test func largeFilesKeepTheirOrder() throws {
         let storectl = try Storectl.empty()
         let report = try storectl.succeed(
             "append", "--file", "-", "--json", input: Samples.toggles(2_500)
@@ -148,7 +148,7 @@ import Testing
         #expect(event["payload"]?["video"]?.text == "youtube:video2000")
     }
 
-    @Test func escapedNamesAreNames() throws {
+    @Test func escapedFieldNamesAreRecognized() throws {
         let storectl = try Storectl.empty()
         let line = #"{"t\u0079pe" : "WatchLaterToggled","pay\u006Coad" :  "# + Samples.later + "}"
         try storectl.succeed("append", "--file", "-", input: line)

@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Lists as they were.
+/// Queries with `--as-of`.
 @Suite(.offTasks) struct AsOfTests {
-    @Test func listsAreShownAsTheyWereAtAPosition() throws {
+    @Test func listsAreShownAsOfAPosition() throws {
         let storectl = try Storectl.demo()
         let queries = [
             ["query", "videos"], ["query", "watch-later"], ["query", "list", "timeline"],
@@ -23,7 +23,7 @@ import Testing
             let asOf = ["--as-of", "\(Storectl.demoEvents)", "--json"]
             #expect(try storectl.run(query + asOf).stdout == then)
         }
-        // The live lists stay what they are, and nothing is left behind.
+        // The current lists do not change, and no scratch files remain.
         #expect(try storectl.run(queries[0] + ["--json"]).stdout.contains("youtube:new"))
         let files = try FileManager.default.contentsOfDirectory(atPath: storectl.store)
         #expect(!files.contains { $0.hasSuffix(".mdb") && $0.hasPrefix("scratch-") })
@@ -32,8 +32,8 @@ import Testing
                 == [])
     }
 
-    /// What a query names is folded alone, and reads as the list of all did.
-    @Test func whatIsNamedIsShownAsItWas() throws {
+    /// A query for one object folds only its events and prints the same as at that position.
+    @Test func namedObjectsAreShownAsOfAPosition() throws {
         let storectl = try Storectl.demo()
         try storectl.succeed("ingest", "tvmaze/schedule", "-", input: Samples.schedule())
         try storectl.succeed("append", "--file", "-", input: Samples.playback)
@@ -70,7 +70,7 @@ import Testing
         #expect(try videos("1971-01-01") == [])
     }
 
-    @Test func aPointThatIsNoneIsUsage() throws {
+    @Test func invalidPointsAreUsageErrors() throws {
         let storectl = try Storectl.demo()
         try storectl.checkFails(
             "query", "videos", "--as-of", "yesterday", code: "invalidTime", exit: 64,

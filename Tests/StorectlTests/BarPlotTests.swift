@@ -21,12 +21,12 @@ import Testing
         #expect(lines[3] == "day 3  0 s")
     }
 
-    @Test func smallOnesAreDrawnInEighths() {
+    @Test func smallBarsAreDrawnInEighths() {
         let lines = Self.plot([800, 1]).lines(width: 30)
         #expect(!lines[1].contains("█") && lines[0].contains("█"))
     }
 
-    @Test func nothingIsNoBar() {
+    @Test func zeroHasNoBar() {
         #expect(Self.plot([0]).lines(width: 80) == ["day 0  0 s"])
         #expect(BarPlot().lines(width: 80).isEmpty)
     }

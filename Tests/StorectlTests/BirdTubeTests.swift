@@ -28,8 +28,8 @@ import Testing
         return try #require(try run.document["videos"]?.list)
     }
 
-    @Test func aDayAtBirdTube() throws {
-        // Who has not logged in looks around.
+    @Test func guestsReadAndSignedInUsersWrite() throws {
+        // Reading needs no login.
         #expect(try store.succeed("sync", "birds", "--json").document["pulled"]?.number ?? 0 > 64)
         let first = try #require(try videos("popular").first)
         let key = try #require(first["key"]?.text)
@@ -39,7 +39,7 @@ import Testing
         try store.succeed("query", "chat", key, "--guest")
         try store.succeed("do", "open", key, "--viewer", "guest")
         try store.succeed("do", "open", key, "--viewer", "guest")
-        // What an app recorded before anybody signed in waits.
+        // An intent recorded before the login waits.
         try store.append("VideoSubmitted", #"{"video":"youtube:brandnewone","title":"New"}"#)
         let waits = try store.run("sync", "birds", "--json")
         #expect(waits.exit == 2)
@@ -76,7 +76,7 @@ import Testing
         #expect(after?["isSignedIn"] == .bool(false))
     }
 
-    @Test func anAccountIsMadeOnce() throws {
+    @Test func signUpCreatesAnAccountOnce() throws {
         let password = try store.file("grace", "compiler\n".utf8)
         func logIn(_ more: String...) throws -> Storectl.Run {
             try store.run(
@@ -96,8 +96,8 @@ import Testing
             "login", "birds", "--sign-up", "--token-file", password, code: "usage", exit: 64)
     }
 
-    /// What one account wanted is never sent in the name of another, and not after logging out either.
-    @Test func anotherAccountIsRefused() throws {
+    /// Intents of one account are never sent under another account, even after logging out.
+    @Test func otherAccountsAreRefused() throws {
         let password = try store.file("grace", "compiler\n".utf8)
         let grace = ["--user", "grace@example.org", "--password-file", password]
         let other = try Storectl.empty()
@@ -130,7 +130,7 @@ import Testing
             try remote.effects.filter { $0.kind == "comment" }.map(\.text) == ["mine", "later"])
     }
 
-    @Test func killedSyncsDoNothingTwice() throws {
+    @Test func killedSyncsHaveNoDuplicateEffects() throws {
         let random = SeededGenerator.fromEnvironment()
         print("BirdTube kills: \(random)")
         var moments = random
@@ -147,7 +147,7 @@ import Testing
             usleep(UInt32(30_000 + moments.below(400) * 1_000))
             process.send(SIGKILL)
             _ = try process.wait()
-            // The system is gone for a while, too.
+            // The remote is also down for a while.
             if number == 5 {
                 try remote.kill()
                 #expect(try store.run("sync", "birds").exit == 7)
@@ -156,7 +156,7 @@ import Testing
         }
         for _ in 0..<3 { _ = try store.run("sync", "birds") }
         let effects = try remote.effects.map(\.description)
-        #expect(Set(effects).count == effects.count, "twice: \(effects.sorted())")
+        #expect(Set(effects).count == effects.count, "duplicate effects: \(effects.sorted())")
         #expect(effects.count { $0.hasPrefix("comment") } == keys.count)
         #expect(effects.count { $0.hasPrefix("submission") } == keys.count)
         let left = try #require(try store.run("outbox", "--json").document["items"]?.list)

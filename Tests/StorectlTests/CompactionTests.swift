@@ -6,9 +6,9 @@ import Testing
 
 @testable import StorectlCommands
 
-/// Compaction takes events away and changes nothing else: no list, no digest, whatever came in between.
+/// Compaction removes events and changes no list or digest, whatever is recorded in between.
 @Suite(.offTasks) struct CompactionTests {
-    /// Devices that play and do all else that there is, for a log each that is never compacted.
+    /// Devices that play videos and record all other types, each in a log that is never compacted.
     private struct Household {
         var random: SeededGenerator
         let place: TemporaryStore
@@ -18,7 +18,7 @@ import Testing
         private(set) var reports = 0
         private(set) var newest = 0
 
-        /// A player that pauses, jumps and begins another viewing now and then.
+        /// A player that occasionally pauses, seeks or begins another viewing.
         private struct Player {
             var device: Int
             var viewing = 0
@@ -57,7 +57,7 @@ import Testing
             }
         }
 
-        /// Something that takes the place of what was said of it before, now and then of a time before that.
+        /// Returns an event that supersedes earlier ones; sometimes its time is before theirs.
         private mutating func newest(on device: Int) throws -> ProposedEvent {
             let earlier: UInt64 = random.oneIn(5) ? random.below(20_000) : 0
             let at = place.clock.milliseconds - earlier
@@ -87,7 +87,7 @@ import Testing
             }
         }
 
-        /// Lets a device do something for about so many seconds.
+        /// Records a device's activity for about the given number of seconds.
         mutating func go(on device: Int, seconds: Int) throws {
             for _ in 0..<seconds {
                 place.clock.advance(by: .milliseconds(900 + random.below(200)))
@@ -95,7 +95,7 @@ import Testing
                 reports += 1
                 if random.oneIn(4) { events.append(try newest(on: device)) }
                 if random.oneIn(9) {
-                    // Others' words and toggles; what players report comes from players alone.
+                    // Other activity; playback reports come only from the players.
                     let other = try mixed[device].next().proposal
                     if other.type != PlaybackProgressed.eventType { events.append(other) }
                 }
@@ -106,7 +106,7 @@ import Testing
 
     private static func rule(_ log: EventLog) throws -> CompactionRule { try .video(log) }
 
-    /// How many events there are of which only the newest counts.
+    /// Returns the number of events of types whose newest event supersedes the others.
     private static func newestCount(_ log: EventLog) throws -> Int {
         var count = 0
         let types = [
@@ -124,11 +124,11 @@ import Testing
             uniqueKeysWithValues: report.projections.map { ($0.name, $0.digest) })
     }
 
-    /// Of which everything that is superseded has to go: one report that stays by itself counts otherwise.
+    /// The seed of a former failure: a superseded report that remained was counted differently.
     private static let formerFailure: UInt64 = 1_847_265_950
 
     @Test(arguments: Soak.isOn ? [0, 1, 2, 3] : [3])
-    func itCommutesWithFoldsAndImports(_ round: UInt64) throws {
+    func compactionCommutesWithFoldsAndImports(_ round: UInt64) throws {
         var source = SeededGenerator.fromEnvironment()
         if round > 0 { source = SeededGenerator(seed: source.seed &+ round) }
         if round == 3 { source = SeededGenerator(seed: Self.formerFailure) }
@@ -151,7 +151,7 @@ import Testing
             try household.go(on: device, seconds: 60 + random.below(240))
             let file = place.path("device.tdx")
             try household.logs[device].export(to: file)
-            // What a server says of some events comes with them.
+            // Receipts of the server arrive with some events.
             var receipts: [Receipt] = []
             for _ in 0..<random.below(4) {
                 let last = try household.logs[device].origins()[0].lastSequence
@@ -185,7 +185,7 @@ import Testing
             }
         }
         removed += try runners[1].compact(Self.rule(logs[1]), blockCount: 128).removed
-        // Everything reaches the third by another way, too, partly as what is left of it.
+        // The third log also imports everything from the other two, some of it as stubs.
         for index in [1, 0] {
             let file = place.path("\(index).tdx")
             try logs[index].export(to: file)
@@ -193,7 +193,7 @@ import Testing
         }
         let newest = try logs.map(Self.newestCount)
         #expect(newest[0] > household.newest, "\(source)")
-        // A block of 128 holds few of each device and video.
+        // A block of 128 events has few events of each device and video.
         #expect(newest[1] * 3 < newest[0] * 2, "\(newest[1]) of \(newest[0]), \(source)")
         let recorded = UInt64(household.reports) + UInt64(newest[0])
         #expect(removed * 10 > recorded * 6, "\(removed) of \(recorded)")

@@ -2,14 +2,14 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Every command prints what `schema/cli.md` says.
+/// Every command prints its report as described in `schema/cli.md`.
 @Suite(.offTasks) struct ContractTests {
-    /// A command line whose report leaves no list of its shape empty, but for those named.
+    /// A command line whose report fills every list of its shape, except the named lists.
     struct Case: CustomTestStringConvertible, Sendable {
         let command: String
         let arguments: [String]
         var exit: Int32 = 0
-        /// Lists that a sound store leaves empty.
+        /// Lists that are empty for a sound store.
         var mayBeEmpty: [String] = []
         var testDescription: String { command }
     }
@@ -75,7 +75,7 @@ import Testing
         Case(command: "watch recipients", arguments: ["watch", "recipients", "--updates", "1"]),
         Case(command: "watch accounts", arguments: ["watch", "accounts", "--updates", "1"]),
         Case(command: "watch playability", arguments: ["watch", "playability", "--updates", "1"]),
-        // None of the samples has failed.
+        // No extraction of the samples has failed.
         Case(
             command: "watch extractions", arguments: ["watch", "extractions", "--updates", "1"],
             mayBeEmpty: ["$.changes"]),
@@ -85,7 +85,7 @@ import Testing
             command: "watch schedule",
             arguments: ["watch", "schedule", "--week", "2019-07-09", "--updates", "1"]),
         Case(command: "watch search", arguments: ["watch", "search", "bunny", "--updates", "1"]),
-        // Nothing of the samples is on today.
+        // No programme of the samples is on today.
         Case(
             command: "watch on-now", arguments: ["watch", "on-now", "--updates", "1"],
             mayBeEmpty: ["$.changes"]),
@@ -126,7 +126,7 @@ import Testing
         Case(
             command: "replay", arguments: ["replay", "--verify"],
             mayBeEmpty: ["$.frozen", "$.differences"]),
-        // A store of samples never syncs; SyncContractTests looks at one that does.
+        // A demo store never syncs; SyncContractTests covers one that does.
         Case(command: "status", arguments: ["status"], mayBeEmpty: ["$.sync", "$.remotes"]),
         Case(command: "verify", arguments: ["verify"], mayBeEmpty: ["$.problems"]),
         Case(command: "doctor", arguments: ["doctor", "--prune", "--rebuild-index"]),
@@ -142,7 +142,7 @@ import Testing
         Case(command: "erase", arguments: ["erase", "--yes"]),
     ]
 
-    /// A store in which every list has something in it.
+    /// Returns a store in which every list has entries.
     private static func fullStore() throws -> Storectl {
         let storectl = try Storectl.demo()
         try storectl.succeed(
@@ -157,11 +157,11 @@ import Testing
         return storectl
     }
 
-    /// One store for all the cases that only read.
+    /// The store for all cases that only read.
     private static let shared = Result { try fullStore() }
 
     @Test(arguments: cases)
-    func reportHasTheShape(_ given: Case) throws {
+    func reportsHaveTheDocumentedShape(_ given: Case) throws {
         let isReading = ["query", "watch"].contains(given.arguments[0])
         let storectl = try isReading ? Self.shared.get() : Self.fullStore()
         var names = [
@@ -195,7 +195,7 @@ import Testing
         #expect(run.stdout.last == "\n" && run.stdout.filter { $0 == "\n" }.count == 1)
     }
 
-    @Test func pageHasEveryCommandAndNoOther() throws {
+    @Test func pageDescribesExactlyTheCommands() throws {
         let described = Set(try Contract.read().commands.map(\.name))
         #expect(Set(try Help.read().commands.map(\.name)) == described)
         let compared = Set(
@@ -214,13 +214,13 @@ import Testing
         }
     }
 
-    @Test func failureHasTheShape() throws {
+    @Test func failuresHaveTheDocumentedShape() throws {
         let run = try Storectl().run("status", "--json")
         #expect(try Contract.read().failure.differences(from: run.document) == [])
         #expect(run.exit == 4)
     }
 
-    @Test func shapeFindsWhatDiffers() throws {
+    @Test func shapesFindDifferences() throws {
         let shape = try Shape(parsing: #"{"a","b"?,"c":[{"d"}]}"#)
         func differences(_ text: String) throws -> [String] {
             shape.differences(from: try OrderedJSON(parsing: text))

@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A read that the system cannot serve ends the program with an error and not with a crash.
+/// A read that the operating system cannot serve ends the program with an error instead of a crash.
 @Suite(.offTasks) struct CrashGuardTests {
-    @Test func fileCutOffUnderAReaderIsDamage() throws {
+    @Test func truncatingAnOpenFileIsReportedAsDamage() throws {
         let storectl = try Storectl.demo()
         let follower = try storectl.start(["log", "--follow", "--json"])
         #expect(try follower.waitForOutput("\"position\":\(Storectl.demoEvents)"))

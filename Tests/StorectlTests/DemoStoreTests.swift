@@ -3,9 +3,9 @@ import TapedeckTesting
 import TestSupport
 import Testing
 
-/// A demo store has something to show for every feature.
+/// A demo store contains data for every feature.
 @Suite(.offTasks) struct DemoStoreTests {
-    /// What each query is asked for; those that are left out take no arguments.
+    /// The arguments of each query; queries that are not listed take none.
     static let arguments: [String: [String]] = [
         "query comments": ["youtube:eRsGyueVLvQ"],
         "query show": ["1001"],
@@ -31,7 +31,7 @@ import Testing
         "query search": ["bunny"],
     ]
 
-    /// What is told of whole shows is nothing where one episode was put off.
+    /// Lists that may be empty: the demo store reschedules an episode but changes no show.
     static let mayBeEmpty = ["query schedule-changes": ["$.shows"]]
 
     @Test func everyQueryPrintsSomething() throws {
@@ -60,7 +60,7 @@ import Testing
         #expect(page["videos"]?.list?.isEmpty == false)
     }
 
-    @Test func everyTypeThatIsMadeUpElsewhereIsInIt() throws {
+    @Test func demoStoreContainsEveryGeneratedType() throws {
         let log = try Storectl.demo().succeed("log", "--json").stdout
         let types = try log.split(separator: "\n").map {
             try OrderedJSON(parsing: String($0))["type"]?.text ?? ""

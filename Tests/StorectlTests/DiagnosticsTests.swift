@@ -4,9 +4,9 @@ import Testing
 
 @testable import StorectlCommands
 
-/// Nothing that a file, a server or another person wrote steers a terminal.
+/// Text from files, servers or other people never controls the terminal.
 @Suite(.offTasks) struct DiagnosticsTests {
-    /// Every character that steers a terminal or turns the direction of text.
+    /// Every character that controls a terminal or changes the direction of text.
     private static let hidden: [UnicodeScalar] =
         (Array(0..<0x20) + Array(0x7F...0x9F) + [0x061C, 0x200E, 0x200F] + Array(0x2028...0x202E)
         + Array(0x2066...0x2069)).compactMap { UnicodeScalar($0 as UInt32) }
@@ -15,7 +15,7 @@ import Testing
         !text.unicodeScalars.contains { $0 != "\n" && Self.hidden.contains($0) }
     }
 
-    @Test func everyHiddenCharacterIsWrittenOut() {
+    @Test func hiddenCharactersAreEscaped() {
         for scalar in Self.hidden {
             let text = VisibleText.line("a\(Character(scalar))b")
             let isSpace = ["\n", "\t", "\r"].contains(scalar)
@@ -27,7 +27,7 @@ import Testing
         #expect(VisibleText.line("Zoë, 日本, 👩‍👩‍👧, ٤") == "Zoë, 日本, 👩‍👩‍👧, ٤")
     }
 
-    @Test func errorsAndHintsOfHostileNamesAreVisible() throws {
+    @Test func errorsAndHintsEscapeHostileNames() throws {
         let storectl = try Storectl.empty()
         let name = "\u{1B}[2J\u{202E}evil\u{200F}\nerror: forged"
         for arguments in [

@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What `storectl do` records, and what it refuses.
+/// The events that `storectl do` records, and the actions it refuses.
 @Suite(.offTasks) struct DoTests {
-    /// An action, and the types of the events that it records.
+    /// An action and the types of the events that it records.
     struct Action: Sendable {
         let command: String
         let arguments: [String]
@@ -20,7 +20,7 @@ import Testing
     private static let blob = String(repeating: "ab", count: 32)
     private static let bunny = "https://www.youtube.com/watch?v=aqz-KE-bpKQ"
 
-    /// What somebody does one behind the other in a store of samples; each command is among them.
+    /// Consecutive actions in a demo store, with every `do` command at least once.
     static let actions: [Action] = [
         Action(
             "do share", bunny, "--to", "twitter", "--to", "email", "--recipient",
@@ -78,7 +78,7 @@ import Testing
             records: "AnswerRecorded"),
     ]
 
-    @Test func actionsRecordWhatFollows() throws {
+    @Test func actionsRecordTheirEvents() throws {
         let storectl = try Storectl.demo()
         let contract = try Contract.read()
         for action in DoTests.actions {
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test func whatIsRecordedIsToldToPeople() throws {
+    @Test func textReportsCountRecordedEvents() throws {
         let storectl = try Storectl.demo()
         let first = try storectl.succeed("do", "queue", "add", "vimeo:4").stdout
         #expect(first.hasPrefix("recorded 1 event\n"))
@@ -104,7 +104,7 @@ import Testing
         #expect(same == "recorded 0 events\n")
     }
 
-    /// A command line that is refused, with the code, the exit and a part of the message.
+    /// A refused command line, with its error code, exit code and a part of its message.
     struct Refusal: CustomTestStringConvertible, Sendable {
         let arguments: [String]
         let code: String
@@ -151,7 +151,7 @@ import Testing
     ]
 
     @Test(arguments: refusals)
-    func whatIsNotAllowedIsRefusedAndNothingRecorded(_ given: Refusal) throws {
+    func refusedActionsRecordNothing(_ given: Refusal) throws {
         let storectl = try Storectl.demo()
         let run = try storectl.run(["do"] + given.arguments + ["--json"])
         #expect(run.exit == given.exit, "\(run.stderr)")
@@ -163,7 +163,7 @@ import Testing
         #expect(events == Double(Storectl.demoEvents))
     }
 
-    @Test func whoeverIsSignedOutIsAskedToSignIn() throws {
+    @Test func signedOutUsersAreAskedToSignIn() throws {
         let storectl = try Storectl.empty()
         for arguments in [
             ["chat", DoTests.bunny, "hello"], ["submit", DoTests.bunny], ["follow", "7"],
@@ -177,7 +177,7 @@ import Testing
         #expect(try storectl.succeed("status", "--json").document["events"]?.number == 0)
     }
 
-    @Test func thePageOfAVideoTellsItsTitleAndItsPicture() throws {
+    @Test func titleAndThumbnailAreReadFromTheVideoPage() throws {
         let storectl = try Storectl.demo()
         let page = try storectl.file(
             "page.html",
@@ -201,7 +201,7 @@ import Testing
             payload?["thumbnail"]?.text == "https://i.ytimg.com/vi/dQw4w9WgXcQ/hqdefault.jpg")
     }
 
-    @Test func aFailureIsRecordedOnceUntilTheNextTryIsDue() throws {
+    @Test func failuresAreRecordedOnceUntilTheRetryIsDue() throws {
         let storectl = try Storectl.empty()
         for arguments in [
             ["fail-extraction", "vimeo:4", "timeout"],

@@ -3,9 +3,9 @@ import Tapedeck
 import TestSupport
 import Testing
 
-/// A store with events that a newer program wrote: all is done with them but what needs their meaning.
+/// Events of a newer program are listed, exported and synced, but not folded.
 @Suite(.offTasks) struct EvolutionTests {
-    /// Two events of a type that this program does not know, and a mark of a version that it does not know.
+    /// Returns a store with two events of an unknown type and one event of an unknown version.
     private func store() async throws -> Storectl {
         let storectl = try Storectl.empty()
         let log = try EventLog(opening: storectl.store)
@@ -37,10 +37,10 @@ import Testing
         try storectl.succeed("replay", "--verify")
     }
 
-    @Test func unknownEventsAreListedAndLeftOutVisibly() async throws {
+    @Test func unknownEventsAreListedAndReported() async throws {
         let storectl = try await store()
         try checkKept(storectl)
-        // What the store has is known to it.
+        // `--type` accepts types that occur in the store.
         let rated = try storectl.succeed("log", "--type", "VideoRated").stdout
         #expect(rated.split(separator: "\n").count == 2)
         let document = try storectl.succeed("doctor", "--json").document

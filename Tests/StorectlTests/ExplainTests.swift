@@ -4,11 +4,11 @@ import Testing
 
 @testable import StorectlCommands
 
-/// `storectl explain` says why a row is what it is.
+/// `storectl explain` shows which events determine a row.
 @Suite(.offTasks) struct ExplainTests {
     private static let video = "youtube:aqz-KE-bpKQ"
 
-    /// The events of a key by their roles: positions.
+    /// Returns the positions of a key's events by role.
     private func roles(_ run: Storectl.Run) throws -> [String: [Int]] {
         var roles: [String: [Int]] = [:]
         for event in try run.document["events"]?.list ?? [] {
@@ -18,13 +18,13 @@ import Testing
         return roles
     }
 
-    @Test func keyTellsItsRuleAndWhatDecided() throws {
+    @Test func keysShowTheirRuleAndDecidingEvents() throws {
         let storectl = try Storectl.demo()
         let run = try storectl.succeed("explain", "watch-later", Self.video, "--json")
         #expect(try Contract.read().explainedKey.differences(from: run.document) == [])
         #expect(try run.document["key"]?.text == "video/" + Self.video)
         #expect(try run.document["rule"]?.text?.contains("75 %") == true)
-        // The toggle put it on the list, and the report that crossed took it off again.
+        // The toggle added the video, and the report past the threshold removed it.
         let now = try roles(run)
         #expect(now["deciding"]?.contains(9) == true)
         #expect(now["lost"]?.contains(6) == true && now["lost"]?.contains(8) == true)
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test func withoutTheDecidingEventAnotherOneDecides() throws {
+    @Test func anotherEventDecidesWithoutTheDecidingEvent() throws {
         let storectl = try Storectl.demo()
         let explain = ["explain", "watch-later", Self.video, "--json"]
         let without = try storectl.run(explain + ["--without", "9"])
@@ -46,7 +46,7 @@ import Testing
         #expect(try few.document["state"] == storectl.run(explain).document["state"])
     }
 
-    @Test func eventTellsTheKeysThatItIsAPartOf() throws {
+    @Test func eventsShowTheKeysTheyAffect() throws {
         let storectl = try Storectl.demo()
         let document = try storectl.succeed("explain", "6", "--json").document
         let keys = document["keys"]?.list ?? []
@@ -56,7 +56,7 @@ import Testing
         #expect(try storectl.succeed("explain", "6").stdout.contains("watch-later"))
     }
 
-    @Test func peopleReadTimesAndNotNumbers() throws {
+    @Test func textOutputShowsTimesInsteadOfNumbers() throws {
         let storectl = try Storectl.demo()
         let text = try storectl.succeed("explain", "videos", Self.video).stdout
         #expect(text.contains("newestAt\t2012-05-"))
@@ -64,7 +64,7 @@ import Testing
         #expect(text.contains("broadcasts\t2"))
     }
 
-    @Test func nothingIsBuiltForIt() throws {
+    @Test func explainBuildsNoViews() throws {
         let storectl = try Storectl.demo()
         func views() throws -> [String] {
             try FileManager.default.contentsOfDirectory(atPath: storectl.store)
@@ -76,7 +76,7 @@ import Testing
         #expect(try views() == before)
     }
 
-    @Test func whatCannotBeExplainedIsSaid() throws {
+    @Test func unknownAndInvalidArgumentsFail() throws {
         let storectl = try Storectl.demo()
         let video = Self.video
         try storectl.checkFails("explain", "no-such", video, code: "notFound", exit: 4)
@@ -90,7 +90,7 @@ import Testing
         try storectl.checkFails("explain", "videos", "no video", code: "invalidVideo", exit: 64)
     }
 
-    /// Without a rule, `explain` has nothing to say to people.
+    /// `explain` prints the rule of a projection.
     @Test func everyProjectionHasARule() {
         for projection in ShippedProjections.all() {
             let rule = projection.ruleText ?? ""

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// Help tells people enough to use a command.
+/// Help texts have examples and fit a terminal.
 @Suite(.offTasks) struct HelpTests {
     @Test func everyCommandHasAnExample() throws {
         let help = try Help.read()
@@ -17,9 +17,9 @@ import Testing
         }
     }
 
-    @Test func noLineIsWiderThanATerminal() throws {
+    @Test func helpLinesFitTheTerminal() throws {
         for command in try Help.read().commands {
-            // Usage lines are the parser's own and are broken by the terminal.
+            // Usage lines come from the parser and are wrapped by the terminal.
             let lines = command.text.components(separatedBy: "\n").filter { !$0.hasPrefix("USAGE") }
             for line in lines { #expect(line.count <= 100, "\(command.name)") }
         }

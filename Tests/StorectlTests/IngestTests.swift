@@ -2,14 +2,14 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Recording what remote systems say.
+/// `storectl ingest` records observations of remote systems.
 @Suite(.offTasks) struct IngestTests {
     private func counts(_ run: Storectl.Run, _ index: Int = 0) throws -> [Double?] {
         let file = try run.document["files"]?[index]
         return ["read", "recorded", "known"].map { file?[$0]?.number }
     }
 
-    @Test func secondTimeEverythingIsKnown() throws {
+    @Test func repeatedFilesRecordNothingNew() throws {
         let storectl = try Storectl.empty()
         let file = try storectl.file("schedule.json", Samples.schedule().utf8)
         let first = try storectl.succeed("ingest", "tvmaze/schedule", file, "--json")
@@ -19,7 +19,7 @@ import Testing
             try counts(storectl.succeed("ingest", "tvmaze/schedule", file, "--json")) == [2, 0, 2])
     }
 
-    @Test func severalFilesAreReportedEach() throws {
+    @Test func filesAreReportedSeparately() throws {
         let storectl = try Storectl.empty()
         let one = try storectl.file("one.json", Samples.schedule().utf8)
         let two = try storectl.file("two.json", Samples.schedule(updated: 1_562_678_900).utf8)
@@ -35,7 +35,7 @@ import Testing
         #expect(run.stderr.hasPrefix("refused: \(bad): $: "))
     }
 
-    @Test func missingFileStopsBeforeAnythingIsRecorded() throws {
+    @Test func missingFilesStopBeforeAnythingIsRecorded() throws {
         let storectl = try Storectl.empty()
         let file = try storectl.file("schedule.json", Samples.schedule().utf8)
         try storectl.checkFails(
@@ -43,7 +43,7 @@ import Testing
         #expect(try storectl.succeed("status", "--json").document["events"]?.number == 0)
     }
 
-    @Test func positionsFollowTheDocument() throws {
+    @Test func eventsFollowTheOrderOfTheDocument() throws {
         let storectl = try Storectl.empty()
         let episodes = (1...1_200).map { number in
             Samples.schedule().dropFirst().dropLast().replacingOccurrences(
@@ -60,7 +60,7 @@ import Testing
         #expect(ids == (1...1_200).map { String($0) })
     }
 
-    @Test func observedAtIsKept() throws {
+    @Test func observationTimeIsRecorded() throws {
         let storectl = try Storectl.empty()
         _ = try storectl.run(
             ["ingest", "tvmaze/show", "-", "--observed-at", "2019-07-11"],
@@ -70,7 +70,7 @@ import Testing
         #expect(event["fact"]?["version"]?.number == 1_562_678_812)
     }
 
-    @Test func garbageIsRefused() throws {
+    @Test func invalidDocumentsAreRefused() throws {
         let storectl = try Storectl.empty()
         for bytes in [[], [0xFF, 0xFE], Array("[".utf8), [UInt8](repeating: 0x5B, count: 100_000)] {
             let run = try storectl.run(

@@ -2,13 +2,14 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Signals end a command in an orderly way.
+/// Commands that are interrupted by a signal report their progress.
 @Suite(.offTasks) struct InterruptionTests {
-    @Test func appendSaysHowFarItCame() throws {
+    @Test func interruptedAppendsReportTheirProgress() throws {
         let storectl = try Storectl.empty()
         let pipe = storectl.directory.path + "/pipe"
         try #require(mkfifo(pipe, 0o600) == 0)
-        // Open for reading too, so that opening waits for nobody and the reader sees no end.
+        // Opened for reading too, so that opening does not block and the reader sees no end of
+        // file.
         let descriptor = open(pipe, O_RDWR)
         try #require(descriptor >= 0)
         defer { _ = close(descriptor) }

@@ -8,7 +8,7 @@ import Testing
         try storectl.succeed("replay", "--json").document["projections"]
     }
 
-    @Test func exportRecordsOnceElsewhere() throws {
+    @Test func exportsAreImportedOnce() throws {
         let one = try Storectl.demo()
         let file = one.directory.path + "/export"
         try one.succeed("export", file)
@@ -21,7 +21,7 @@ import Testing
         #expect(try digests(two) == digests(one))
     }
 
-    @Test func backupBecomesAStoreOfItsOwn() throws {
+    @Test func backupsRestoreAsASeparateStore() throws {
         let one = try Storectl.demo()
         let file = one.directory.path + "/backup"
         try one.succeed("backup", file)
@@ -39,7 +39,7 @@ import Testing
         try two.checkFails("restore", file, code: "storeExists", exit: 5)
     }
 
-    @Test func aFileMayHaveANameOfOneLetter() throws {
+    @Test func oneLetterFileNamesAreAccepted() throws {
         let storectl = try Storectl.demo()
         try storectl.succeed("backup", "b")
         try storectl.succeed("export", "e")
@@ -48,7 +48,7 @@ import Testing
         try storectl.checkFails("restore", "b", "--store", "r", code: "storeExists", exit: 5)
     }
 
-    @Test func compactionKeepsEveryListAndShortensTheFile() throws {
+    @Test func compactionKeepsListsAndShrinksTheFile() throws {
         let storectl = try Storectl.empty()
         var lines = ""
         for second in 0..<5_000 {
@@ -79,7 +79,7 @@ import Testing
         #expect(gone.exit == 4 && gone.stderr.contains("compaction"))
         let again = try storectl.succeed("compact", "--json").document
         #expect(again["compaction"]?["examined"]?.number == 0)
-        // Another store takes what is left, and shows the same.
+        // Another store imports the remaining events and has the same digests.
         let export = storectl.directory.path + "/export"
         try storectl.succeed("export", export)
         let other = try Storectl.empty()
@@ -92,14 +92,14 @@ import Testing
         return "\(two(10 + second / 3_600)):\(two(second / 60 % 60)):\(two(second % 60))"
     }
 
-    @Test func demoIsMarkedAndOthersAreNot() throws {
+    @Test func onlyDemoStoresAreMarkedAsDemo() throws {
         let demo = try Storectl.demo()
         #expect(try demo.succeed("status", "--json").document["demo"] == .bool(true))
         let other = try Storectl.empty()
         #expect(try other.succeed("status", "--json").document["demo"] == .bool(false))
     }
 
-    @Test func eraseLeavesNothingOfTheStore() throws {
+    @Test func eraseRemovesTheWholeStore() throws {
         let storectl = try Storectl.demo()
         try storectl.succeed("replay")
         try storectl.checkFails("erase", code: "usage", exit: 64)
@@ -109,7 +109,7 @@ import Testing
         try storectl.checkFails("erase", "--yes", code: "noStore", exit: 4)
     }
 
-    @Test func aStoreThatIsInUseIsNotErased() throws {
+    @Test func storesInUseAreNotErased() throws {
         let storectl = try Storectl.demo()
         let before = try storectl.succeed("log", "--json").stdout
         let follower = try storectl.start(["log", "--follow", "--json"])
@@ -121,7 +121,7 @@ import Testing
         try storectl.succeed("erase", "--yes")
     }
 
-    @Test func eraseLeavesWhatIsNotTheStores() throws {
+    @Test func eraseKeepsForeignFiles() throws {
         let storectl = try Storectl.demo()
         let other = storectl.store + "/letter.txt"
         try Data("mine".utf8).write(to: URL(fileURLWithPath: other))
@@ -130,7 +130,7 @@ import Testing
             try FileManager.default.contentsOfDirectory(atPath: storectl.store) == ["letter.txt"])
     }
 
-    /// Ways to break a log that any reader must notice.
+    /// Kinds of damage that every reader must detect.
     enum Damage: String, CaseIterable, Sendable {
         case cutOff, emptied, overwritten, marker
     }
@@ -170,13 +170,13 @@ import Testing
         }
     }
 
-    @Test func soundStoreIsIntact() throws {
+    @Test func soundStoresAreIntact() throws {
         let report = try Storectl.demo().succeed("verify", "--json").document
         #expect(report["intact"] == .bool(true))
         #expect(report["events"]?.number == Double(Storectl.demoEvents))
     }
 
-    @Test func doctorTellsWhatToDo() throws {
+    @Test func doctorWarnsWithHints() throws {
         let storectl = try Storectl.demo()
         #expect(try storectl.succeed("doctor", "--json").document["healthy"] == .bool(true))
         try FileManager.default.setAttributes(
@@ -193,8 +193,8 @@ import Testing
         #expect(warnings.allSatisfy { $0["hint"]?.text?.isEmpty == false })
     }
 
-    /// A clock in the future is found also where later events are of now.
-    @Test func doctorFindsEventsOfATimeToCome() throws {
+    /// Future times are found even if later events have the current time.
+    @Test func doctorFindsEventsDatedInTheFuture() throws {
         let storectl = try Storectl.empty()
         for time in ["9999-12-31T00:00:00Z", "9998-01-01T00:00:00Z"] {
             try storectl.succeed("append", "WatchLaterToggled", Samples.later, "--at", time)
@@ -211,7 +211,7 @@ import Testing
             "\(message)")
     }
 
-    @Test func doctorRebuildsTheIndexAndRemovesWhatOthersLeft() throws {
+    @Test func doctorRebuildsTheIndexAndPrunesViews() throws {
         let storectl = try Storectl.demo()
         try storectl.succeed("query", "videos")
         try storectl.succeed("query", "videos", "--winner", "newest")
@@ -242,7 +242,7 @@ import Testing
         try storectl.succeed("query", "videos", "--winner", "newest")
     }
 
-    @Test func statusTellsWhatThereIs() throws {
+    @Test func statusReportsEventsOriginsAndTimes() throws {
         let storectl = try Storectl.demo()
         let report = try storectl.succeed("status", "--json").document
         #expect(report["events"]?.number == Double(Storectl.demoEvents))

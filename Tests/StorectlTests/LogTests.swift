@@ -10,7 +10,7 @@ import Testing
         }
     }
 
-    @Test func filtersAndLimits() throws {
+    @Test func logIsFilteredAndLimited() throws {
         let storectl = try Storectl.demo()
         func log(_ arguments: String...) throws -> [Double] {
             try positions(storectl.run(["log", "--json"] + arguments))
@@ -25,7 +25,7 @@ import Testing
         #expect(try log("--tag", "answer/demo-answer", "--type", "CommentPosted") == [12])
     }
 
-    @Test func aTypeThatNobodyKnowsIsNoErrorButIsSaid() throws {
+    @Test func unknownTypesAreReportedButAreNotErrors() throws {
         let storectl = try Storectl.demo()
         let slip = try storectl.run("log", "--type", "CommentPostd", "--json")
         #expect(slip.exit == 0 && slip.stdout.isEmpty)
@@ -38,12 +38,12 @@ import Testing
         let stranger = try storectl.run("log", "--type", "NeverHeardOf")
         #expect(stranger.exit == 0 && stranger.stdout.isEmpty)
         #expect(stranger.stderr.hasSuffix("knows NeverHeardOf\n"))
-        // Of a type that is known there may be none yet, or none behind a position.
+        // A known type may have no events yet, or none after a position.
         #expect(try storectl.succeed("log", "--type", "OriginForked").stdout.isEmpty)
         try storectl.succeed("log", "--type", "CommentPosted", "--after", "12")
     }
 
-    @Test func textHasALineAnEvent() throws {
+    @Test func textHasOneLinePerEvent() throws {
         let run = try Storectl.demo().succeed("log")
         let lines = run.stdout.split(separator: "\n")
         #expect(lines.count == Storectl.demoEvents)
@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test(arguments: [SIGINT, SIGTERM])
-    func followSeesOtherProcessesAndEndsCleanly(_ signal: Int32) throws {
+    func followShowsEventsOfOtherProcessesAndEndsCleanly(_ signal: Int32) throws {
         let storectl = try Storectl.demo()
         let follower = try storectl.start([
             "log", "--follow", "--after", "\(Storectl.demoEvents)", "--json",
@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test(arguments: ["log --json", "log --follow", "query videos", "--help"])
-    func closedPipeIsNoError(_ command: String) throws {
+    func closedPipesAreNotErrors(_ command: String) throws {
         let storectl = try Storectl.demo()
         let shell = Process()
         shell.executableURL = URL(fileURLWithPath: "/bin/bash")

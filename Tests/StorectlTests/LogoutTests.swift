@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// Logging out at a remote that ends sessions.
+/// Logging out of a remote that can end sessions.
 @Suite(.offTasks) struct LogoutTests {
     private let remote: ShelbyProcess
     private let password: String
@@ -23,7 +23,7 @@ import Testing
         try store.succeed("login", "home", "--user", user, "--password-file", password)
     }
 
-    @Test func everywhereEndsTheSessionsOfAllDevices() throws {
+    @Test func logoutEverywhereEndsTheSessionsOfAllDevices() throws {
         let devices = try (0..<2).map { _ in try device(url: remote.url + "/v1") }
         for store in devices {
             try logIn(store)
@@ -31,7 +31,7 @@ import Testing
         }
         let run = try devices[0].succeed("logout", "home", "--everywhere")
         #expect(run.stdout == "logged out of home everywhere\n")
-        // Its token is unknown there now, which is what was asked for.
+        // The remote no longer knows this device's token, so its logout succeeds too.
         try devices[1].succeed("logout", "home", "--everywhere")
         try logIn(devices[0])
         try devices[0].succeed("sync", "home")

@@ -1,9 +1,9 @@
 import TestSupport
 import Testing
 
-/// What a player asks, on the command line.
+/// The queries of a player, on the command line.
 @Suite(.offTasks) struct PlaybackQueryTests {
-    @Test func aFailedCheckIsDueAgainByTheTimeThatIsGiven() throws {
+    @Test func failedChecksAreDueByTheGivenTime() throws {
         let storectl = try Storectl.empty()
         try storectl.succeed(
             "append", "PlayabilityChecked",
@@ -21,8 +21,10 @@ import Testing
         )
     }
 
-    /// As the apps of 2013: for an hour behind the last word, and for ever where it spans two days.
-    @Test func whatASavedDashboardSaysOfPlayabilityHolds() throws {
+    /// As in the apps of 2013, a report lasts for an hour.
+    ///
+    /// If the first and the last report are more than two days apart, it lasts permanently.
+    @Test func savedDashboardsDeterminePlayability() throws {
         let first: Int64 = 1_577_836_800_000
         func state(last: Int64, _ now: String) throws -> String? {
             let storectl = try Storectl.empty()
@@ -45,7 +47,7 @@ import Testing
         #expect(try state(last: first + 48 * 3_600_000 + 1, "2040-01-01") == "unplayable")
     }
 
-    @Test func anAddressIsGoodByTheTimeThatIsGiven() throws {
+    @Test func contentURLsAreGoodOrExpiredAtTheGivenTime() throws {
         let storectl = try Storectl.demo()
         func state(_ now: String) throws -> String? {
             let run = try storectl.succeed(
@@ -56,7 +58,7 @@ import Testing
         #expect(try state("2012-05-03T21:09:00Z") == "expired")
     }
 
-    @Test func aQueueIsChangedByItsEvents() throws {
+    @Test func queueEventsChangeTheQueue() throws {
         let storectl = try Storectl.empty()
         for video in ["vimeo:1", "vimeo:2"] {
             try storectl.succeed("append", "VideoQueued", #"{"video":"\#(video)"}"#)
@@ -68,7 +70,7 @@ import Testing
         #expect(videos == ["vimeo:1", "vimeo:3", "vimeo:2"])
     }
 
-    @Test func whereAVideoWasLeftIsTold() throws {
+    @Test func videosInProgressAreListed() throws {
         let run = try Storectl.demo().succeed("query", "playback", "--json")
         let video = try run.document["videos"]?[0]
         #expect(video?["video"]?.text == "youtube:aqz-KE-bpKQ")

@@ -1,9 +1,9 @@
 import TestSupport
 import Testing
 
-/// Lists, page by page and with other parameters.
+/// The pages and parameters of queries.
 @Suite(.offTasks) struct QueryTests {
-    @Test func commentsOfOneMomentStandAsTheyWerePosted() throws {
+    @Test func commentsOfEqualTimeKeepTheirOrder() throws {
         let storectl = try Storectl.empty()
         let texts = (1...25).map { "no. \($0)" }
         let lines = texts.map {
@@ -23,7 +23,7 @@ import Testing
         #expect(found == texts)
     }
 
-    @Test func newsByTheRuleOf2012LeavesOutWhatCannotBePlayed() throws {
+    @Test func newsByTheRuleOf2012ExcludesUnplayableVideos() throws {
         let storectl = try Storectl.empty()
         func news(_ more: String...) throws -> String {
             try storectl.run(["query", "news", "--since", "0"] + more).stdout
@@ -38,13 +38,13 @@ import Testing
         try storectl.succeed(
             "append", "PlayabilityChecked",
             #"{"video":"youtube:a","outcome":"unplayable","reason":"live"}"#)
-        // A check that failed has found nothing out.
+        // A failed check is not a verdict.
         try storectl.succeed(
             "append", "PlayabilityChecked",
             #"{"video":"youtube:b","outcome":"failed","reason":"timeout"}"#)
         #expect(try news("--rule", "2012") == "news\t1 new video")
         #expect(try news() == "news\t2 new videos")
-        // What a remote says holds for an hour.
+        // A remote's report lasts for an hour.
         try storectl.succeed(
             "append", "FrameObserved",
             """
@@ -74,7 +74,7 @@ import Testing
         #expect(Set(keys).count == 25)
     }
 
-    @Test func everyFormOfAVideoMeansTheSame() throws {
+    @Test func everyFormOfAVideoNamesTheSameVideo() throws {
         let storectl = try Storectl.demo()
         let expected = try storectl.succeed("query", "comments", "youtube:aqz-KE-bpKQ", "--json")
         for form in [
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func parametersChooseTables() throws {
+    @Test func winnerParameterChoosesTheBroadcast() throws {
         let storectl = try Storectl.demo()
         func winner(_ arguments: String...) throws -> String? {
             let run = try storectl.run(["query", "duplicates", "--json"] + arguments)
@@ -97,14 +97,14 @@ import Testing
         #expect(try winner("--winner", "oldest") == "demo-1")
     }
 
-    @Test func queriesSeeWhatWasAppended() throws {
+    @Test func queriesSeeAppendedEvents() throws {
         let storectl = try Storectl.demo()
         let on = #"{"video":"youtube:new","isOn":true}"#
         try storectl.succeed("append", "WatchLaterToggled", on)
         #expect(try storectl.succeed("query", "watch-later").stdout.contains("youtube:new\t"))
     }
 
-    @Test func ofAShowWhoseEpisodesAreKnownTheseAreTold() throws {
+    @Test func showsKnownOnlyByTheirEpisodesListThem() throws {
         let storectl = try Storectl.empty()
         try storectl.succeed(
             "append", "EpisodeScheduled", #"{"show":7,"episode":70,"season":1,"name":"Pilot"}"#)
@@ -121,7 +121,7 @@ import Testing
         #expect(text.contains(expected))
     }
 
-    @Test func aChatAsksToSignInButForGuests() throws {
+    @Test func chatsRequireSigningInExceptForGuests() throws {
         let storectl = try Storectl.empty()
         try storectl.succeed("append", "--file", "-", input: Samples.birdTube)
         let chat = ["query", "chat", "youtube:aqz-KE-bpKQ"]
@@ -138,7 +138,7 @@ import Testing
         #expect(older.stdout.filter { $0 == "\n" }.count == 1)
     }
 
-    @Test func ownSubmissionsStandInFront() throws {
+    @Test func ownSubmissionsComeFirst() throws {
         let storectl = try Storectl.empty()
         try storectl.succeed("append", "--file", "-", input: Samples.birdTube)
         for order in ["popular", "new"] {
@@ -150,7 +150,7 @@ import Testing
         }
     }
 
-    @Test func hostileTextCannotSteerATerminal() throws {
+    @Test func hostileTextCannotControlATerminal() throws {
         let storectl = try Storectl.empty()
         let payload = #"{"video":"youtube:x","text":"\u001b[2J\u202Eevil\nline","author":"a\tb"}"#
         try storectl.succeed("append", "CommentPosted", payload)

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What the commands around remotes print is what `schema/cli.md` says.
+/// The commands for remotes print their reports as described in `schema/cli.md`.
 @Suite(.offTasks) struct RemoteContractTests {
     static let commands = [
         "remote add", "remote list", "remote remove", "login", "logout", "outbox retry",
@@ -23,7 +23,7 @@ import Testing
         #expect(run.stdout.filter { $0 == "\n" }.count == 1, sourceLocation: location)
     }
 
-    @Test func reportsHaveTheShapes() throws {
+    @Test func reportsHaveTheDocumentedShapes() throws {
         let remote = try ShelbyProcess()
         let store = try Storectl.empty()
         try check("remote add", store.run("remote", "add", "home", "shelby", remote.url, "--json"))
@@ -75,7 +75,7 @@ import Testing
         try store.checkFails("append", "RemoteAdded", "{}", code: "unknownType", exit: 64)
     }
 
-    @Test func aLoginShowsTheAccountAndNoSecret() throws {
+    @Test func loginsRecordTheAccountAndNoSecret() throws {
         let remote = try ShelbyProcess()
         let store = try Storectl.empty()
         try store.succeed("remote", "add", "home", "shelby", remote.url)
@@ -89,12 +89,12 @@ import Testing
         #expect(accounts?[0]?["image"]?.text?.hasPrefix("http") == true)
         let log = try store.succeed("log", "--json").stdout
         for secret in remote.secrets { #expect(!log.contains(secret)) }
-        // What is known already is no news.
+        // A second login records nothing.
         try store.succeed("login", "home", "--token-file", remote.tokenFile)
         #expect(try store.succeed("log", "--json").stdout == log)
     }
 
-    @Test func mistakesAreAnsweredWithWhatToDo() throws {
+    @Test func mistakesFailWithTheirCodes() throws {
         let store = try Storectl.empty()
         try store.checkFails(
             "remote", "add", "home", "myspace", "http://127.0.0.1:1", code: "usage", exit: 64)
@@ -127,7 +127,7 @@ import Testing
             "login", "home", "--token-file", one, code: "usage", exit: 64, says: "1 line")
     }
 
-    @Test func aLoginThatIsNotTakenSaysWhichAndWhatToDo() throws {
+    @Test func refusedLoginsNameTheirSourceAndGiveAHint() throws {
         let remote = try ShelbyProcess()
         let store = try Storectl.empty()
         try store.succeed("remote", "add", "home", "shelby", remote.url)
@@ -146,7 +146,7 @@ import Testing
         #expect(!run.stderr.contains("no-secret"))
     }
 
-    @Test func aLoginThatHasEndedNamesItsFile() throws {
+    @Test func endedLoginsNameTheirFile() throws {
         let remote = try ShelbyProcess()
         let store = try remote.connectedStore()
         let file = store.store + "/logins/home.json"
@@ -160,7 +160,7 @@ import Testing
         #expect(run.stderr.contains("hint: storectl login home"))
     }
 
-    @Test func aStoreOfSamplesNeverSyncs() throws {
+    @Test func demoStoresNeverSync() throws {
         let store = try Storectl.demo()
         try store.succeed("remote", "add", "home", "shelby", "http://127.0.0.1:1")
         for arguments in [[], ["--dry-run"], ["--watch"]] {
@@ -169,7 +169,7 @@ import Testing
         }
     }
 
-    @Test func outboxGoesOnBehindAPage() throws {
+    @Test func outboxPagesContinueAtTheirCursor() throws {
         let store = try Storectl.empty()
         try store.succeed("remote", "add", "home", "shelby", "http://127.0.0.1:1")
         let intents = try (0..<5).map {

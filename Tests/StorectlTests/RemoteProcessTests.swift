@@ -3,15 +3,15 @@ import TapedeckTesting
 import TestSupport
 import Testing
 
-/// Remotes with real processes: a simulated system, and stores that are cut off in the midst of it.
+/// Remotes with real processes: a simulated system, and stores whose syncs are killed.
 ///
-/// `TAPEDECK_SEED=N` repeats the moments at which syncs are ended.
+/// `TAPEDECK_SEED=N` repeats the times at which syncs are killed.
 @Suite(.serialized, .offTasks) struct RemoteProcessTests {
     private func remoteState(_ store: Storectl) throws -> String? {
         try store.run("status", "--json").document["remotes"]?[0]?["state"]?.text
     }
 
-    @Test func whatWasWantedOfflineIsDeliveredOnce() throws {
+    @Test func offlineIntentsAreDeliveredOnce() throws {
         let remote = try ShelbyProcess()
         let store = try remote.connectedStore()
         #expect(try remoteState(store) == "upToDate")
@@ -27,9 +27,9 @@ import Testing
         #expect(told?["state"]?.text == "confirmed")
         #expect(told?["remoteId"]?.text == video.broadcast)
 
-        // Shelby counts in seconds: of two changes within one it does not tell the order.
+        // Shelby's times have whole seconds, so two changes within one second have no known order.
         usleep(1_100_000)
-        // Watched to four fifths: the mark goes, here at once, and there with the next sync.
+        // At 80 % the mark is cleared: here at once, at the remote with the next sync.
         let watched = try store.append(
             "PlaybackProgressed",
             #"{"video":"\#(video.key)","viewing":"v","positionSeconds":80,"durationSeconds":100}"#)
@@ -45,12 +45,12 @@ import Testing
         #expect(try store.run("outbox", "--json").document["items"]?.list == [])
         #expect(try remoteState(store) == "upToDate")
         #expect(try remote.violations == "[]")
-        // What followed from a rule is told of like what was asked for.
+        // A derived change is explained like an explicit one.
         let derived = try store.run("explain", watched, "--json").document["remotes"]?[0]
         #expect(derived?["state"]?.text == "confirmed" && derived?["derived"] == .bool(true))
     }
 
-    @Test func whatWasWantedLaterTakesThePlaceOfWhatWasWantedBefore() throws {
+    @Test func laterIntentsReplaceEarlierOnes() throws {
         let remote = try ShelbyProcess()
         let store = try remote.connectedStore()
         let video = try #require(try store.videos().last)
@@ -67,8 +67,8 @@ import Testing
         #expect(told?["state"]?.text == "confirmed")
     }
 
-    /// Nobody else can have begun: it is this device's own, and young.
-    @Test func whatAServerHeardOfFirstIsDeliveredAtOnce() throws {
+    /// The intent is this device's own and recent, so no other device can have begun its delivery.
+    @Test func intentsSyncedToAServerFirstAreDeliveredAtOnce() throws {
         let remote = try ShelbyProcess()
         let video = try #require(try remote.connectedStore().videos().last)
         let server = try ServeProcess()
@@ -83,7 +83,7 @@ import Testing
         #expect(try remote.effects.count == 1)
     }
 
-    @Test func whatARemoteHasNoPlaceForIsSaid() throws {
+    @Test func unsupportedIntentsAreReportedAsUntold() throws {
         let remote = try ShelbyProcess()
         let store = try remote.connectedStore()
         let video = try #require(try store.videos().last)
@@ -96,7 +96,7 @@ import Testing
         #expect(try remoteState(store) == "upToDate")
     }
 
-    @Test func watchDeliversWhatIsAppendedMeanwhile() throws {
+    @Test func watchDeliversEventsAppendedMeanwhile() throws {
         let remote = try ShelbyProcess()
         let store = try remote.connectedStore()
         let watch = try store.start(["sync", "home", "--watch", "--json"])
@@ -105,7 +105,7 @@ import Testing
         try store.append("LikeToggled", #"{"video":"\#(video.key)","isOn":true}"#)
         #expect(try watch.waitForOutput(#""pushed":1"#))
         #expect(try remote.effects.map(\.text) == ["liked_by_owner=true"])
-        // Another one at a time would do everything twice.
+        // A second sync at the same time would deliver everything twice.
         try store.checkFails("sync", "home", code: "busy", exit: 5)
         watch.send(SIGTERM)
         let run = try watch.wait()
@@ -116,7 +116,7 @@ import Testing
                 from: OrderedJSON(parsing: String(report))) == [])
     }
 
-    @Test func aRemoteThatIsGoneLeavesEverythingInTheOutbox() throws {
+    @Test func intentsStayInTheOutboxWhileTheRemoteIsDown() throws {
         let store: Storectl
         do {
             // The process ends with its owner.
@@ -134,8 +134,8 @@ import Testing
         #expect(item?["delivery"]?["reason"]?.text == "offline")
     }
 
-    /// The share was made, and its answer was lost: it must not be made again by itself.
-    @Test func whatNobodyKnowsIsToldAndLeftToTheUser() throws {
+    /// A share that took effect but whose response was lost must not be repeated automatically.
+    @Test func unknownOutcomesAreReportedAndNotRetried() throws {
         let remote = try ShelbyProcess()
         let loss = try AnswerLoss(to: remote.port, losing: "POST /v2/socializations")
         defer { loss.stop() }
@@ -162,7 +162,7 @@ import Testing
         let dropped = try store.run("explain", shared, "--json").document["remotes"]?[0]
         #expect(dropped?["state"]?.text == "dropped")
 
-        // Retried, it is sent once more: the user said so.
+        // If the user retries it, it is sent again.
         let again = try share("second")
         #expect(try store.run("sync", "home").exit == 2)
         try store.succeed("outbox", "retry", again)
@@ -171,7 +171,7 @@ import Testing
         #expect(try remote.effects.map(\.text) == ["first", "second", "second"])
     }
 
-    @Test func killedSyncsDeliverEverythingOnceOrSaySo() throws {
+    @Test func killedSyncsDeliverOnceOrReportUnknownOutcomes() throws {
         let random = SeededGenerator.fromEnvironment()
         print("remote kills: \(random)")
         var moments = random
@@ -273,7 +273,8 @@ import Testing
             }
         }
 
-        // A connection that ends takes its login along, and so does the store.
+        // Adding the remote again with another URL deletes its login, and so does erasing the
+        // store.
         let login = store.store + "/logins/home.json"
         try store.succeed("remote", "add", "home", "shelby", "http://127.0.0.1:1")
         #expect(!FileManager.default.fileExists(atPath: login))

@@ -14,7 +14,7 @@ import Testing
             })
     }
 
-    @Test func digestsAreEqualHoweverBuilt() throws {
+    @Test func digestsDoNotDependOnTheWayOfBuilding() throws {
         let storectl = try Storectl.demo()
         let first = try digests(storectl.succeed("replay", "--json"))
         for name in ["videos", "schedule", "remotes", "outbox-video"] {
@@ -27,7 +27,7 @@ import Testing
         #expect(try digests(storectl.succeed("replay", "--until", "2030-01-01", "--json")) == first)
     }
 
-    @Test func whatIsKeptByOtherParametersIsVerifiedToo() throws {
+    @Test func viewsWithOtherParametersAreVerifiedToo() throws {
         let storectl = try Storectl.demo()
         func others() throws -> [String] {
             let run = try storectl.succeed("replay", "--verify", "--json")
@@ -45,12 +45,12 @@ import Testing
         #expect(try others() == ["watch-later rule=2012", "videos winner=newest"])
     }
 
-    @Test func anotherWinnerRuleChangesTheRowsOfWhatWasSharedTwice() throws {
+    @Test func anotherWinnerRuleChangesTheRowsOfDuplicates() throws {
         let storectl = try Storectl.demo()
         let before = try digests(storectl.succeed("replay", "--json"))
         let run = try storectl.succeed("replay", "--diff", "--winner", "newest", "--json")
         let changes = try #require(try run.document["changes"]?.list)
-        // By the queries: the videos of which another broadcast stands for all.
+        // According to the queries, these videos have another winning broadcast.
         func winners(_ arguments: String...) throws -> Set<String> {
             let found = try storectl.run(["query", "duplicates", "--json"] + arguments)
             return Set(
@@ -70,12 +70,12 @@ import Testing
         try storectl.checkFails("replay", "--diff", "answers", code: "usage", exit: 64)
     }
 
-    @Test func namedProjectionsOnly() throws {
+    @Test func onlyNamedProjectionsAreReplayed() throws {
         let run = try Storectl.demo().succeed("replay", "watch-later", "answers", "--json")
         #expect(try digests(run).keys.sorted() == ["answers", "watch-later"])
     }
 
-    @Test func untilLooksBack() throws {
+    @Test func untilReplaysAnEarlierState() throws {
         let storectl = try Storectl.demo()
         let now = try digests(storectl.succeed("replay", "--json"))
         let earlier = try digests(storectl.succeed("replay", "--until", "6", "--json"))
@@ -84,11 +84,11 @@ import Testing
         let byTime = try digests(
             storectl.succeed("replay", "--until", "2012-05-03T18:21:00Z", "--json"))
         #expect(byTime == earlier)
-        // The live tables are as they were.
+        // The live tables are unchanged.
         #expect(try digests(storectl.succeed("replay", "--verify", "--json")) == now)
     }
 
-    @Test func reportSaysWhatItCost() throws {
+    @Test func reportsIncludeTheirCost() throws {
         let report = try Storectl.demo().succeed("replay", "--json").document
         #expect(report["events"]?.number == Double(Storectl.demoEvents))
         let memory = try #require(report["peakMemoryBytes"]?.number)
@@ -99,7 +99,7 @@ import Testing
             ])
     }
 
-    @Test func verifyTellsTheFirstDifference() throws {
+    @Test func verifyReportsTheFirstDifference() throws {
         let storectl = try Storectl.demo()
         let report = try storectl.succeed("replay", "--verify", "--json").document
         #expect(report["verified"] == .bool(true))
@@ -118,7 +118,7 @@ import Testing
         #expect(run.stderr.contains("youtube:aqz-KE-bpKQ"))
     }
 
-    /// Changes bytes in the files of projections; true if there were any.
+    /// Replaces bytes in the files of projections; returns whether there were any.
     private func changeLiveTables(
         _ storectl: Storectl, from old: String, to new: String
     ) throws -> Bool {

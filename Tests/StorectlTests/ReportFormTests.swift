@@ -3,7 +3,7 @@ import Testing
 
 @testable import StorectlCommands
 
-/// How reports are written: JSON, tables, figures, bars.
+/// The forms of reports: JSON, tables, figures and bars.
 @Suite(.offTasks) struct ReportFormTests {
     @Test func jsonKeepsOrderAndEscapes() {
         let document: JSON = [
@@ -36,7 +36,7 @@ import Testing
         #expect(line == expected)
     }
 
-    @Test func tableIsAlignedInATerminal() {
+    @Test func tablesAreAlignedInATerminal() {
         var table = TextTable([.text("name"), .number("count"), .long("title")])
         table.add(["a", "10", "a title that is much too long for this terminal"])
         table.add(["longer", "7", nil])
@@ -51,7 +51,7 @@ import Testing
             table.text(isTerminal: false, width: 34).hasPrefix("a\t10\ta title that is much too"))
     }
 
-    @Test func timesAreToldFromNowInATerminal() {
+    @Test func timesAreRelativeInATerminal() {
         var table = TextTable([.time("at"), .state("state")])
         let times = [
             "2012-05-03T17:59:00.000Z", "2012-05-03T18:00:30.000Z", "2012-05-03T15:00:00.000Z",
@@ -72,8 +72,8 @@ import Testing
         #expect(!table.text(isTerminal: true, width: 80, now: now).contains("\u{1B}"))
     }
 
-    /// Text gives way, and what a row is known by the last.
-    @Test func tableFitsIntoANarrowTerminal() {
+    /// Text columns are shortened first, and the column that identifies the row last.
+    @Test func tablesFitNarrowTerminals() {
         var table = TextTable([
             .text("video"), .number("bytes"), .time("since"), .state("state"), .text("blob"),
             .long("title"),
@@ -109,7 +109,7 @@ import Testing
             table.text(isTerminal: false, width: 80).hasPrefix("2012-05-03T17:00:00.000Z\n"))
     }
 
-    @Test func whatWasSearchedStandsOutInATerminal() {
+    @Test func searchMatchesAreBoldInATerminal() {
         var table = TextTable([.text("by"), .long("title")])
         table.add(["Zoë", "Zoë sees a car"], bold: [0: [0..<3], 1: [0..<3, 11..<14]])
         func text(width: Int, isColoured: Bool = true) -> Substring? {
@@ -144,14 +144,14 @@ import Testing
         #expect(Figures.count(1, "event") == "1 event")
     }
 
-    @Test func barHasRateAndRemainingTime() {
+    @Test func progressBarsShowRateAndRemainingTime() {
         let line = ProgressMeter.line("fold", 500, 1_000, rate: 250, unit: "events")
         #expect(line == "fold  [############............] 50 %  250 events/s  ETA 0:02")
         let open = ProgressMeter.line("append", 500, nil, rate: 250, unit: "bytes")
         #expect(open == "append  500 bytes  250 bytes/s")
     }
 
-    @Test func timesAreReadAsWritten() throws {
+    @Test func timeArgumentsAreParsed() throws {
         #expect(TimeArgument.read("1970-01-02") == 86_400_000)
         #expect(TimeArgument.read("2019-07-11T16:00:00-04:00") == 1_562_875_200_000)
         #expect(TimeArgument.read("1562875200") == nil)

@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Schedules on the command line: whole answers, what has changed, what is on.
+/// Schedules on the command line: full lists, changes and current programmes.
 @Suite(.offTasks) struct ScheduleTests {
-    /// An answer with one episode, and one with another.
+    /// A response with one episode; `other` has another episode.
     private let whole = Samples.schedule()
     private let other = Samples.schedule().replacing(#"{"id":10,"#, with: #"{"id":11,"#)
 
@@ -35,14 +35,14 @@ import Testing
             .map { $0["id"]?.number } ?? []
     }
 
-    @Test func whatAWholeAnswerLacksIsCancelled() throws {
+    @Test func episodesMissingFromAFullListAreCancelled() throws {
         let storectl = try Storectl.empty()
         let date = ["--date", "2019-07-11"]
         func ingest(_ document: String, _ time: String) throws -> Storectl.Run {
             try self.ingest(storectl, document, at: time, date[0], date[1])
         }
         #expect(try counts(ingest(whole, "2019-07-10")) == [3, 3, 0])
-        // Read again it is known, also the list.
+        // Reading it again records nothing, not even the list.
         #expect(try counts(ingest(whole, "2019-07-10")) == [3, 0, 3])
         #expect(try changes(storectl, after: 0) == ["10 added"])
         let listed = try storectl.succeed("show", "3", "--json").document
@@ -58,28 +58,28 @@ import Testing
         try storectl.succeed("replay", "--verify")
     }
 
-    @Test func anAnswerThatIsNotSaidToBeWholeCancelsNothing() throws {
+    @Test func responsesWithoutADateCancelNothing() throws {
         let storectl = try Storectl.empty()
         _ = try ingest(storectl, whole, at: "2019-07-10")
         _ = try ingest(storectl, other, at: "2019-07-12")
         #expect(try week(storectl) == [10, 11])
     }
 
-    @Test func anAnswerThatIsNotReadAsAWholeCancelsNothing() throws {
+    @Test func partlyRefusedResponsesCancelNothing() throws {
         let storectl = try Storectl.empty()
         _ = try ingest(storectl, whole, at: "2019-07-10", "--date", "2019-07-11")
         let broken = String(other.dropLast()) + ",{}]"
         let run = try ingest(storectl, broken, at: "2019-07-12", "--date", "2019-07-11")
         #expect(run.exit == 2)
         #expect(try week(storectl) == [10, 11])
-        // Nor does one that is of another day.
+        // A response for another day cancels nothing either.
         let wrong = try ingest(storectl, other, at: "2019-07-12", "--date", "2019-07-12")
         #expect(wrong.exit == 2)
         #expect(try wrong.document["files"]?[0]?["refused"]?[0]?["path"]?.text == "$")
     }
 
-    @Test func anyOrderGivesTheSameDigests() throws {
-        // The last two say the same: which of them is news depends on the order.
+    @Test func digestsDoNotDependOnTheOrder() throws {
+        // The last two are equal; the order decides which of them is recorded.
         func answer(_ id: Int, _ version: Int) -> String {
             Samples.schedule(updated: version).replacing(
                 #"{"id":10,"#, with: #"{"id":\#(id),"#)
@@ -106,7 +106,7 @@ import Testing
         #expect(digests.count == 1)
     }
 
-    @Test func optionsThatMakeNoSenseAreRefused() throws {
+    @Test func invalidOptionsAreRefused() throws {
         let storectl = try Storectl.empty()
         let file = try storectl.file("schedule.json", whole.utf8)
         for arguments in [
@@ -131,7 +131,7 @@ import Testing
         }
     }
 
-    @Test func aWeekEndsByTheLastDayThatHasAName() throws {
+    @Test func weeksThatEndAfterTheYear9999AreRefused() throws {
         let storectl = try Storectl.empty()
         for day in [["--week", "9999-12-31"], ["--now", "9999-12-31T12:00:00Z"]] {
             let run = try storectl.run(["query", "schedule", "--json"] + day)
@@ -142,7 +142,7 @@ import Testing
         #expect(try run.document["days"]?.list?.last?["date"]?.text == "9999-12-26")
     }
 
-    @Test func whatIsOnIsToldAsATable() throws {
+    @Test func currentProgrammesArePrintedAsATable() throws {
         let storectl = try Storectl.empty()
         _ = try ingest(storectl, whole, at: "2019-07-10")
         let row = "2019-07-12T00:00:00.000Z\t2019-07-12T01:00:00.000Z\tNBC\tSeven\tS01E01\tPilot\n"

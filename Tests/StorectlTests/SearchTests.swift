@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func theFirstSearchBuildsWhatItNeeds() throws {
+    @Test func firstSearchBuildsOnlyItsIndex() throws {
         let storectl = try store()
         try storectl.succeed("replay")
         #expect(try status(storectl)["search-videos"] == false)
@@ -65,7 +65,7 @@ import Testing
         #expect(try hits(storectl, "car", "--as-of", "2") == ["youtube:v1", "youtube:v0"])
     }
 
-    @Test func theTitleBehindAHitIsPrinted() throws {
+    @Test func matchingTitlesOfOtherBroadcastsAreShown() throws {
         let storectl = try Storectl.empty()
         for (number, title) in ["First", "Second"].enumerated() {
             try storectl.succeed(
@@ -82,7 +82,7 @@ import Testing
         #expect(hit?["texts"]?[0]?["text"]?.text == "First")
         #expect(hit?["texts"]?[1]?["field"]?.text == "otherTitle")
         #expect(hit?["texts"]?[1]?["matches"]?[0]?["end"]?.number == 6)
-        // Without the second broadcast nothing is called so.
+        // Without the second broadcast no title matches.
         let told = try storectl.succeed("explain", "search-videos", "vimeo:1", "--json").document
         #expect((told["events"]?.list ?? []).map { $0["role"]?.text } == ["deciding", "deciding"])
         let without = try storectl.succeed(
@@ -90,7 +90,7 @@ import Testing
         #expect(!without.stdout.contains("Second"))
     }
 
-    @Test func whatIsNoSearchIsUsage() throws {
+    @Test func invalidSearchesAreUsageErrors() throws {
         let storectl = try store()
         try storectl.checkFails("query", "search", "?!", code: "usage", exit: 64)
         try storectl.checkFails("query", "search", "a", "--cursor", "x", code: "usage", exit: 64)

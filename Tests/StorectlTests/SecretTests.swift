@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// No secret is in a file of a store other than the login itself, in an error or in anything that is printed.
+/// Secrets are only in the login file, never in other files of the store, errors or output.
 @Suite(.offTasks) struct SecretTests {
-    /// A part of each planted secret, found whatever stands around it.
+    /// A part of every planted secret, to find it in any surrounding text.
     private static let mark = "pl4nted"
 
     private func check(
@@ -28,8 +28,8 @@ import Testing
         }
     }
 
-    /// Everything that tells of a store and its remotes.
-    private func tellings(_ store: Storectl) throws -> [Storectl.Run] {
+    /// Runs every command that reports on a store and its remotes.
+    private func reportRuns(_ store: Storectl) throws -> [Storectl.Run] {
         var runs: [Storectl.Run] = []
         for command in [
             ["status"], ["remote", "list"], ["outbox"], ["log"], ["doctor"], ["sync", "home"],
@@ -42,7 +42,7 @@ import Testing
         return runs
     }
 
-    @Test(arguments: [true, false]) func aLoginStaysWhereItIs(isToken: Bool) throws {
+    @Test(arguments: [true, false]) func loginsStayInTheirFile(isToken: Bool) throws {
         let remote = try ShelbyProcess()
         let store = try Storectl.empty()
         try store.succeed("remote", "add", "home", "shelby", remote.url + (isToken ? "" : "/v1"))
@@ -56,9 +56,9 @@ import Testing
         #expect(runs[0].exit == 0)
         runs.append(try store.run("sync", "home"))
         #expect(runs[1].exit == 0)
-        runs += try tellings(store)
+        runs += try reportRuns(store)
         try remote.kill()
-        runs += try tellings(store)
+        runs += try reportRuns(store)
         let held = try String(
             contentsOfFile: store.store + "/logins/home.json", encoding: .utf8)
         let secrets = isToken ? remote.secrets : [password]
@@ -67,7 +67,7 @@ import Testing
     }
 
     @Test(arguments: ["\n", "\u{0}", " ", "é", "\u{1B}[31m", "\r\nHost: evil"])
-    func whatIsNoTokenIsNotRepeated(between: String) throws {
+    func invalidTokensAreNotRepeatedInOutput(between: String) throws {
         let store = try Storectl.empty()
         let secret = Self.mark + between + Self.mark
         let file = try store.file("secret", (secret + "\n").utf8)
@@ -84,12 +84,12 @@ import Testing
             runs.append(try store.run(["login"] + login))
             #expect(runs.last?.exit != 0)
         }
-        runs += try tellings(store)
+        runs += try reportRuns(store)
         try check(store, runs, [Self.mark])
     }
 
-    /// Copied with the line break at its end, as from a terminal.
-    @Test func spaceAroundATokenIsNoPartOfIt() throws {
+    /// Users may copy a token together with a line break, for example from a terminal.
+    @Test func whitespaceAroundTokensIsIgnored() throws {
         let server = try ServeProcess()
         let store = try Storectl.empty()
         let token = try String(contentsOfFile: server.tokenFile, encoding: .utf8)

@@ -2,11 +2,11 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `storectl simulate` runs a made-up system for others.
+/// `storectl simulate` runs a simulated system.
 @Suite(.offTasks) struct SimulateTests {
-    /// Starts it, reads its first line, and ends it.
+    /// Starts the system, reads its first line, and ends it.
     private func run(_ arguments: String..., signal: Int32 = SIGTERM) throws -> Storectl.Run {
-        // Its directory holds what the process prints, and goes away with it.
+        // The output of the process is in its directory, which is deleted together with it.
         let storectl = try Storectl()
         defer { withExtendedLifetime(storectl) {} }
         let process = try storectl.start(["simulate"] + arguments)
@@ -16,7 +16,7 @@ import Testing
     }
 
     @Test(arguments: ["shelby", "tvmaze", "whale", "birdtube"])
-    func firstLineSaysWhereAndAsWhom(_ system: String) throws {
+    func firstLineDescribesTheSystem(_ system: String) throws {
         let run = try run(system, "--seed", "7", "--adversary", "--json")
         #expect(run.exit == 0, "\(run.stderr)")
         let shape = try #require(try Contract.read()["simulate"]?.shape)
@@ -26,14 +26,14 @@ import Testing
         #expect(run.stdout.filter { $0 == "\n" }.count == 1)
     }
 
-    @Test func withoutJSONItIsALineToRead() throws {
+    @Test func textOutputIsOneLine() throws {
         let run = try run("whale", "--seed", "7", signal: SIGINT)
         #expect(run.exit == 0, "\(run.stderr)")
         #expect(run.stdout.hasPrefix("whale at http://127.0.0.1:"))
         #expect(run.stdout.hasSuffix("; seed 7\n"))
     }
 
-    @Test func anUnknownSystemIsAnsweredWithTheNames() throws {
+    @Test func unknownSystemsAreRefusedWithTheKnownNames() throws {
         let run = try Storectl().run("simulate", "myspace")
         #expect(run.exit == 64)
         #expect(
@@ -41,7 +41,7 @@ import Testing
                 "there is no system myspace; the systems are shelby, tvmaze, whale, birdtube"))
     }
 
-    @Test func aKilledOneGoesOnWithItsJournal() throws {
+    @Test func killedSystemsResumeFromTheirJournal() throws {
         let remote = try ShelbyProcess()
         let store = try remote.connectedStore()
         let video = try #require(try store.videos().last)
@@ -57,7 +57,7 @@ import Testing
         #expect(try run.document["pulled"]?.number == 0)
     }
 
-    @Test func aJournalGoesOnAsItBegan() throws {
+    @Test func journalsKeepTheirSystemAndSeed() throws {
         let storectl = try Storectl()
         let journal = storectl.directory.path + "/journal"
         func first(_ arguments: String...) throws -> OrderedJSON {

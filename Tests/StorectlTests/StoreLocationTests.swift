@@ -3,7 +3,7 @@ import Testing
 
 @testable import StorectlCommands
 
-/// Which store a command works on.
+/// The directory of the store that a command uses.
 @Suite(.offTasks) struct StoreLocationTests {
     private func checkDirectory(
         _ option: String?, _ environment: [String: String], _ expected: String
@@ -12,7 +12,7 @@ import Testing
         #expect(found == expected)
     }
 
-    @Test func optionComesBeforeTheVariable() throws {
+    @Test func optionOverridesTheVariable() throws {
         try checkDirectory("here", ["TAPEDECK_STORE": "there", "HOME": "/h"], "here")
         try checkDirectory(nil, ["TAPEDECK_STORE": "there", "XDG_DATA_HOME": "/d"], "there")
     }
@@ -24,7 +24,7 @@ import Testing
         try checkDirectory(nil, ["TAPEDECK_STORE": "", "HOME": "/h"], "/h/.local/share/tapedeck")
     }
 
-    @Test func programUsesThem() throws {
+    @Test func initUsesTheDefaultDirectory() throws {
         let storectl = try Storectl()
         let run = try storectl.run(
             ["init", "--json"],

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What the commands around a server print is what `schema/cli.md` says.
+/// The commands for servers print their reports as described in `schema/cli.md`.
 @Suite(.offTasks) struct SyncContractTests {
     static let commands = [
         "serve", "sync", "outbox list", "explain", "token create", "token list", "token revoke",
@@ -20,7 +20,7 @@ import Testing
         #expect(empty == [], "these lists were not compared", sourceLocation: location)
     }
 
-    @Test func reportsHaveTheShapes() throws {
+    @Test func reportsHaveTheDocumentedShapes() throws {
         let server = try ServeProcess()
         let store = try Storectl.empty()
         try store.succeed("append", "WatchLaterToggled", #"{"video":"vimeo:1","isOn":true}"#)
@@ -40,7 +40,7 @@ import Testing
         let id = try #require(try made.document["id"]?.text)
         try check("token revoke", store.run(["token", "revoke", id] + data))
 
-        // What waits, and a failure, once the server is gone.
+        // Without the server, the sync fails and reports waiting events.
         let serving = try server.end()
         try check("serve", serving)
         let failed = try store.run(["sync"] + target)

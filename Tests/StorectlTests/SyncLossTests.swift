@@ -2,11 +2,11 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Servers and stores that are wiped, copied and put back: devices notice, and nothing is lost.
+/// Devices notice wiped, copied and restored servers and stores, and no event is lost.
 @Suite(.serialized, .offTasks) struct SyncLossTests {
     private let files = FileManager.default
 
-    @Test func wipedServerIsSeededByDevices() throws {
+    @Test func wipedServersAreSeededByDevices() throws {
         let server = try ServeProcess()
         let stores = try (0..<3).map { _ in try Storectl.empty() }
         var history = SyncHistory()
@@ -16,7 +16,7 @@ import Testing
 
         try server.kill()
         try files.removeItem(atPath: server.data)
-        // One device writes on before it hears of it.
+        // One device keeps writing before it notices the loss.
         try history.append(5, to: stores[0])
         try server.start()
         #expect(try server.token != token)
@@ -26,24 +26,24 @@ import Testing
         try Storectl.settle(stores, server)
         try history.check(stores)
 
-        // A device that begins now gets all of it.
+        // A new device receives all events.
         let late = try Storectl.empty()
         try Storectl.settle(stores + [late], server)
         try history.check(stores + [late])
     }
 
-    /// `after`: what happens between the copy of the server and its being put back.
+    /// The actions between the copying and the restoring of the server.
     enum After: CaseIterable, Sendable {
-        /// Others push and pull.
-        case othersGoOn
-        /// One device pushes, and nobody has read it when it is gone.
+        /// All devices push and pull.
+        case allSync
+        /// One device pushes, and no other device pulls these events in time.
         case onePushes
-        /// It is put back, more is pushed to it, and then it is put back once more.
-        case putBackTwice
+        /// The server is restored, receives more events, and is restored again.
+        case restoredTwice
     }
 
     @Test(arguments: After.allCases)
-    func serverThatWasPutBackIsSeededByDevices(_ after: After) throws {
+    func restoredServersAreSeededByDevices(_ after: After) throws {
         let server = try ServeProcess()
         let stores = try (0..<3).map { _ in try Storectl.empty() }
         let copy = stores[0].directory.path + "/server-copy"
@@ -55,32 +55,32 @@ import Testing
         try server.start()
 
         switch after {
-        case .othersGoOn, .putBackTwice:
+        case .allSync, .restoredTwice:
             for store in stores { try history.append(7, to: store) }
             try Storectl.settle(stores, server)
         case .onePushes:
             try history.append(7, to: stores[1])
             #expect(try stores[1].sync(server.url, server).exit == 0)
         }
-        try putBack(server, copy)
-        if after == .putBackTwice {
+        try restore(server, copy)
+        if after == .restoredTwice {
             try history.append(30, to: stores[2])
             #expect(try stores[2].sync(server.url, server).exit == 0)
-            try putBack(server, copy)
+            try restore(server, copy)
         }
         try history.append(3, to: stores[0])
         try Storectl.settle(stores, server)
         try history.check(stores)
     }
 
-    private func putBack(_ server: ServeProcess, _ copy: String) throws {
+    private func restore(_ server: ServeProcess, _ copy: String) throws {
         try server.kill()
         try files.removeItem(atPath: server.data)
         try files.copyItem(atPath: copy, toPath: server.data)
         try server.start()
     }
 
-    @Test func copiedStoreAndItsSourceGoOnBesideEachOther() throws {
+    @Test func copiedStoresAndTheirSourceContinueSeparately() throws {
         let server = try ServeProcess()
         let (source, other, copy) = (
             try Storectl.empty(), try Storectl.empty(), try Storectl()
@@ -88,7 +88,7 @@ import Testing
         var history = SyncHistory()
         try history.append(10, to: source)
         try Storectl.settle([source, other], server)
-        // Not pushed when it is copied: both have it, and both will push it.
+        // Not pushed before the copy: both stores have these events, and both push them.
         try history.append(5, to: source)
         try files.copyItem(atPath: source.store, toPath: copy.store)
         for store in [source, copy, other] { try history.append(8, to: store) }
@@ -103,20 +103,20 @@ import Testing
         try store.succeed("status", "--json").document["origin"]
     }
 
-    /// What a store does first when its log has been put back in place.
+    /// The first action of a store after its log is restored in place.
     enum First: CaseIterable, Sendable {
-        /// It hears from the server of events of its own that it does not know.
+        /// It receives its own events, which it no longer has, from the server.
         case syncs
-        /// It writes again under names that others know already.
+        /// It appends events with IDs that other stores already know.
         case appends
-        /// As before, and more than it had written under them the first time.
+        /// It appends more events with these IDs than it did the first time.
         case appendsMore
-        /// And something was never pushed: every copy of that is gone.
+        /// Some of its events were never pushed, so that no copy of them is left.
         case appendsUnpushed
     }
 
     @Test(arguments: First.allCases)
-    func logThatWasPutBackInPlaceForksNothing(_ first: First) throws {
+    func logsRestoredInPlaceAreReconciled(_ first: First) throws {
         let server = try ServeProcess()
         let stores = try (0..<3).map { _ in try Storectl.empty() }
         let store = stores[0]
@@ -126,10 +126,10 @@ import Testing
         let log = store.store + "/log.mdb"
         let copy = try Data(contentsOf: URL(fileURLWithPath: log))
 
-        // What follows is known elsewhere when it is put back.
+        // The other stores know these events when the log is restored.
         for store in stores { try history.append(9, to: store) }
         try Storectl.settle(stores, server)
-        // What the store shows has been folded, too.
+        // The store has also folded these events into its lists.
         #expect(try SyncHistory.shown(store).count == 45)
         if first == .appendsUnpushed {
             history.forget(try history.append(2, to: store))

@@ -6,15 +6,15 @@ import Testing
 /// Sync with real processes: stores, a server, a remote, and a network that fails between them.
 ///
 /// - `TAPEDECK_SEED=N` repeats the plan of a run.
-/// - `TAPEDECK_SYNC_ROUNDS=N` runs so many rounds of `SyncRounds` instead of 3.
-/// - `TAPEDECK_SYNC_TRACE=1` prints what was done when.
-/// - `TAPEDECK_WATCH_PAUSE=N` lets a watch sleep for so many seconds instead of 3.
+/// - `TAPEDECK_SYNC_ROUNDS=N` runs N rounds of `SyncRounds` instead of 3.
+/// - `TAPEDECK_SYNC_TRACE=1` prints all actions with their times.
+/// - `TAPEDECK_WATCH_PAUSE=N` pauses a watch for N seconds instead of 3.
 @Suite(.serialized, .offTasks) struct SyncProcessTests {
     private static func number(_ name: String, _ usual: Int) -> Int {
         ProcessInfo.processInfo.environment[name].flatMap { Int($0) } ?? usual
     }
 
-    @Test func whatWasAcknowledgedArrivesEverywhereOnceWhateverFails() throws {
+    @Test func acknowledgedEventsArriveEverywhereOnceDespiteFaults() throws {
         let random = SeededGenerator.fromEnvironment()
         let count = SyncProcessTests.number("TAPEDECK_SYNC_ROUNDS", 3)
         let rounds = try SyncRounds(random)
@@ -52,7 +52,7 @@ import Testing
         }
         #expect(watch.isRunning)
 
-        // And the other way, without anybody asking for it.
+        // The watch also pushes new events of its own store by itself.
         try history.append(to: watching)
         try eventuallyBlocking("the event of the watch") {
             try writing.sync(server.url, server).document["pulled"]?.number == 1
@@ -64,8 +64,8 @@ import Testing
         try history.check([watching, writing])
     }
 
-    /// The token of a watch was revoked, or never right; somebody writes another one meanwhile.
-    @Test func watchTakesUpATokenThatIsWrittenMeanwhile() throws {
+    /// A watch with an invalid token continues when the user replaces the token.
+    @Test func watchUsesATokenThatIsReplacedMeanwhile() throws {
         let server = try ServeProcess()
         let store = try Storectl.empty()
         var history = SyncHistory()
@@ -83,7 +83,7 @@ import Testing
         try history.check([store])
     }
 
-    @Test func watchSaysOnceWhatIsStillSo() throws {
+    @Test func watchDoesNotRepeatAnUnchangedStatus() throws {
         let server = try ServeProcess()
         let (watching, writing) = (try Storectl.empty(), try Storectl.empty())
         var history = SyncHistory()
@@ -104,8 +104,8 @@ import Testing
         try history.check([watching, writing])
     }
 
-    /// Each of them meets events of origins that another has recorded a moment before.
-    @Test func manySyncsOfOneStoreAtATimeAgree() throws {
+    /// Each sync receives events that another one has just recorded.
+    @Test func concurrentSyncsOfOneStoreAgree() throws {
         let server = try ServeProcess()
         var history = SyncHistory()
         let sources = try (0..<4).map { _ in try Storectl.empty() }
@@ -127,9 +127,9 @@ import Testing
         try history.check([store])
     }
 
-    /// A request that is never answered does not keep a sync from ending when it is told to.
+    /// A signal ends a sync even if the server never answers its request.
     @Test(arguments: [SIGINT, SIGTERM])
-    func interruptEndsASyncThatHangs(_ signal: Int32) throws {
+    func signalsEndAHangingSync(_ signal: Int32) throws {
         let server = try ServeProcess()
         let store = try Storectl.empty()
         var history = SyncHistory()

@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What sync says when it cannot or must not work, and what it never says.
+/// The errors of syncs that fail or are refused, and the secrets that syncs never print.
 @Suite(.serialized, .offTasks) struct SyncRefusalTests {
-    @Test func wrongTokenIsToldAndLosesNothing() throws {
+    @Test func wrongTokensAreReportedAndLoseNothing() throws {
         let server = try ServeProcess()
         let store = try Storectl.empty()
         var history = SyncHistory()
@@ -24,7 +24,7 @@ import Testing
         try history.check([store])
     }
 
-    @Test func serverThatDoesNotRunIsOffline() throws {
+    @Test func stoppedServersAreReportedAsOffline() throws {
         let server = try ServeProcess()
         let store = try Storectl.empty()
         var history = SyncHistory()
@@ -39,8 +39,8 @@ import Testing
         try history.check([store])
     }
 
-    /// What came from a server does not wait for it when it is gone.
-    @Test func onlyWhatTheServerLacksWaitsForIt() throws {
+    /// Events pulled from a server do not wait for that server when it has stopped.
+    @Test func onlyUnpushedEventsWaitForTheServer() throws {
         let server = try ServeProcess()
         let (writing, reading) = (try Storectl.empty(), try Storectl.empty())
         var history = SyncHistory()
@@ -63,8 +63,8 @@ import Testing
         try history.check([writing, reading])
     }
 
-    /// A mistyped address must not be waited for, for ever.
-    @Test func serverThatWasAMistakeIsForgotten() throws {
+    /// Events must not wait for a mistyped address permanently.
+    @Test func mistypedServersCanBeRemoved() throws {
         let store = try Storectl.empty()
         try store.append("WatchLaterToggled", #"{"video":"vimeo:1","isOn":true}"#)
         let token = try store.file("token", "t".utf8)
@@ -79,8 +79,8 @@ import Testing
         try store.checkFails("sync", "127.0.0.1:8737", code: "usage", exit: 64)
     }
 
-    /// One that never answered is no server that anything waits for.
-    @Test func addressThatNeverAnsweredDoesNotCount() throws {
+    /// Once a server has answered, events do not wait for addresses that never answered.
+    @Test func addressesThatNeverAnsweredDoNotCount() throws {
         let server = try ServeProcess()
         let store = try Storectl.empty()
         let token = try store.file("token", "t".utf8)
@@ -90,7 +90,7 @@ import Testing
         try store.checkFails(
             "sync", server.url + "/foo", "--token-file", server.tokenFile, code: "notFound",
             exit: 4, says: "/foo")
-        // The same server, however it is written.
+        // Different spellings of an address mean the same server.
         for url in [server.url + "/", server.url.uppercased()] {
             #expect(try store.sync(url, server).exit == 0)
         }
@@ -110,7 +110,7 @@ import Testing
         "https://" + String(repeating: "a", count: 1_000) + ".com", "http://example.org:80",
         "http://u:p@127.0.0.1:80",
     ])
-    func addressThatIsNoneIsUsage(_ address: String) throws {
+    func invalidAddressesAreUsageErrors(_ address: String) throws {
         let store = try Storectl.empty()
         let token = try store.file("token", "t".utf8)
         try store.checkFails("sync", address, "--token-file", token, code: "usage", exit: 64)
@@ -118,11 +118,11 @@ import Testing
         #expect(try store.run("status", "--json").document["sync"]?.list == [])
     }
 
-    @Test func whatListensThereMustBeAServer() throws {
+    @Test func otherProgramsAtAnAddressAreReported() throws {
         let store = try Storectl.empty()
         try store.append("WatchLaterToggled", #"{"video":"vimeo:1","isOn":true}"#)
         let token = try store.file("token", "t".utf8)
-        // It accepts, and closes at once.
+        // Accepts connections and closes them at once.
         let (listener, port) = try LocalSocket.listening()
         defer { shutdown(listener, Int32(SHUT_RDWR)) }
         Thread.detachNewThread {
@@ -143,7 +143,7 @@ import Testing
         }
     }
 
-    @Test func dryRunChangesNothing() throws {
+    @Test func dryRunsChangeNothing() throws {
         let server = try ServeProcess()
         let (store, other) = (try Storectl.empty(), try Storectl.empty())
         var history = SyncHistory()
@@ -164,7 +164,7 @@ import Testing
         #expect(try store.sync(server.url, server, "--dry-run").document["pushed"]?.number == 0)
     }
 
-    @Test func sampleActivityNeverSyncs() throws {
+    @Test func demoStoresNeverSync() throws {
         let server = try ServeProcess()
         let demo = try Storectl.demo()
         for arguments in [[], ["--dry-run"], ["--watch"]] {
@@ -181,14 +181,14 @@ import Testing
         "http://192.0.2.1:8737", "http://example.com", "http://127.0.0.1.example.com:8737",
         "http://0.0.0.0:8737", "ftp://127.0.0.1", "http://", "http://user:word@127.0.0.1:8737",
     ])
-    func tokenIsNotSentInTheOpen(_ target: String) throws {
+    func tokensAreNotSentUnencrypted(_ target: String) throws {
         let store = try Storectl.empty()
         let file = try store.file("token", "tdk_secret-that-is-not-told".utf8)
         try store.checkFails("sync", target, "--token-file", file, code: "usage", exit: 64)
         #expect(try !store.printed("secret-that-is-not-told"))
     }
 
-    @Test func tokenIsSeenNowhere() throws {
+    @Test func tokensAreNeverPrintedOrStored() throws {
         let server = try ServeProcess()
         try server.end()
         try server.start("--verbose")
@@ -210,19 +210,19 @@ import Testing
         #expect(try store.run("sync", server.url, "--token-file", server.tokenFile).exit == 0)
         let run = try server.end()
         #expect(run.exit == 0)
-        // It did log requests, without what they carried.
+        // The server logged the requests, but not their contents.
         #expect(run.stderr.contains("/v1/"))
         #expect(!run.stdout.contains(token) && !run.stderr.contains(token))
         #expect(try store.sync(server.url, server).exit == 7)
         #expect(try !store.printed(token))
-        // Nor does the store keep it.
+        // The store does not contain the token either.
         for file in try FileManager.default.contentsOfDirectory(atPath: store.store) {
             let data = FileManager.default.contents(atPath: store.store + "/" + file) ?? Data()
             #expect(data.firstRange(of: Data(token.utf8)) == nil, "\(file)")
         }
     }
 
-    /// The arguments of a process as others see them.
+    /// Returns the arguments of a process as visible to other processes.
     private func commandLine(_ process: Int32) -> String? {
         #if os(Linux)
             FileManager.default.contents(atPath: "/proc/\(process)/cmdline").map {

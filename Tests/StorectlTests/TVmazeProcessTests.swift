@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `storectl` with a made-up TVmaze, each in its own process.
+/// `storectl` with a simulated TVmaze, each in its own process.
 @Suite(.offTasks) struct TVmazeProcessTests {
     private final class Maze {
         let url: String
@@ -29,7 +29,7 @@ import Testing
         try store.run("remote", "list", "--json").document["remotes"]?[0]
     }
 
-    @Test func whatIsOnIsReadAndThenFresh() throws {
+    @Test func schedulesAreReadOnceAndThenFresh() throws {
         let maze = try Maze()
         let store = try Storectl.empty()
         let added = try store.succeed("remote", "add", "tv", "tvmaze", maze.url, "--json")
@@ -57,10 +57,10 @@ import Testing
         #expect(said.contains("7 pages skipped") && said.contains("--refresh"))
         let refreshed = try store.succeed("sync", "tv", "--refresh", "--json")
         #expect(try refreshed.document["fresh"]?.number == 0)
-        #expect(try refreshed.document["pulled"]?.number == 7, "the lists of the days")
+        #expect(try refreshed.document["pulled"]?.number == 7, "expected the lists of seven days")
     }
 
-    @Test func whichSchedulesAreReadIsTheUsersChoice() throws {
+    @Test func usersChooseTheSchedules() throws {
         let maze = try Maze()
         let store = try connected(maze, "GB", "web", "web-de")
         #expect(try state(store)?["schedules"]?.list == ["GB", "web", "web-DE"].map { .text($0) })
@@ -70,7 +70,7 @@ import Testing
             return (days?.list ?? []).reduce(0) { $0 + ($1["episodes"]?.list?.count ?? 0) }
         }
         #expect(try count("--country", "GB") > 0 && count("--web") > 0 && count() == 0)
-        // It stands in the log, and the same name again changes it.
+        // The choice is in the log, and adding the same name again changes it.
         let added = try store.succeed("log", "--type", "RemoteAdded", "--json").document
         #expect(added["payload"]?["parts"]?.list == ["GB", "web", "web-DE"].map { .text($0) })
         try store.succeed("remote", "add", "tv", "tvmaze", maze.url, "--schedule", "US")
@@ -79,7 +79,7 @@ import Testing
         #expect(try count() > 0)
     }
 
-    @Test func mistakesAreAnsweredWithWhatThereIs() throws {
+    @Test func mistakesFailWithAnExplanation() throws {
         let store = try Storectl.empty()
         let url = "http://127.0.0.1:1"
         try store.checkFails(
@@ -95,7 +95,7 @@ import Testing
             "login", "tv", "--user", "ada", code: "usage", exit: 64, says: "has no logins")
         let server = try store.run("sync", "http://127.0.0.1:1", "--refresh")
         #expect(server.exit == 64 && server.stderr.contains("--refresh is for remotes"))
-        // There is nobody: that is said, and no login is asked for.
+        // An unreachable TVmaze is reported as offline, without asking for a login.
         let run = try store.run("sync", "tv", "--json")
         #expect(run.exit == 7, "\(run.stderr)")
         #expect(try run.document["error"]?["code"]?.text == "offline")
@@ -104,8 +104,9 @@ import Testing
         #expect(try store.run("doctor").exit == 0)
     }
 
-    /// Killed over and over, syncs end with all of it, and ask for nothing twice that is fresh.
-    @Test func killedSyncsGoOnWhereTheyWere() throws {
+    /// After several killed syncs, the next sync reads the rest, and fresh pages are not requested
+    /// again.
+    @Test func killedSyncsResume() throws {
         let maze = try Maze()
         let store = try connected(maze, "US", "GB")
         for _ in 0..<4 {
@@ -120,7 +121,7 @@ import Testing
         #expect(try store.succeed("sync", "tv", "--json").document["fresh"]?.number == 14)
     }
 
-    @Test func watchSaysThatAllIsRead() throws {
+    @Test func watchReportsThatItIsUpToDate() throws {
         let maze = try Maze()
         let store = try connected(maze)
         let watch = try store.start(["sync", "tv", "--watch", "--json"])

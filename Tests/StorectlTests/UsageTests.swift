@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// Command lines that make no sense are refused, with 64 and what to do.
+/// Invalid command lines fail with their error code and an explanation.
 @Suite(.offTasks) struct UsageTests {
     struct Case: CustomTestStringConvertible, Sendable {
         let arguments: [String]
@@ -109,7 +109,7 @@ import Testing
     ]
 
     @Test(arguments: cases)
-    func isRefused(_ given: Case) throws {
+    func invalidCommandLinesAreRefused(_ given: Case) throws {
         let storectl = try Storectl.empty()
         let run = try storectl.run(given.arguments + ["--json"])
         #expect(run.exit == given.exit, "\(run.stderr)")
@@ -118,18 +118,18 @@ import Testing
         let message = try #require(error["message"]?.text)
         #expect(message.contains(given.says), "\(message)")
         #expect(run.stderr.hasPrefix("error: \(message)\n"))
-        // Nothing is recorded by what is refused.
+        // Refused command lines record nothing.
         let status = try storectl.succeed("status", "--json").document
         #expect(status["events"]?.number == 0)
     }
 
-    @Test func withoutJSONStdoutStaysEmpty() throws {
+    @Test func errorsWithoutJSONLeaveStdoutEmpty() throws {
         let run = try Storectl.empty().run("query", "show", "4711")
         #expect(run.stdout.isEmpty)
         #expect(run.stderr.contains("\nhint: "))
     }
 
-    @Test func jsonBehindADoubleDashIsNoOption() throws {
+    @Test func jsonAfterADoubleDashIsNotAnOption() throws {
         let run = try Storectl.empty().run("show", "--", "--json")
         #expect(run.exit == 64 && run.stdout.isEmpty)
     }

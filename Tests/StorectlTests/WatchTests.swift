@@ -2,10 +2,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Following lists.
+/// `storectl watch` prints the changes of lists.
 @Suite(.offTasks) struct WatchTests {
     @Test(arguments: [SIGINT, SIGTERM])
-    func changesOfOtherProcessesAreToldAsTheyHappen(_ signal: Int32) throws {
+    func changesOfOtherProcessesArePrintedAtOnce(_ signal: Int32) throws {
         let storectl = try Storectl.demo()
         let before =
             try OrderedJSON(
@@ -35,7 +35,7 @@ import Testing
         #expect(updated?["entry"]?["watchLater"] == .bool(true))
     }
 
-    @Test func textTellsEachChangeOnALine() throws {
+    @Test func textHasOneLinePerChange() throws {
         let storectl = try Storectl.demo()
         let watcher = try storectl.start(["watch", "list", "watch-later", "--limit", "5"])
         #expect(try watcher.waitForOutput("+\t0\t"))
@@ -43,7 +43,7 @@ import Testing
         #expect(try watcher.wait().exit == 0)
     }
 
-    @Test func aRemoteThatIsWaitedForIsTold() throws {
+    @Test func offlineRemotesAreReported() throws {
         let storectl = try Storectl.demo()
         try storectl.succeed("remote", "add", "home", "shelby", "http://127.0.0.1:1")
         try storectl.succeed("network", "offline")
@@ -65,12 +65,12 @@ import Testing
         try storectl.succeed("network", "offline")
         let text = try storectl.succeed("watch", "list", "timeline", "--updates", "1").stdout
         #expect(text.hasPrefix("~\tfailed\toffline\thome\t") && text.contains("\n+\t0\t"))
-        // Nobody's remote shows what is played next.
+        // The queue depends on no remote.
         let queue = try storectl.succeed("watch", "queue", "--updates", "1", "--json").document
         #expect(queue["state"]?["failures"]?.list == [])
     }
 
-    @Test func whatIsFoundByWordsIsFollowed() throws {
+    @Test func newSearchHitsArePrinted() throws {
         let storectl = try Storectl.demo()
         let watcher = try storectl.start(["watch", "search", "zeppelin", "--json"])
         #expect(try watcher.waitForOutput("\"changes\":[]"))
@@ -84,14 +84,14 @@ import Testing
         let found = try OrderedJSON(parsing: String(last))["changes"]?[0]
         #expect(found?["change"]?.text == "inserted")
         #expect(found?["entry"]?["texts"]?[0]?["text"]?.text == "A Zeppelin")
-        // A part of a group, and what the user is asked: nobody is signed in.
+        // A part of a group can be watched too.
         let part = ["watch", "list", "timeline", "--from", "1", "--newest", "3", "--updates", "1"]
         let cut = try storectl.run(part + ["--json"]).document["changes"]?.list ?? []
         let whole = try storectl.succeed("query", "list", "timeline", "--json").document["videos"]
         #expect(cut.first?["entry"] == whole?[1])
     }
 
-    @Test func thatTablesAreMadeIsToldInFrontOfTheList() throws {
+    @Test func buildingTablesIsReportedBeforeTheList() throws {
         let storectl = try Storectl.empty()
         let later = Samples.line("WatchLaterToggled", Samples.later)
         try storectl.succeed(
@@ -107,11 +107,11 @@ import Testing
         #expect(lines.dropLast().allSatisfy { $0["changes"]?.list == [] })
         #expect(lines.last?["changes"]?.list?.count == 1)
         #expect(lines.last?["state"]?["loading"] == .null)
-        // They are there now.
+        // The tables exist now.
         #expect(try storectl.run(arguments).stdout.hasPrefix("+\t0\t"))
     }
 
-    @Test func aGroupThatIsNoneIsUsage() throws {
+    @Test func unknownGroupsAreUsageErrors() throws {
         let run = try Storectl.demo().run(["watch", "list", "nonsense"])
         #expect(run.exit == 64)
         #expect(run.stderr.contains("watch-later"))

@@ -24,7 +24,7 @@ import Testing
                     group.addTask {
                         do {
                             try await log.append(
-                                [event], condition: event.fact.map { .factIsNews($0) })
+                                [event], condition: event.fact.map { .factIsNew($0) })
                         } catch let error as LogError where error.code == .conditionFailed {}
                     }
                 }

@@ -38,7 +38,7 @@ import Testing
         let free = AppendCondition.noEvent(with: [tag], after: .start)
         let requests: [(ProposedEvent, AppendCondition?)] = [
             (.sample(1), nil), (seat, free), (seat, free), (.sample(2), nil),
-            (seen, .factIsNews(fact)), (seen, .factIsNews(fact)), (.sample(3), free),
+            (seen, .factIsNew(fact)), (seen, .factIsNew(fact)), (.sample(3), free),
         ]
         let codes = Mutex<[Int: ErrorCode]>([:])
         let done = DispatchGroup()
@@ -83,7 +83,7 @@ import Testing
             let fact = ObservedFact(
                 entity: "show/1", content: [content], version: 0, observedAt: time)
             let event = ProposedEvent(type: "ShowSeen", tags: [], fact: fact, payload: [content])
-            return (try? log.appendBlocking([event], condition: .factIsNews(fact))) != nil
+            return (try? log.appendBlocking([event], condition: .factIsNew(fact))) != nil
         }
         #expect(
             [sight(1, at: 1), sight(1, at: 2), sight(2, at: 3), sight(1, at: 4)]

@@ -116,7 +116,7 @@ private struct World {
         let fact = ObservedFact.random(&random)
         let event = ProposedEvent(
             type: "ShowSeen", tags: [Tag(unchecked: "note/1")], fact: fact, payload: [1])
-        try attempt([event], .factIsNews(fact), isForbidden: model.knows(fact))
+        try attempt([event], .factIsNew(fact), isForbidden: model.knows(fact))
     }
 
     private mutating func attempt(

@@ -6,9 +6,9 @@ import TapedeckSyncProtocol
 import TestSupport
 import Testing
 
-/// A flipped bit is an error that says where, never wrong data.
+/// A flipped bit causes an error that names the position, never wrong data.
 @Suite struct DamageTests {
-    @Test func aDamagedEntryIsNamed() async throws {
+    @Test func errorsNameTheDamagedEntry() async throws {
         let directory = ServerDirectory(try TemporaryDirectory().file("server"))
         let storage = try LMDBStorage(directory)
         let space = try await storage.createToken(space: "default", name: "test").info.space
@@ -19,7 +19,7 @@ import Testing
 
         let opened = try LMDBStorage(directory)
         defer { opened.close() }
-        // What stands before and behind it can be had.
+        // Entries before the damaged one can still be read.
         let cursor = SyncCursor(lineage)
         let first = try await opened.pull(space, after: cursor, bytesMax: 1, held: nil)
         #expect(first.receivedAt.count == 1)
@@ -34,13 +34,13 @@ import Testing
         }
         #expect(pushed?.code == .damaged)
         #expect(pushed?.position == 3)
-        // Others go on.
+        // Other pushes are not affected.
         let other = try await opened.push(space, lineage: lineage, entries: sampleEntries(1, 6...7))
         #expect(other.positions == [6, 7])
     }
 
     @Test(arguments: ["spaces", "origins", "segments", "tokens"])
-    func damagedSmallRowsAreErrors(table: String) async throws {
+    func damagedRowsCauseErrors(table: String) async throws {
         let directory = ServerDirectory(try TemporaryDirectory().file("server"))
         let storage = try LMDBStorage(directory)
         let made = try await storage.createToken(space: "default", name: "test")
@@ -59,14 +59,15 @@ import Testing
         #expect(error?.code == .damaged)
     }
 
-    /// A table that is not found under its name must not be made anew: an empty one has other answers.
+    /// A table that is not found by its name must not be created again: an empty table would give
+    /// other answers.
     @Test(arguments: ["spaces", "tokens", "entries", "origins", "segments", "receipts"])
-    func aTableThatLostItsNameIsMissed(table: String) throws {
+    func missingTablesAreReported(table: String) throws {
         let directory = ServerDirectory(try TemporaryDirectory().file("server"))
         try LMDBStorage(directory).close()
         let place = URL(fileURLWithPath: directory.store)
         var bytes = try Data(contentsOf: place)
-        // With the size that stands before it: pages of former commits have it, too.
+        // The size precedes the name; both also occur in pages of former commits.
         let name = Data([UInt8(table.utf8.count), 0]) + Data(table.utf8)
         var found = bytes.range(of: name)
         while let last = found {

@@ -5,9 +5,9 @@ import TapedeckSyncProtocol
 import TestSupport
 import Testing
 
-/// A full disk loses nothing, and the server goes on when there is room.
+/// A full disk loses nothing, and the server continues once there is space.
 @Suite struct DiskFullTests {
-    @Test func aPushOnAFullDiskIsRefusedWhole() async throws {
+    @Test func pushesOnAFullDiskAreRefusedEntirely() async throws {
         let place = try TemporaryDirectory().file("disk")
         guard let disk = MountedDirectory(megabytes: 8, at: place) else { return }
         let filler = disk.path + "/filler"
@@ -17,7 +17,7 @@ import Testing
             try fill(filler)
             var sequence: UInt64 = 11
             var answer: HTTPAnswer?
-            // Some fits into pages that are free already.
+            // Some pushes fit into free pages of the file.
             for _ in 0..<50 where answer == nil {
                 var request = WirePushRequest()
                 request.lineage = lineage
@@ -31,7 +31,7 @@ import Testing
             #expect(answer?.status == 507)
             let told = try #require(try answer?.error())
             #expect(told.error.code == "diskFull")
-            // Where the files lie is the operator's affair.
+            // Clients must not see the paths of the server's files.
             #expect(!told.error.message.contains("/"))
             let hello = try await it.handshake()
             #expect(hello.origins.map(\.lastSequence) == [sequence - 1])

@@ -5,14 +5,14 @@ import TapedeckSyncProtocol
 import TestSupport
 import Testing
 
-/// A server's file that an earlier version wrote (`schema/vectors`) opens for ever.
+/// Server files of earlier versions (`schema/vectors`) can always be opened.
 @Suite struct GoldenFileTests {
     private static func path(_ name: String, _ file: String = #filePath) -> String {
         URL(fileURLWithPath: file).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().appendingPathComponent("schema/vectors/" + name).path
     }
 
-    @Test func aFileOfVersionOneSaysWhatItSaid() async throws {
+    @Test func filesOfVersionOneHaveTheSameContents() async throws {
         if ProcessInfo.processInfo.environment["TAPEDECK_WRITE_VECTORS"] == "1" {
             try await write()
         }
@@ -27,7 +27,8 @@ import Testing
         let storage = try LMDBStorage(directory, options: .init(now: { 1_700_000_000_000 }))
         defer { storage.close() }
         #expect(try await text(storage, String(token)) == expected)
-        // And it goes on: what it has is known, what is new gets the next places.
+        // The file accepts pushes: known events keep their positions, and new ones get the next
+        // positions.
         let space = SpaceID(rawValue: 1)
         let lineage = try await storage.head(of: space).lineage
         let known = try await storage.push(
@@ -36,7 +37,8 @@ import Testing
         #expect(known.fresh == 1)
     }
 
-    /// Everything that a server of any version must say of what it holds.
+    /// Returns the contents of a storage, which servers of all versions must report in the same
+    /// way.
     private func text(_ storage: LMDBStorage, _ token: String) async throws -> String {
         var lines = [token]
         for info in try await storage.tokens() {
@@ -47,7 +49,7 @@ import Testing
         lines.append("\(try await storage.space(forToken: token).map(\.rawValue) ?? 0)")
         for space in [SpaceID(rawValue: 1), SpaceID(rawValue: 2)] {
             var hello = try await storage.handshake(space)
-            // Of the program, not of the file.
+            // The protocol version depends on the program, not on the file.
             hello.protocol = 1
             lines.append(String(decoding: try hello.encoded(as: .json), as: UTF8.self))
             var reader = SpaceReader(try #require(LineageID(hello.lineage)))

@@ -5,7 +5,7 @@ import TapedeckSyncProtocol
 import TestSupport
 import Testing
 
-/// Pushes that wait share a commit, and stay apart from each other.
+/// Waiting pushes share a commit without affecting each other.
 @Suite struct GroupCommitTests {
     @Test func pushesOfManySpacesShareCommits() async throws {
         let storage = try LMDBStorage(ServerDirectory(try TemporaryDirectory().file("server")))
@@ -36,7 +36,7 @@ import Testing
         #expect(counts.commits < 640)
     }
 
-    @Test func aPushThatFailsLeavesTheOthersAlone() async throws {
+    @Test func failingPushesDoNotAffectOthers() async throws {
         let storage = try LMDBStorage(ServerDirectory(try TemporaryDirectory().file("server")))
         defer { storage.close() }
         let space = try await storage.createToken(space: "default", name: "test").info.space
@@ -65,7 +65,7 @@ import Testing
         #expect(try await storage.head(of: space).position == 20)
     }
 
-    @Test func theMapGrowsWithWhatIsPushed() async throws {
+    @Test func mapGrowsWithThePushedEntries() async throws {
         let directory = ServerDirectory(try TemporaryDirectory().file("server"))
         let storage = try LMDBStorage(directory, options: .init(mapSizeBytes: 1 << 20))
         defer { storage.close() }
@@ -77,18 +77,18 @@ import Testing
         }
         let answer = try await storage.push(space, lineage: lineage, entries: Data(entries))
         #expect(answer.fresh == 40)
-        // An entry that is larger than the credit comes alone.
+        // An entry that is larger than the limit is returned alone.
         let pulled = try await storage.pull(
             space, after: SyncCursor(lineage), bytesMax: 1_000, held: nil)
         #expect(pulled.receivedAt.count == 1)
         #expect(pulled.entries.count > 100_000)
     }
 
-    @Test func tooManyThatWaitAreSentAway() throws {
+    @Test func pushesBeyondTheQueueLimitAreRefused() throws {
         let queue = CommitQueue()
         let request = CommitRequest(
             space: SpaceID(rawValue: 1), byteCount: 1, apply: { _ in {} }, fail: { _ in })
-        // Nobody drains.
+        // The queue is not drained.
         for _ in 0..<ServerLimits.waitingMax { try queue.add(request, drain: {}) }
         let error = #expect(throws: ServerError.self) { try queue.add(request, drain: {}) }
         #expect(error?.code == .unavailable)

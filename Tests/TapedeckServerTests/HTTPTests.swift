@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test func protobufAndJSONSayTheSame() async throws {
+    @Test func protobufAndJSONAreEquivalent() async throws {
         try await RunningServer.with { it in
             let lineage = try await it.handshake().lineage
             let first = try await it.push(sampleEntries(1, 1...3), lineage)
@@ -40,7 +40,7 @@ import Testing
             let one: WirePullResponse = try await it.exchange("/v1/pull", pull)
             let other: WirePullResponse = try await it.exchange("/v1/pull", pull, as: .json)
             #expect(one == other)
-            // A request in the one, an answer in the other.
+            // A request in one format, a response in the other.
             let mixed = try await it.send(
                 "POST", "/v1/pull",
                 ["Content-Type": "application/x-protobuf", "Accept": "application/json"],
@@ -71,7 +71,7 @@ import Testing
             }
             let told = try WirePushResponse(decoding: whole, as: .protobuf)
             #expect(told.positions == Array(1...200))
-            // Nobody who does not ask for it gets it.
+            // Responses are compressed only on request.
             let plain = try await it.send(
                 "POST", "/v1/push",
                 ["Content-Type": "application/x-protobuf", "Accept-Encoding": "zstd;q=0"],
@@ -86,8 +86,8 @@ import Testing
         }
     }
 
-    /// Devices go away all the time, and that is nothing that an operator has to look at.
-    @Test func aHangUpIsNoError() async throws {
+    /// Devices disconnect all the time, so operators need not see an error.
+    @Test func disconnectionsAreNotLoggedAsErrors() async throws {
         try await RunningServer.with { it in
             let requests = { it.log.lines.filter { $0.contains("request") } }
             for path in ["/v1/push", "/v1/handshake"] {
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test func aFrameThatClaimsTooMuchIsNotUnpacked() async throws {
+    @Test func decompressionBombsAreRefused() async throws {
         try await RunningServer.with { it in
             let bomb = SyncCompression.compress([UInt8](repeating: 0, count: 40 << 20))
             #expect(bomb.count < 1 << 20)
@@ -119,7 +119,7 @@ import Testing
         }
     }
 
-    @Test func whoHasNoTokenGetsNothing() async throws {
+    @Test func requestsWithoutTokenAreRejected() async throws {
         try await RunningServer.with { it in
             for path in ["/v1/handshake", "/v1/lineage", "/v1/push", "/v1/pull", "/v1/live"] {
                 let method = path == "/v1/live" ? "GET" : "POST"
@@ -137,7 +137,7 @@ import Testing
         }
     }
 
-    @Test func aRevokedTokenCountsNoMore() async throws {
+    @Test func revokedTokensAreRejected() async throws {
         try await RunningServer.with { it in
             let made = try await it.server.storage.createToken(space: "other", name: "phone")
             let headers = ["Authorization": "Bearer \(made.token)"]
@@ -150,7 +150,7 @@ import Testing
         }
     }
 
-    @Test func requestsThatMakeNoSenseAreToldSo() async throws {
+    @Test func invalidRequestsAreRejectedWithTheirError() async throws {
         try await RunningServer.with { it in
             let lineage = try await it.handshake().lineage
             func check(
@@ -176,7 +176,7 @@ import Testing
             for body: [UInt8] in [[], [0xFF, 0xFF, 0xFF], [0x7D, 0, 0, 0, 1]] {
                 try await check(400, "altered", "POST", "/v1/push", [:], body)
             }
-            // One whose check fits.
+            // A body whose checksum is valid.
             try await check(
                 400, "malformedRequest", "POST", "/v1/push", [:],
                 [0xFF, 0xFF, 0xFF, 0x7D, 0x00, 0xFF, 0xFF, 0xFF])
@@ -189,7 +189,7 @@ import Testing
             try await check(
                 400, "malformedRequest", "POST", "/v1/handshake", json,
                 Array("{\"protocol\":2}".utf8))
-            // A device of version 1 writes no checks.
+            // A device of version 1 sends no checksums.
             var former = WireHandshakeRequest.sample()
             former.protocol = 1
             try await check(
@@ -208,7 +208,7 @@ import Testing
         }
     }
 
-    @Test func aLineageOrCursorThatHasGoneIsAConflict() async throws {
+    @Test func outdatedLineagesAndCursorsAreConflicts() async throws {
         try await RunningServer.with { it in
             let lineage = try await it.handshake().lineage
             var push = WirePushRequest()
@@ -236,12 +236,12 @@ import Testing
 
     @Test func bodiesThatAreTooLargeAreRefused() async throws {
         try await RunningServer.with { it in
-            // By what is claimed, before anything comes.
+            // By the announced length, before the body arrives.
             let claimed = try await it.send(
                 "POST", "/v1/push", ["Content-Length": String(64 << 20)])
             #expect(claimed.status == 413)
             #expect(claimed.headers["connection"] == "close")
-            // By what comes, where nothing is claimed.
+            // By the received length, if no length is announced.
             let part = [UInt8](repeating: 0, count: 1 << 20)
             let head = Array("100000\r\n".utf8)
             let answer = try await onThread {
@@ -250,7 +250,7 @@ import Testing
                     "POST", "/v1/push",
                     ["Authorization": "Bearer \(it.token)", "Transfer-Encoding": "chunked"])
                 for _ in 0..<40 {
-                    // The server may hang up before all is sent.
+                    // The server may disconnect before everything is sent.
                     do { try connection.write(head + part + Array("\r\n".utf8)) } catch { break }
                 }
                 return try connection.readAnswer()
@@ -263,7 +263,7 @@ import Testing
         }
     }
 
-    @Test func refusedEventsKeepTheirSlot() async throws {
+    @Test func refusedEventsKeepTheirPositions() async throws {
         try await RunningServer.with(eventBytesMax: 300) { it in
             let lineage = try await it.handshake().lineage
             var entries: [UInt8] = []
@@ -278,7 +278,7 @@ import Testing
         }
     }
 
-    @Test func aConnectionServesManyRequests() async throws {
+    @Test func connectionsServeManyRequests() async throws {
         try await RunningServer.with { it in
             let body = try WireHandshakeRequest.sample().encoded(as: .protobuf)
             let statuses = try await onThread {
@@ -298,7 +298,7 @@ import Testing
         }
     }
 
-    @Test func metricsTellWhatHappened() async throws {
+    @Test func metricsCountRequestsAndEntries() async throws {
         try await RunningServer.with { it in
             let lineage = try await it.handshake().lineage
             _ = try await it.push(sampleEntries(1, 1...5), lineage)
@@ -319,7 +319,7 @@ import Testing
         }
     }
 
-    @Test func theLogHoldsNoSecrets() async throws {
+    @Test func logContainsNoSecrets() async throws {
         try await RunningServer.with { it in
             let lineage = try await it.handshake().lineage
             _ = try await it.push(sampleEntries(1, 1...2, "topsecretnote"), lineage)

@@ -6,9 +6,9 @@ import TapedeckSyncProtocol
 import TestSupport
 import Testing
 
-/// The live tail: server-sent events.
+/// Live connections, which use server-sent events.
 @Suite struct LiveTests {
-    @Test func headsArriveAsTheyChange() async throws {
+    @Test func changedHeadsAreSent() async throws {
         try await RunningServer.with { it in
             let hello = try await it.handshake()
             let lineage = try #require(LineageID(hello.lineage))
@@ -16,7 +16,7 @@ import Testing
             #expect(try await live.change() == .head(lineage, 0))
             _ = try await it.push(sampleEntries(1, 1...3), hello.lineage)
             #expect(try await live.change() == .head(lineage, 3))
-            // A second one hears of the present head at once.
+            // A second connection receives the current head at once.
             let other = try await LiveReader.open(it)
             #expect(try await other.change() == .head(lineage, 3))
             _ = try await it.push(sampleEntries(2, 1...1), hello.lineage)
@@ -30,8 +30,8 @@ import Testing
         }
     }
 
-    @Test func liveConnectionsEndWhenTheServerDoes() async throws {
-        // Nothing else would end them: no sign of life is due within hours.
+    @Test func liveConnectionsEndWithTheServer() async throws {
+        // Nothing else would end them: the next keep-alive message is due in hours.
         try await RunningServer.with(keepAlive: .seconds(36_000)) { it in
             let lives = try await (0..<5).asyncMap { _ in try await LiveReader.open(it) }
             for live in lives { _ = try await live.change() }
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func headIsRepeatedUntilItsTokenIsRevoked() async throws {
+    @Test func headIsRepeatedUntilTheTokenIsRevoked() async throws {
         try await RunningServer.with(keepAlive: .milliseconds(50)) { it in
             let made = try await it.server.storage.createToken(space: "default", name: "phone")
             let live = try await LiveReader.open(it, token: made.token)
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func theServerStartsAgainWhereItWas() async throws {
+    @Test func restartedServersKeepTheirState() async throws {
         let directory = try TemporaryDirectory().file("server")
         var token = ""
         var lineage = Data()
@@ -112,7 +112,7 @@ private final class LiveReader: Sendable {
         return LiveReader(connection)
     }
 
-    /// The next sign that is not a reminder of the last one.
+    /// Returns the next sign that is not a repetition of the last one.
     func change() async throws -> Sign {
         let before = last.withLock { $0 }
         while true {

@@ -6,9 +6,9 @@ import TapedeckSyncProtocol
 import TestSupport
 import Testing
 
-/// What stands in a server's directory, and who may open it.
+/// The files in a server's directory, and opening it.
 @Suite struct OpeningTests {
-    @Test func everythingIsReadableByItsOwnerOnly() async throws {
+    @Test func filesAreReadableOnlyByTheirOwner() async throws {
         let directory = try TemporaryDirectory().file("server")
         try await RunningServer.with(directory: directory) { it in
             #expect(try mode(directory) == 0o700)
@@ -16,7 +16,7 @@ import Testing
                 #expect(try mode(directory + "/" + name) == 0o600, "\(name)")
             }
             #expect(it.token.hasPrefix("td_"))
-            // The file holds the hash only.
+            // The file contains only the hash of the token.
             let stored = try Data(contentsOf: URL(fileURLWithPath: directory + "/server.mdb"))
             #expect(stored.range(of: Data(it.token.utf8)) == nil)
         }
@@ -27,7 +27,7 @@ import Testing
         return try #require(facts[.posixPermissions] as? Int)
     }
 
-    @Test func aMissingTokenFileGetsAFreshToken() async throws {
+    @Test func missingTokenFileIsReplacedWithANewToken() async throws {
         let directory = try TemporaryDirectory().file("server")
         var first = ""
         try await RunningServer.with(directory: directory) { first = $0.token }
@@ -37,13 +37,13 @@ import Testing
             #expect(it.token != former)
             let space = try await it.server.storage.space(forToken: it.token)
             #expect(space == SpaceID(rawValue: 1))
-            // The former one still counts: whoever has it need not know.
+            // The former token is still valid, so devices that have it are not affected.
             let known = try await it.server.storage.space(forToken: former)
             #expect(known == space)
         }
     }
 
-    @Test func oneServerServesADirectory() async throws {
+    @Test func onlyOneServerCanUseADirectory() async throws {
         let directory = try TemporaryDirectory().file("server")
         try await RunningServer.with(directory: directory) { _ in
             let error = #expect(throws: ServerError.self) {
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func aServerThatHasEndedLetsGoOfItsDirectory() async throws {
+    @Test func stoppedServersReleaseTheirDirectory() async throws {
         let directory = try TemporaryDirectory().file("server")
         var ended: [SyncServer] = []
         for _ in 1...3 {
@@ -61,7 +61,7 @@ import Testing
         }
         let error = await #expect(throws: ServerError.self) { try await ended[0].run() }
         #expect(error?.code == .closed)
-        // Those that are closed do not let go of what another has opened since.
+        // Closed servers do not release a directory that another process has opened since.
         let storage = try LMDBStorage(ServerDirectory(directory))
         ended = []
         let again = #expect(throws: ServerError.self) {
@@ -71,7 +71,7 @@ import Testing
         storage.close()
     }
 
-    @Test func lookingAfterTokensMakesNoDirectory() throws {
+    @Test func managingTokensCreatesNoDirectory() throws {
         let directory = ServerDirectory(try TemporaryDirectory().file("server"))
         let error = #expect(throws: ServerError.self) {
             _ = try LMDBStorage(directory, options: .init(creates: false))
@@ -80,7 +80,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: directory.path))
     }
 
-    @Test func plaintextStaysOnThisMachine() throws {
+    @Test func plaintextIsLimitedToLoopbackByDefault() throws {
         let directory = try TemporaryDirectory().file("server")
         for host in ["0.0.0.0", "::", "192.168.1.1", "example.org", ""] {
             let error = #expect(throws: ServerError.self) {
@@ -98,7 +98,7 @@ import Testing
         )
     }
 
-    @Test func aPortThatIsTakenIsNamed() async throws {
+    @Test func errorsForAPortInUseNameThePort() async throws {
         try await RunningServer.with { it in
             let server = try SyncServer(
                 .init(
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test func aNewerFormatIsRefusedByName() throws {
+    @Test func newerFormatsAreRefusedWithTheirNumber() throws {
         let directory = ServerDirectory(try TemporaryDirectory().file("server"))
         try LMDBStorage(directory).close()
         let environment = try Environment(path: directory.store, options: .init())
@@ -124,7 +124,7 @@ import Testing
         #expect(error?.message.contains("format 3") == true)
     }
 
-    @Test func aFileThatIsNoStorageIsRefused() throws {
+    @Test func truncatedFilesAreRefused() throws {
         let directory = ServerDirectory(try TemporaryDirectory().file("server"))
         try LMDBStorage(directory).close()
         var bytes = try Data(contentsOf: URL(fileURLWithPath: directory.store))

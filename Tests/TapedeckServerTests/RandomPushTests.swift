@@ -4,10 +4,10 @@ import TapedeckServer
 import TapedeckSyncProtocol
 import Testing
 
-/// Random pushes, pulls, lost answers and restarts against a model that is a few arrays.
+/// Random pushes, pulls, lost responses and restarts, compared with a simple model.
 @Suite struct RandomPushTests {
     @Test(arguments: StorageKind.allCases)
-    func theStorageAgreesWithTheModel(kind: StorageKind) async throws {
+    func storageMatchesTheModel(kind: StorageKind) async throws {
         let seed = Seed.fresh()
         for round in 0..<(kind == .lmdb ? 8 : 24) as Range<UInt64> {
             try await run(kind, seed &+ round, steps: 60)
@@ -34,12 +34,12 @@ import Testing
                 let push = model.randomPush(&random)
                 let expected = model.take(push)
                 let answer = try await it.push(push.entries)
-                // An answer that is lost is as good as none: the same push comes again.
+                // If the response is lost, the device sends the same push again.
                 let again = random.chance(30) ? try await it.push(push.entries) : answer
                 #expect(answer.positions == expected.positions, note)
                 #expect(answer.problem.kind == expected.problem, note)
                 #expect(answer.fresh == expected.fresh, note)
-                // A receipt that was new is known the second time.
+                // A receipt that was new is known the second time and gets position 0.
                 #expect(
                     zip(again.positions, answer.positions).allSatisfy { $0 == $1 || $0 == 0 }, note)
                 #expect(again.refusals == answer.refusals, note)
@@ -80,7 +80,7 @@ extension [UInt8] {
     }
 }
 
-/// What a space should hold.
+/// The expected contents of a space.
 private struct Model {
     var refusedEvery: UInt64
     var log: [[UInt8]] = []
@@ -149,7 +149,7 @@ private struct Model {
         refused.append(isRefused)
     }
 
-    /// Mostly what an honest device would send, some of it known already.
+    /// Returns a push mostly like that of a correct device, with some known entries.
     func randomPush(_ random: inout SeededRandom) -> Push {
         let origin = UInt64.random(in: 1...4, using: &random)
         let known = last[origin, default: 0]
@@ -166,7 +166,8 @@ private struct Model {
         return Push(items: items)
     }
 
-    /// One of three former lineages; the same event and lineage always have the same receipt.
+    /// Returns a receipt of one of three former lineages; it is always the same for an event and
+    /// lineage.
     private func randomReceipt(_ random: inout SeededRandom) -> Receipt {
         let origin = UInt64.random(in: 1...4, using: &random)
         let sequence = UInt64.random(in: 1...(last[origin, default: 0] + 1), using: &random)

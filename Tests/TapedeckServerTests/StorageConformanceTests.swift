@@ -6,10 +6,10 @@ import TapedeckSyncProtocol
 import TestSupport
 import Testing
 
-/// What every `ServerStorage` promises.
+/// The guarantees of every `ServerStorage`.
 @Suite struct StorageConformanceTests {
     @Test(arguments: StorageKind.allCases)
-    func positionsAreDenseAndTimesRise(kind: StorageKind) async throws {
+    func positionsAreDenseAndTimesIncrease(kind: StorageKind) async throws {
         let it = try await StorageUnderTest(kind)
         let first = try await it.push(sampleEntries(1, 1...3))
         #expect(first.positions == [1, 2, 3])
@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test(arguments: StorageKind.allCases)
-    func aRepeatedPushSaysTheSameForEver(kind: StorageKind) async throws {
+    func repeatedPushesGetTheSameResponse(kind: StorageKind) async throws {
         let it = try await StorageUnderTest(
             kind, refuses: { $0.id.sequence == 2 ? .tooLarge : nil })
         let first = try await it.push(sampleEntries(1, 1...3))
@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test(arguments: StorageKind.allCases)
-    func aPushMayOverlapWithWhatIsKnown(kind: StorageKind) async throws {
+    func pushesMayOverlapKnownEvents(kind: StorageKind) async throws {
         let it = try await StorageUnderTest(kind)
         _ = try await it.push(sampleEntries(1, 1...3))
         _ = try await it.push(sampleEntries(2, 1...1))
@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test(arguments: StorageKind.allCases)
-    func aGapEndsThePush(kind: StorageKind) async throws {
+    func gapsEndThePush(kind: StorageKind) async throws {
         let it = try await StorageUnderTest(kind)
         let entries = sampleEntries(1, 1...2) + sampleEntries(1, 5...6)
         let answer = try await it.push(entries)
@@ -69,12 +69,12 @@ import Testing
         #expect(answer.problem.index == 2)
         #expect(answer.problem.origin == OriginID.sample(1).data)
         #expect(answer.problem.sequence == 3)
-        // What stood before it stays.
+        // The entries before the gap are stored.
         #expect(try await it.readAll().entries.count == 2)
     }
 
     @Test(arguments: StorageKind.allCases)
-    func anotherEventOfTheSameNameIsAFork(kind: StorageKind) async throws {
+    func differentEventsWithTheSameIDAreAFork(kind: StorageKind) async throws {
         let it = try await StorageUnderTest(kind)
         _ = try await it.push(sampleEntries(1, 1...4))
         let answer = try await it.push(
@@ -87,7 +87,7 @@ import Testing
     }
 
     @Test(arguments: StorageKind.allCases)
-    func whatIsNoEntryIsMalformed(kind: StorageKind) async throws {
+    func invalidEntriesAreMalformed(kind: StorageKind) async throws {
         let it = try await StorageUnderTest(kind)
         var cutOff = sampleEntries(1, 1...2)
         cutOff.removeLast()
@@ -110,7 +110,7 @@ import Testing
     }
 
     @Test(arguments: StorageKind.allCases)
-    func aReceiptIsKeptOnce(kind: StorageKind) async throws {
+    func receiptsAreStoredOnce(kind: StorageKind) async throws {
         let it = try await StorageUnderTest(kind)
         _ = try await it.push(sampleEntries(1, 1...2))
         let early = Receipt(
@@ -128,7 +128,7 @@ import Testing
         let stored = try await it.readAll().entries[2]
         #expect(stored.kind == .receipt)
         #expect(stored.body == Array(entries.dropFirst(SyncEntryReader.headCount)))
-        // Of an event that is not here.
+        // A receipt of an unknown event.
         var unknown: [UInt8] = []
         var stranger = early
         stranger.event = EventID(1, 3)
@@ -139,7 +139,7 @@ import Testing
     }
 
     @Test(arguments: StorageKind.allCases)
-    func aReceiptThatCountsBeforeTheKnownOneIsKept(kind: StorageKind) async throws {
+    func earlierReceiptsAreStoredToo(kind: StorageKind) async throws {
         let it = try await StorageUnderTest(kind)
         let own = try await it.push(sampleEntries(1, 1...1))
         func push(_ milliseconds: UInt64, _ lineage: LineageID) async throws -> [UInt64] {
@@ -155,7 +155,7 @@ import Testing
         #expect(try await push(6_000, other) == [0])
         #expect(try await push(4_000, other) == [3])
         #expect(try await push(5_000, other) == [0])
-        // Of the present lineage the log is a receipt itself.
+        // For the current lineage, the log itself serves as the receipt.
         let lineage = try await it.lineage()
         let received = Stamp(rawValue: own.receivedAt[0]).milliseconds
         #expect(try await push(received + 1, lineage) == [0])
@@ -163,7 +163,7 @@ import Testing
     }
 
     @Test(arguments: StorageKind.allCases)
-    func aPullGoesOnFromAnyCursor(kind: StorageKind) async throws {
+    func pullsContinueFromAnyCursor(kind: StorageKind) async throws {
         let it = try await StorageUnderTest(kind)
         for round in 0..<10 {
             _ = try await it.push(
@@ -173,7 +173,7 @@ import Testing
         let whole = try await it.readAll()
         #expect(whole.entries.map(\.position) == Array(1...30))
         var step = SpaceReader(try await it.lineage())
-        // A credit of one byte gives one entry at a time.
+        // A limit of one byte returns one entry at a time.
         while try await step.read(it.storage, it.space, bytesMax: 1) {
             let rest = try await it.storage.pull(
                 it.space, after: step.cursor, bytesMax: 1 << 20, held: nil)
@@ -185,7 +185,7 @@ import Testing
     }
 
     @Test(arguments: StorageKind.allCases)
-    func aPullKeepsToItsCredit(kind: StorageKind) async throws {
+    func pullsStayWithinTheByteLimit(kind: StorageKind) async throws {
         let it = try await StorageUnderTest(kind)
         _ = try await it.push(sampleEntries(1, 1...100))
         let one = sampleEntries(1, 1...1).count
@@ -198,7 +198,7 @@ import Testing
     }
 
     @Test(arguments: StorageKind.allCases)
-    func ownEventsComeAsReferences(kind: StorageKind) async throws {
+    func ownEventsArePulledAsReferences(kind: StorageKind) async throws {
         let it = try await StorageUnderTest(
             kind, refuses: { $0.id == EventID(1, 2) ? .tooLarge : nil })
         _ = try await it.push(sampleEntries(1, 1...2) + sampleEntries(2, 1...2))
@@ -209,13 +209,13 @@ import Testing
                 == false)
         #expect(reader.entries.map(\.kind) == [.reference, .reference, .event, .event])
         #expect(reader.entries[1].refusal == "tooLarge")
-        // The digest is over the events, however they came.
+        // The digest covers the events, whether they are sent in full or as references.
         #expect(reader.cursor == (try await it.readAll().cursor))
     }
 
-    /// What a device has compacted is taken and given as what is left of it.
+    /// Compacted events are pushed and pulled as range stubs.
     @Test(arguments: StorageKind.allCases)
-    func rangeStubsStandForTheirEvents(kind: StorageKind) async throws {
+    func rangeStubsRepresentTheirEvents(kind: StorageKind) async throws {
         let it = try await StorageUnderTest(kind)
         func chain(_ sequence: UInt64, _ text: String = "note") -> HashChain {
             var chain = HashChain()
@@ -244,13 +244,13 @@ import Testing
         #expect(try await push(stub(1...3, "other")).problem.kind == .fork)
         let known = try await push(stub(1...3))
         #expect(known.positions == [3] && known.fresh == 0)
-        // What of it is not there is taken, behind what is.
+        // The unknown part of the stub is stored after the known events.
         let taken = try await push(stub(2...9))
         #expect(taken.positions == [4] && taken.fresh == 1)
         let repeated = try await push(stub(2...9))
         #expect(repeated.positions == [4] && repeated.receivedAt == taken.receivedAt)
         #expect(try await push(stub(6...7)).positions == [4])
-        // Events that it stands for are known, whatever they say.
+        // Events that the stub represents are known, whatever their content.
         #expect(try await it.push(sampleEntries(1, 5...6)).positions == [4, 4])
         #expect(try await it.push(sampleEntries(1, 10...12)).positions == [5, 6, 7])
         #expect(try await push(stub(13...20)).positions == [8])
@@ -267,7 +267,8 @@ import Testing
         #expect(all.entries.count == 10)
         let held = try stub(4...9)
         #expect(all.entries[3].body == held)
-        // A device that has compacted its own events gets those, and no reference to what it has not.
+        // A device that only holds its events after 11 receives earlier ones in full and later ones
+        // as references.
         let answer = try await it.storage.pull(
             it.space, after: SyncCursor(try await it.lineage()), bytesMax: 1 << 20,
             held: EventID(1, 11))
@@ -284,7 +285,7 @@ import Testing
     }
 
     @Test(arguments: StorageKind.allCases)
-    func aCursorThatIsNotOfThisLogIsRefused(kind: StorageKind) async throws {
+    func cursorsOfAnotherLogAreRefused(kind: StorageKind) async throws {
         let it = try await StorageUnderTest(kind)
         _ = try await it.push(sampleEntries(1, 1...3))
         let good = try await it.readAll().cursor
@@ -316,7 +317,7 @@ import Testing
     }
 
     @Test(arguments: StorageKind.allCases)
-    func aCursorBeyondTheLogBeginsANewLineage(kind: StorageKind) async throws {
+    func cursorBeyondTheLogCausesANewLineage(kind: StorageKind) async throws {
         let it = try await StorageUnderTest(kind)
         _ = try await it.push(sampleEntries(1, 1...3))
         let before = try await it.readAll()
@@ -327,7 +328,7 @@ import Testing
         let renewed = try await it.storage.renewLineage(it.space, cursor: ahead)
         #expect(renewed.lineage != before.cursor.lineage.data)
         #expect(renewed.head == 3)
-        // Asking again, with a cursor of the lineage that has gone, changes nothing.
+        // Asking again with a cursor of the former lineage changes nothing.
         let again = try await it.storage.renewLineage(it.space, cursor: ahead)
         #expect(again.lineage == renewed.lineage)
         try it.reopen()
@@ -338,7 +339,7 @@ import Testing
     }
 
     @Test(arguments: StorageKind.allCases)
-    func aReceiptOfAnEventThatIsGoneBeginsANewLineage(kind: StorageKind) async throws {
+    func receiptOfALostEventCausesANewLineage(kind: StorageKind) async throws {
         let it = try await StorageUnderTest(kind)
         let pushed = try await it.push(sampleEntries(1, 1...3))
         let start = SyncCursor(try await it.lineage())
@@ -350,7 +351,7 @@ import Testing
         let held = try await it.storage.renewLineage(
             it.space, cursor: start, proof: receipt(2, at: 2, pushed.receivedAt[1]))
         #expect(held.lineage == start.lineage.data)
-        // One of another lineage proves nothing.
+        // A receipt of another lineage proves nothing.
         var other = receipt(4, at: 4, pushed.receivedAt[2])
         other.lineage = .sample(900)
         let same = try await it.storage.renewLineage(it.space, cursor: start, proof: other)
@@ -369,7 +370,7 @@ import Testing
     }
 
     @Test(arguments: StorageKind.allCases)
-    func historiesThatDifferBeforeAPushAreAFork(kind: StorageKind) async throws {
+    func historiesThatDifferBeforeThePushAreAFork(kind: StorageKind) async throws {
         let it = try await StorageUnderTest(kind)
         _ = try await it.push(sampleEntries(1, 1...3))
         try it.reopen()
@@ -397,7 +398,7 @@ import Testing
             it.space, lineage: lineage, entries: sampleEntries(1, 4...5),
             bases: [base(3, "note")])
         #expect(fine.positions == [4, 5])
-        // A base that is not our last event says nothing; the bytes do.
+        // A base that is not the server's last event is not compared; the pushed bytes are.
         let repeated = try await it.storage.push(
             it.space, lineage: lineage, entries: sampleEntries(1, 4...5),
             bases: [base(3, "other")])
@@ -405,7 +406,7 @@ import Testing
     }
 
     @Test(arguments: StorageKind.allCases)
-    func aHandshakeNamesEveryOrigin(kind: StorageKind) async throws {
+    func handshakesListEveryOrigin(kind: StorageKind) async throws {
         let it = try await StorageUnderTest(kind)
         _ = try await it.push(sampleEntries(2, 1...3) + sampleEntries(1, 1...1))
         try it.reopen()
@@ -419,7 +420,7 @@ import Testing
     }
 
     @Test(arguments: StorageKind.allCases)
-    func spacesKnowNothingOfEachOther(kind: StorageKind) async throws {
+    func spacesAreIndependent(kind: StorageKind) async throws {
         let it = try await StorageUnderTest(kind)
         let other = try await it.storage.createToken(space: "other", name: "test").info.space
         _ = try await it.push(sampleEntries(1, 1...3))
@@ -439,7 +440,7 @@ import Testing
     }
 
     @Test(arguments: StorageKind.allCases)
-    func tokensOpenTheirSpaceUntilTheyAreRevoked(kind: StorageKind) async throws {
+    func tokensGrantAccessToTheirSpaceUntilRevoked(kind: StorageKind) async throws {
         let it = try await StorageUnderTest(kind)
         let made = try await it.storage.createToken(space: "other", name: "phone")
         #expect(made.token.hasPrefix("td_"))
@@ -461,7 +462,7 @@ import Testing
     }
 
     @Test(arguments: StorageKind.allCases)
-    func namesThatMakeNoSenseAreRefused(kind: StorageKind) async throws {
+    func invalidSpaceNamesAreRefused(kind: StorageKind) async throws {
         let it = try await StorageUnderTest(kind)
         for name in ["", "a b", "ä", String(repeating: "x", count: 65), "a/b"] {
             let error = await #expect(throws: ServerError.self) {
@@ -472,7 +473,7 @@ import Testing
     }
 
     @Test(arguments: StorageKind.allCases)
-    func observersHearOfEveryHead(kind: StorageKind) async throws {
+    func observersReceiveEveryNewHead(kind: StorageKind) async throws {
         let it = try await StorageUnderTest(kind)
         let heard = Heard()
         it.storage.observeHeads { space, head in heard.add(space, head) }
@@ -482,14 +483,14 @@ import Testing
         var ahead = try await it.readAll().cursor
         ahead.position += 1
         _ = try await it.storage.renewLineage(it.space, cursor: ahead)
-        // Those who pushed may hear of it before the observers do.
+        // A push may return before the observers are called.
         try await eventually("the third head") { heard.all.count >= 3 }
         #expect(heard.all.map(\.position) == [3, 4, 4])
         #expect(heard.all[1].lineage != heard.all[2].lineage)
     }
 
     @Test(arguments: StorageKind.allCases)
-    func concurrentPushesAreAllTaken(kind: StorageKind) async throws {
+    func concurrentPushesAreAllStored(kind: StorageKind) async throws {
         let it = try await StorageUnderTest(kind)
         let storage = it.storage
         let space = it.space

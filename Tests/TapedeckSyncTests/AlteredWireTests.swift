@@ -6,11 +6,11 @@ import TapedeckSyncProtocol
 import TestSupport
 import Testing
 
-/// What is changed between a device and its server is noticed before anything comes of it.
+/// Changes to messages between a device and its server are detected before they have any effect.
 @Suite(.offTasks) struct AlteredWireTests {
     private let rig = SyncRig()
 
-    /// Every message as it goes over the wire.
+    /// Returns messages of every type.
     private func messages() throws -> [any WireMessage] {
         let source = try rig.store("source")
         for number in 0..<3 { try source.note("pay \(number)00") }
@@ -37,7 +37,7 @@ import Testing
         return messages + [error]
     }
 
-    @Test func everyBitIsRefused() throws {
+    @Test func everyFlippedBitIsDetected() throws {
         func check<M: WireMessage>(_ message: M) throws {
             let whole = try message.encoded(as: .protobuf)
             #expect(try M(decoding: whole, as: .protobuf).isEqualTo(message: message))
@@ -61,8 +61,8 @@ import Testing
         for message in all { try check(message) }
     }
 
-    /// Also where the check is made anew, as by a server between the two.
-    @Test func aChangedPageIsNotRecorded() throws {
+    /// This holds even if the checksum is computed again, as by a server in between.
+    @Test func changedPagesAreNotRecorded() throws {
         let source = try rig.store("source")
         for number in 0..<5 { try source.note("pay \(number)00") }
         try rig.sync(source)
@@ -99,16 +99,16 @@ import Testing
             #expect(try reader.notes() == source.notes(), "\(what)")
             #expect(try reader.verify().problems.isEmpty)
         }
-        // Nothing of it has spread.
+        // None of the changes has spread.
         try rig.sync(source)
         #expect(try source.notes() == (0..<5).map { "pay \($0)00" })
     }
 
-    @Test func aChainBitHealsNothing() throws {
+    @Test func flippedChainBitsCauseNoHealing() throws {
         let log = try rig.store("source")
         for number in 0..<5 { try log.note("\(number)") }
         try rig.sync(log)
-        // What it pushed last is asked for first, and answered like a handshake.
+        // The session first asks the server to confirm its last push; the response is a handshake.
         var answers = 0
         let outcome = try rig.sync(
             log,
@@ -125,7 +125,7 @@ import Testing
     }
 
     /// The sums of a preview saturate.
-    @Test func aPreviewSurvivesAnyFigures() throws {
+    @Test func previewSumsDoNotOverflow() throws {
         let log = try rig.store("store")
         try log.note("one")
         var answer = WireHandshakeResponse()
@@ -140,7 +140,7 @@ import Testing
         #expect(report.pushed == 1 && report.pulled == .max)
     }
 
-    @Test func formerVersionsAreToldToUpgrade() throws {
+    @Test func formerProtocolVersionsAreRefused() throws {
         var request = WireHandshakeRequest()
         request.protocol = 1
         request.origin = OriginID(high: 1, low: 1).data

@@ -6,17 +6,17 @@ import TapedeckModel
 import TapedeckTesting
 import Testing
 
-/// One test for each bug of another sync engine that must never be ours; the issue is named.
+/// One test for each bug of another sync engine that Tapedeck must not have, with its issue.
 struct AnchorBugTests {
-    /// livestore#1394: two devices that come back together wait for ever for each other.
-    @Test func devicesThatReconnectTogetherBothGetThrough() throws {
+    /// livestore#1394: two devices that reconnect at the same time wait for each other endlessly.
+    @Test func devicesThatReconnectTogetherBothSync() throws {
         let rig = SyncRig()
         let (a, b) = (try rig.store("a"), try rig.store("b"))
         for number in 0..<20 {
             try a.note("a\(number)")
             try b.note("b\(number)")
         }
-        // Each is cut off in the middle of the other's work.
+        // Each device is interrupted while the other is syncing.
         for steps in 1...6 {
             try rig.sync(a, stepsMax: steps)
             try rig.sync(b, stepsMax: steps)
@@ -25,10 +25,10 @@ struct AnchorBugTests {
         #expect(try a.notes() == b.notes() && a.notes().count == 40)
     }
 
-    /// livestore#1532, powersync-sqlite-core#162: the cursor is stored and the events are not, or the
-    /// other way round, and the store is stuck.
+    /// livestore#1532, powersync-sqlite-core#162: the cursor is stored without the events, or the
+    /// events without the cursor, and the store is stuck.
     @Test(arguments: 0..<8)
-    func aCutAtAnyRequestLeavesNothingBehind(step: Int) throws {
+    func interruptionAtAnyRequestLosesNothing(step: Int) throws {
         let rig = SyncRig()
         let (a, b) = (try rig.store("a"), try rig.store("b"))
         for number in 0..<10 { try a.note("a\(number)") }
@@ -49,9 +49,9 @@ struct AnchorBugTests {
         }
     }
 
-    /// powersync-kotlin#340, powersync-native#15: a failed upload is not tried again until the user
+    /// powersync-kotlin#340, powersync-native#15: a failed upload is not repeated until the user
     /// writes something.
-    @Test func aFailedPushIsTriedAgainByItself() throws {
+    @Test func failedPushesAreRetriedAutomatically() throws {
         let rig = SyncRig()
         let a = try rig.store("a")
         try a.note("1")
@@ -61,8 +61,8 @@ struct AnchorBugTests {
         #expect(done.waits.allSatisfy { $0.reason == .offline && $0.until > 0 })
     }
 
-    /// sqlite-data#432, #492: records vanish on passing errors while sync reports success.
-    @Test func passingErrorsNeverLookLikeSuccess() throws {
+    /// sqlite-data#432, #492: records vanish after transient errors while sync reports success.
+    @Test func transientErrorsAreNotReportedAsSuccess() throws {
         let rig = SyncRig()
         let a = try rig.store("a")
         try a.note("1")
@@ -75,8 +75,8 @@ struct AnchorBugTests {
         #expect(try SyncStatus.all(in: a).first?.state == .upToDate)
     }
 
-    /// evolu#709: a device whose clock is ahead is refused by all others, and infects their clocks.
-    @Test func aClockInTheFutureStopsNobodyAndWinsNothing() throws {
+    /// evolu#709: all other devices refuse a device whose clock is ahead, and adopt its time.
+    @Test func fastClocksNeitherBlockOthersNorWin() throws {
         let rig = SyncRig()
         let fast = try rig.store("fast", now: { 2_200_000_000_000 })
         let right = try rig.store("right")
@@ -94,7 +94,7 @@ struct AnchorBugTests {
     }
 
     /// evolu#660: after a relay was wiped, data is acknowledged and dropped.
-    @Test func aWipedServerIsSeededByWhoeverComesFirst() throws {
+    @Test func wipedServersAreRestoredByTheNextDevice() throws {
         let rig = SyncRig()
         let (a, b) = (try rig.store("a"), try rig.store("b"))
         for number in 0..<5 { try a.note("a\(number)") }
@@ -102,7 +102,8 @@ struct AnchorBugTests {
         let receipts = try b.receipts(of: EventID(origin: a.origin, sequence: 2))
         rig.server.wipe()
         try b.note("b")
-        // The author of most of it is gone; the other has them, with what the first server said.
+        // The author of most events is offline; the other device has them with the former server's
+        // receipts.
         try rig.sync(b)
         let c = try rig.store("c")
         try rig.sync(c)
@@ -114,8 +115,8 @@ struct AnchorBugTests {
         #expect(try a.notes() == b.notes())
     }
 
-    /// actuali#188: a client takes over the server's digest and shows a parity that it never had.
-    @Test func aServerWithAnotherLogIsNoticedAtTheSamePosition() throws {
+    /// actuali#188: a client adopts the server's digest and reports a match that it never checked.
+    @Test func anotherLogWithTheSameHeadIsDetected() throws {
         let rig = SyncRig()
         let (a, b) = (try rig.store("a"), try rig.store("b"))
         try a.note("1")
@@ -124,7 +125,7 @@ struct AnchorBugTests {
         try a.note("2")
         try rig.sync(a)
         rig.server.restore(image)
-        // Another event takes the position of the one that was lost.
+        // Another event takes the position of the lost event.
         try b.note("3")
         try rig.sync(b)
         for log in [a, b, a] { try rig.sync(log) }
@@ -132,7 +133,7 @@ struct AnchorBugTests {
     }
 
     /// waves#671: a refusal deletes the user's work.
-    @Test func aRefusedEventStaysVisibleAndBlocksNothing() throws {
+    @Test func refusedEventsStayVisibleAndBlockNothing() throws {
         let rig = SyncRig { $0.id.sequence == 2 ? ErrorCode(rawValue: "policy") : nil }
         let (a, b) = (try rig.store("a"), try rig.store("b"))
         for number in 1...3 { try a.note("\(number)") }
@@ -146,12 +147,12 @@ struct AnchorBugTests {
             #expect(try log.standing(of: event).isRefused)
         }
         #expect(try SyncStatus.all(in: a).first?.state == .upToDate)
-        // It is said once.
+        // The refusal is reported once.
         #expect(try rig.sync(a).report.refused.isEmpty)
     }
 
-    /// hercycle-ai#313: a 401 counts as final and destroys what waits.
-    @Test func anExpiredTokenDestroysNothing() throws {
+    /// hercycle-ai#313: a 401 counts as final and destroys pending changes.
+    @Test func expiredTokensLoseNothing() throws {
         let rig = SyncRig()
         let a = try rig.store("a")
         try a.note("1")
@@ -160,9 +161,9 @@ struct AnchorBugTests {
         #expect(try rig.sync(a).report.pushed == 1)
     }
 
-    /// boardsesh#5305: an error in local bookkeeping, after the server has taken it, counts as a failure of
-    /// the server.
-    @Test func whatTheServerHasTakenIsFoundOutAndNotSentTwice() throws {
+    /// boardsesh#5305: an error in local bookkeeping, after the server accepted the change, counts
+    /// as a failure of the server.
+    @Test func acceptedEventsAreNotSentAgain() throws {
         let rig = SyncRig()
         let a = try rig.store("a")
         try a.note("1")
@@ -173,8 +174,9 @@ struct AnchorBugTests {
         #expect(try SyncStatus.all(in: a).first?.undelivered == 0)
     }
 
-    /// WatermelonDB#1264: what is granted later is older than the last pull, and never arrives.
-    @Test func eventsThatAreOlderThanTheCursorArrive() throws {
+    /// WatermelonDB#1264: records that become accessible later are older than the last pull and
+    /// never arrive.
+    @Test func eventsOlderThanTheCursorArrive() throws {
         let rig = SyncRig()
         let (a, b) = (try rig.store("a"), try rig.store("b"))
         let old = try rig.store("old", now: { 1_000_000_000_000 })
@@ -186,9 +188,9 @@ struct AnchorBugTests {
         #expect(try b.notes() == ["2001", "a"])
     }
 
-    /// Ditto's tombstone window: a device that comes back after years brings back what was deleted, or
-    /// is refused.
-    @Test func aDeviceThatComesBackAfterYearsIsLikeAnyOther() throws {
+    /// Ditto's tombstone window: a device that returns after years restores deleted records, or is
+    /// refused.
+    @Test func devicesThatReturnAfterYearsSyncNormally() throws {
         let rig = SyncRig()
         let (a, b) = (try rig.store("a"), try rig.store("b"))
         try a.note("1")
@@ -203,8 +205,8 @@ struct AnchorBugTests {
         #expect(try a.notes() == b.notes())
     }
 
-    /// livestore#353, PR#1582: one malformed event ends pulling for all.
-    @Test func aTypeThatNobodyKnowsIsStoredAndPassedOn() throws {
+    /// livestore#353, PR#1582: one malformed event stops pulling for all devices.
+    @Test func unknownEventTypesAreStoredAndPassedOn() throws {
         let rig = SyncRig()
         let (a, b) = (try rig.store("a"), try rig.store("b"))
         try a.appendBlocking([
@@ -215,8 +217,8 @@ struct AnchorBugTests {
         #expect(try b.events(after: .start).map(\.type) == ["FromTheFuture", "Noted"])
     }
 
-    /// livestore#1064, #416: what was just written is lost when the app ends.
-    @Test func whatWasAppendedDuringASyncIsDeliveredByTheNext() throws {
+    /// livestore#1064, #416: the latest writes are lost when the app ends.
+    @Test func eventsAppendedDuringASyncAreDeliveredByTheNext() throws {
         let rig = SyncRig()
         let (a, b) = (try rig.store("a"), try rig.store("b"))
         try a.note("1")

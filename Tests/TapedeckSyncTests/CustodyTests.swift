@@ -2,7 +2,7 @@ import TapedeckModel
 @testable import TapedeckSync
 import Testing
 
-/// Two devices never deliver an intent at the same time, and one always does in the end.
+/// Two devices never deliver an intent at the same time, and one of them eventually does.
 struct CustodyTests {
     private static let phone = OriginID(high: 1, low: 1)
     private static let tablet = OriginID(high: 2, low: 2)
@@ -22,11 +22,11 @@ struct CustodyTests {
             hasOpenClaim: open, hasServer: true, now: now)
     }
 
-    @Test func originOwnsWhatNoServerHasSeen() {
+    @Test func originOwnsIntentsThatNoServerHasSeen() {
         #expect(custody(of: CustodyTests.phone, sequenced: false, at: .max / 2) == .own)
     }
 
-    @Test func originOwnsItWithinTheLeaseAndNoLonger() {
+    @Test func originOwnsAnIntentOnlyDuringItsLease() {
         let now = CustodyTests.start
         #expect(custody(of: CustodyTests.phone, age: Custody.lease - 1, at: now) == .own)
         let later = custody(
@@ -34,24 +34,24 @@ struct CustodyTests {
         #expect(later == .claim)
     }
 
-    @Test func originWhoseClockMayHaveMovedClaimsLikeAnyOther() {
+    @Test func originWithAnUncertainClockWaitsForTheLease() {
         let now = CustodyTests.start + 10
         #expect(
             custody(of: CustodyTests.phone, at: now)
                 == .leased(until: CustodyTests.start + CustodyTests.term))
     }
 
-    @Test func otherDevicesWaitAndThenClaim() {
+    @Test func otherDevicesClaimAfterTheLease() {
         let end = CustodyTests.start + CustodyTests.term
         #expect(custody(of: CustodyTests.tablet, at: end - 1) == .leased(until: end))
         #expect(custody(of: CustodyTests.tablet, at: end) == .claim)
         #expect(custody(of: CustodyTests.tablet, open: true, at: end) == .unclaimed)
     }
 
-    @Test func firstValidClaimHolds() {
+    @Test func firstValidClaimWins() {
         let at = CustodyTests.start + CustodyTests.term
         let claims = [
-            // Too early by a millisecond: it counts for nothing.
+            // Too early by a millisecond, so it does not count.
             (CustodyTests.phone, 2 as UInt64, at - 1), (CustodyTests.tablet, 3, at),
             (CustodyTests.phone, 4, at + 5),
         ]
@@ -61,19 +61,19 @@ struct CustodyTests {
                 == .leased(until: at + CustodyTests.term))
     }
 
-    @Test func claimEndsToo() {
+    @Test func claimsExpire() {
         let at = CustodyTests.start + CustodyTests.term
         let claims = [(CustodyTests.tablet, 3 as UInt64, at)]
         let end = at + CustodyTests.term
         #expect(custody(of: CustodyTests.phone, claims: claims, at: end) == .claim)
-        // Whoever held it claims again, instead of going on by a clock of its own.
+        // The previous holder must claim again, whatever its own clock says.
         #expect(custody(of: CustodyTests.tablet, claims: claims, at: end) == .claim)
         let again = claims + [(CustodyTests.phone, 5, end)]
         #expect(custody(of: CustodyTests.phone, claims: again, at: end + 1) == .taken)
     }
 
     /// Devices whose clocks are wrong by less than the margin never hold an intent at the same time.
-    @Test func neverTwoAtATime() {
+    @Test func twoDevicesNeverHoldAnIntentAtOnce() {
         var random = SeededNumbers(state: 42)
         for _ in 0..<2_000 {
             var claims: [(OriginID, UInt64, UInt64)] = []

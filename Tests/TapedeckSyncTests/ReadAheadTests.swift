@@ -3,7 +3,7 @@ import TapedeckModel
 @testable import TapedeckSync
 import Testing
 
-/// A page is asked for while the one before it is recorded.
+/// The next page is requested while the previous one is recorded.
 struct ReadAheadTests {
     private let rig = SyncRig()
     private let source: EventLog
@@ -17,7 +17,7 @@ struct ReadAheadTests {
         rig.pageBytesMax = 300
     }
 
-    @Test func everyPageButTheFirstIsAskedForAhead() throws {
+    @Test func everyPageButTheFirstIsRequestedAhead() throws {
         let outcome = try rig.sync(reader)
         let pulls = outcome.requests.count(where: \.isPull)
         #expect(pulls > 3 && outcome.answeredAhead == pulls - 1)
@@ -25,7 +25,7 @@ struct ReadAheadTests {
         #expect(try reader.verify().problems.isEmpty)
     }
 
-    @Test func nothingIsAskedForAheadBeforeOwnEventsAreDelivered() throws {
+    @Test func noPageIsRequestedBeforeOwnEventsArePushed() throws {
         try reader.note("mine")
         let outcome = try rig.sync(reader)
         let first = outcome.requests.first(where: \.isPushOrPull)
@@ -33,12 +33,12 @@ struct ReadAheadTests {
         #expect(try reader.notes().count == 21)
     }
 
-    @Test func anEventThatIsAppendedMeanwhileIsPushedFirst() throws {
+    @Test func eventsAppendedMeanwhileArePushedFirst() throws {
         var session = try SyncSession(reader, upstream: "server")
         var step = try session.begin()
         while true {
             guard case .send(let request) = step else {
-                return #expect(Bool(false), "there is a page to ask for")
+                return #expect(Bool(false), "there is a page to request")
             }
             let response = try rig.answer(request).get()
             guard let ahead = try session.requestAhead(response) else {

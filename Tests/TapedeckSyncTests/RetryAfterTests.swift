@@ -2,7 +2,7 @@ import Testing
 
 @testable import TapedeckSync
 
-/// What a server says in `Retry-After` is heeded within bounds.
+/// The `Retry-After` header is followed within bounds.
 @Suite struct RetryAfterTests {
     @Test(
         arguments: [
@@ -17,7 +17,7 @@ import Testing
     @Test(arguments: [
         nil, "", "-1", "+1", "1.5", " 1", "soon", "Fri, 31 Dec 1999 23:59:59 GMT", "\u{664}",
     ])
-    func whatIsNoNumberOfSecondsIsIgnored(_ field: String?) {
+    func valuesOtherThanSecondsAreIgnored(_ field: String?) {
         #expect(RetryAfter.milliseconds(field) == nil)
     }
 }

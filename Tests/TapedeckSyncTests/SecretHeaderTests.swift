@@ -5,7 +5,8 @@ import TapedeckModel
 import TestSupport
 import Testing
 
-/// What cannot be sent is refused by us: a library's error would repeat it, and errors are stored.
+/// Invalid headers are refused before a library sees them: its error would repeat the secret, and
+/// errors are stored.
 struct SecretHeaderTests {
     private static let mark = "pl4nted"
     private static let tokens = [
@@ -14,14 +15,14 @@ struct SecretHeaderTests {
     ]
     private let rig = SyncRig()
 
-    @Test(arguments: tokens) func aTokenThatIsNoneIsNotRepeated(_ token: String) async throws {
+    @Test(arguments: tokens) func invalidTokensAreNotRepeated(_ token: String) async throws {
         let log = try rig.store("store")
         let url = "http://127.0.0.1:1"
         let refused = #expect(throws: SyncError.self) {
             try SyncEngine(log, server: url, token: token)
         }
         #expect(refused?.code == .usage)
-        // One that is read while it runs.
+        // A token that is read during the sync.
         let engine = try SyncEngine(log, server: url) { token }
         let report = try await engine.run()
         let failure = try #require(report.failure)
@@ -35,7 +36,7 @@ struct SecretHeaderTests {
         #expect(file.range(of: Data(Self.mark.utf8)) == nil)
     }
 
-    @Test func spaceAroundATokenIsNoPartOfIt() throws {
+    @Test func spaceAroundATokenIsRemoved() throws {
         #expect(try HTTPHeader.bearer(" \n token\r\n") == "Bearer token")
         for empty in ["", " \n"] {
             let error = #expect(throws: SyncFailure.self) { try HTTPHeader.bearer(empty) }
@@ -44,7 +45,7 @@ struct SecretHeaderTests {
     }
 
     @Test(arguments: ["a\r\nb", "a\u{0}b", "a\u{1B}b"])
-    func aHeaderOfARemoteIsCheckedToo(_ value: String) async throws {
+    func headersToRemotesAreCheckedToo(_ value: String) async throws {
         let transport = try HTTPRemoteTransport(base: "http://127.0.0.1:1")
         let error = await #expect(throws: SyncFailure.self) {
             try await transport.send(
@@ -81,8 +82,8 @@ struct SecretHeaderTests {
         #expect(failure.hint == "not [secret]")
     }
 
-    /// The words of another library, with whatever values are in them, are passed on by nobody.
-    @Test func errorsOfOthersAreToldByTheirKind() throws {
+    /// Error texts of other libraries may contain any values, so they are never passed on.
+    @Test func foreignErrorsAreReportedByType() throws {
         struct Foreign: Error { let token = SecretHeaderTests.mark }
         for text in [
             ForeignError.text(Foreign()), LogError.wrapping(throwing: Foreign()).message,

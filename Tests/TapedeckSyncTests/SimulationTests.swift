@@ -3,13 +3,13 @@ import TapedeckTesting
 import TestSupport
 import Testing
 
-/// The whole of sync in seeded schedules; see `Simulation`.
+/// Seeded schedules of the whole sync; see `Simulation`.
 ///
-/// - `TAPEDECK_SEED=N` is the seed of the first schedule (1).
-/// - `TAPEDECK_SIM_SCHEDULES=N` is how many are run (60). `TAPEDECK_SEED=N TAPEDECK_SIM_SCHEDULES=1` repeats one that
-///   failed; a failure prints its trace.
+/// - `TAPEDECK_SEED=N` is the seed of the first schedule, by default 1.
+/// - `TAPEDECK_SIM_SCHEDULES=N` is the number of schedules, by default 60. `TAPEDECK_SEED=N
+///   TAPEDECK_SIM_SCHEDULES=1` repeats a failed schedule; a failure prints its trace.
 @Suite struct SimulationTests {
-    /// A schedule that went wrong.
+    /// A failed schedule.
     private struct Failure: Sendable {
         var seed: UInt64
         var what: String
@@ -33,7 +33,7 @@ import Testing
         return Failure(seed: seed, what: what, trace: simulation.trace)
     }
 
-    @Test func everyScheduleEndsWellForAll() async throws {
+    @Test func everyScheduleKeepsTheInvariants() async throws {
         let first = SeededGenerator.fromEnvironment()
         print("simulation: \(SimulationTests.schedules) schedules from \(first)")
         let failure = try await onThread {
@@ -43,25 +43,25 @@ import Testing
         if let failure { Issue.record("\(failure.text)") }
     }
 
-    /// Schedules that have failed once.
+    /// Schedules that failed in the past.
     @Test(
         arguments: [UInt64]([
             1, 2, 3, 788_926_433_912, 692_099_807_044, 973_223_891_253, 498_992_219_669,
             1_052_145_778_547, 7_987_865_549, 49_494_070_793, 338_989_355_719,
         ]))
-    func formerFailuresStayAway(seed: UInt64) async throws {
+    func formerFailuresDoNotReturn(seed: UInt64) async throws {
         let failure = try await onThread { SimulationTests.failure(seed: seed) }
         if let failure { Issue.record("\(failure.text)") }
     }
 
     @Test(arguments: PlantedBug.allCases)
-    func plantedBugIsCaught(_ bug: PlantedBug) async throws {
+    func plantedBugsAreCaught(_ bug: PlantedBug) async throws {
         let seedsMax: UInt64 = 400
         let seed = try await onThread {
             (0..<seedsMax).lazy.map { ($0 + bug.caughtBySeed) % seedsMax }
                 .first { SimulationTests.failure(seed: $0, planted: bug) != nil }
         }
-        #expect(seed != nil, "\(bug) was not noticed in \(seedsMax) schedules")
+        #expect(seed != nil, "\(bug) was not detected in \(seedsMax) schedules")
         if let seed, seed != bug.caughtBySeed {
             print("\(bug) is caught by seed \(seed), no longer by \(bug.caughtBySeed)")
         }

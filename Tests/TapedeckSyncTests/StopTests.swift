@@ -9,14 +9,14 @@ import Testing
 
 /// Ending a sync before it is done.
 struct StopTests {
-    /// A server that takes requests and never answers: only giving up ends them.
+    /// A connector that never returns a response: requests end only when they are cancelled.
     private final class SilentConnector: SyncConnector {
         let requests = Atomic(0)
 
         func send(_ request: SyncRequest) async throws(SyncFailure) -> SyncResponse {
             requests.wrappingAdd(1, ordering: .relaxed)
             while !Task.isCancelled { try? await Task.sleep(for: .seconds(3600)) }
-            throw SyncFailure(.offline, "nothing came")
+            throw SyncFailure(.offline, "no response")
         }
 
         func heads() async throws(SyncFailure) -> AsyncStream<UInt64> { AsyncStream { _ in } }
@@ -29,7 +29,7 @@ struct StopTests {
     }
 
     @Test(arguments: [true, false])
-    func requestWithoutAnAnswerIsGivenUp(isLive: Bool) async throws {
+    func stoppingCancelsAPendingRequest(isLive: Bool) async throws {
         let directory = NSTemporaryDirectory() + "tapedeck-stop-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let log = try EventLog.create(directory)
@@ -43,7 +43,7 @@ struct StopTests {
         engine.stop()
         let report = try await run.value
         #expect(report.failure == nil)
-        // Nothing was delivered, and the store does not take it to be.
+        // Nothing was delivered, and the store does not record it as delivered.
         let settledAt = try StopTests.settledAt(log)
         #expect(settledAt == 0)
     }

@@ -4,7 +4,7 @@ import TapedeckSyncProtocol
 import TapedeckTesting
 import Testing
 
-/// The decisions of a sync, without a log and without a server.
+/// The decisions of a sync, without a log or a server.
 struct SyncStateTests {
     private static let own = OriginID(high: 1, low: 1)
     private static let other = OriginID(high: 2, low: 2)
@@ -32,12 +32,12 @@ struct SyncStateTests {
         return give(shaken(head: head, last))
     }
 
-    @Test mutating func whatTheServerLacksIsPushed() {
+    @Test mutating func eventsMissingOnTheServerArePushed() {
         guard case .push = begin() else { return #expect(Bool(false), "\(state.phase)") }
         #expect(give(.pushed([SyncStateTests.own: 5], nil)) == .listen)
     }
 
-    @Test mutating func pushingAndPullingTakeTurns() {
+    @Test mutating func pushesAndPullsAlternate() {
         var turns: [String] = []
         var action = begin(head: 100)
         for _ in 0..<6 {
@@ -54,8 +54,8 @@ struct SyncStateTests {
         #expect(turns == ["push", "pull", "push", "pull", "push", "pull"])
     }
 
-    /// Pulls that succeed in between do not make a sync that is to end go on for ever.
-    @Test mutating func aServerThatTakesNoPushesEndsASingleSync() {
+    /// Successful pulls in between do not keep a single sync running endlessly.
+    @Test mutating func repeatedlyFailingPushesEndASingleSync() {
         state = SyncState(.init(failuresMax: 3, backoffMax: 8_000))
         local.cursor = SyncCursor(
             SyncStateTests.lineage, position: 3, digest: SyncDigest())
@@ -70,10 +70,10 @@ struct SyncStateTests {
             default: return #expect(Bool(false), "\(action)")
             }
         }
-        #expect(Bool(false), "it never ends")
+        #expect(Bool(false), "the sync never ends")
     }
 
-    @Test mutating func everyFailureIsFollowedByAnArmedTimer() {
+    @Test mutating func everyFailureSetsATimer() {
         for code in [ErrorCode.offline, .throttled, .unavailable, .internalError, .unauthorized] {
             _ = give(.woken)
             guard case .wait(let wait) = give(.failed(SyncFailure(code, "")), now: 50) else {
@@ -84,7 +84,7 @@ struct SyncStateTests {
         #expect(give(.woken) == .shake)
     }
 
-    @Test mutating func nothingIsTriedWithoutANetwork() {
+    @Test mutating func nothingIsSentWithoutANetwork() {
         local.network = .offline
         guard case .wait(let wait) = give(.begin, now: 50) else {
             return #expect(Bool(false), "\(state.phase)")
@@ -106,7 +106,7 @@ struct SyncStateTests {
         #expect(failure?.code == .offline)
     }
 
-    @Test mutating func waitsGrowToTheLongestAndSuccessEndsThem() {
+    @Test mutating func waitsGrowToTheMaximumAndSuccessResetsThem() {
         _ = give(.begin)
         var waits: [UInt64] = []
         for _ in 0..<40 {
@@ -121,7 +121,7 @@ struct SyncStateTests {
         #expect(wait.until == 500)
     }
 
-    @Test mutating func whatTheServerAsksForIsKept() {
+    @Test mutating func retryAfterOfTheServerIsFollowed() {
         _ = give(.begin)
         let failure = SyncFailure(.throttled, "", retryAfter: 60_000)
         guard case .wait(let wait) = give(.failed(failure), now: 1_000) else {
@@ -130,7 +130,7 @@ struct SyncStateTests {
         #expect(wait.until == 61_000)
     }
 
-    @Test mutating func aBatchThatIsTooLargeIsHalved() {
+    @Test mutating func batchesThatAreTooLargeAreHalved() {
         guard case .push(let first) = begin() else { return #expect(Bool(false)) }
         guard case .push(let second) = give(.failed(SyncFailure(.tooLarge, ""))) else {
             return #expect(Bool(false))
@@ -138,8 +138,9 @@ struct SyncStateTests {
         #expect(second == first / 2)
     }
 
-    /// Only pushes have a size that can be halved; elsewhere the server saw a changed body.
-    @Test mutating func aSmallBodyThatIsCalledTooLargeIsSentAgain() {
+    /// Only pushes have a size that can be halved; for other requests the server saw a changed
+    /// body.
+    @Test mutating func otherRequestsThatAreTooLargeAreSentAgain() {
         state = SyncState(.init(failuresMax: 3, backoffMax: 8_000))
         local.hasReceiptsToSeed = true
         #expect(begin(head: 0, [SyncStateTests.own: 5]) == .seed)
@@ -152,7 +153,7 @@ struct SyncStateTests {
         #expect(give(.seeded) == .end(nil))
     }
 
-    @Test mutating func aServerThatOnlyClaimsAForkEndsASingleSync() {
+    @Test mutating func falseClaimsOfAForkEndASingleSync() {
         state = SyncState(.init(failuresMax: 3, backoffMax: 8_000))
         let claim = SyncProblem(
             kind: .fork, origin: SyncStateTests.own, sequence: 0, message: "")
@@ -174,10 +175,10 @@ struct SyncStateTests {
             default: return #expect(Bool(false), "\(action)")
             }
         }
-        #expect(Bool(false), "it never ends")
+        #expect(Bool(false), "the sync never ends")
     }
 
-    @Test mutating func remindersOfAKnownHeadChangeNothing() {
+    @Test mutating func remindersOfAKnownHeadAreIgnored() {
         guard case .listen = begin(head: 0, [SyncStateTests.own: 5]) else {
             return #expect(Bool(false), "\(state.phase)")
         }
@@ -187,16 +188,16 @@ struct SyncStateTests {
         }
     }
 
-    @Test mutating func aForgottenHistoryTakesAFreshOrigin() {
+    @Test mutating func forgottenHistoryRenewsTheOrigin() {
         #expect(begin(head: 9, [SyncStateTests.own: 9]) == .renewOrigin)
     }
 
-    @Test mutating func aServerThatIsBehindTheCursorIsRenewed() {
+    @Test mutating func headBelowTheCursorRenewsTheLineage() {
         local.cursor = SyncCursor(SyncStateTests.lineage, position: 7, digest: SyncDigest())
         #expect(begin(head: 6, [SyncStateTests.own: 5]) == .renewLineage)
     }
 
-    @Test mutating func renewingEndsSomewhere() {
+    @Test mutating func renewalsOfTheLineageAreLimited() {
         local.cursor = SyncCursor(SyncStateTests.lineage, position: 7, digest: SyncDigest())
         var action = begin(head: 6, [SyncStateTests.own: 5])
         var renewals = 0
@@ -208,14 +209,14 @@ struct SyncStateTests {
         guard case .wait = action else { return #expect(Bool(false), "\(action)") }
     }
 
-    @Test mutating func theFirstDifferenceIsFoundByHalving() {
+    @Test mutating func firstDifferenceIsFoundByBinarySearch() {
         local.lastSequences[SyncStateTests.own] = 1_000
         local.forkedOrigins = [SyncStateTests.own]
         var action = begin(head: 1_000, [SyncStateTests.own: 1_000])
         var probes = 0
         while case .probe(let event) = action, probes < 100 {
             probes += 1
-            // They differ from 618 on.
+            // The histories differ from event 618 on.
             let isForked = event.sequence >= 618
             let problem = SyncProblem(
                 kind: .fork, origin: event.origin, sequence: event.sequence, message: "")
@@ -225,7 +226,7 @@ struct SyncStateTests {
         #expect(probes <= 11)
     }
 
-    @Test mutating func aPoisonousOriginIsParkedAndTheOthersGoOn() {
+    @Test mutating func failingOriginIsParkedWhileOthersContinue() {
         local.lastSequences = [SyncStateTests.own: 5, SyncStateTests.other: 3]
         _ = begin()
         let problem = SyncProblem(
@@ -234,12 +235,12 @@ struct SyncStateTests {
         let action = give(.pushed([SyncStateTests.other: 3], nil), now: 10)
         guard case .wait(let wait) = action else { return #expect(Bool(false), "\(action)") }
         #expect(wait.reason == .malformedRequest && wait.until > 10)
-        // It is tried again by itself.
+        // It is tried again automatically.
         #expect(give(.woken) == .shake)
         #expect(state.parked.isEmpty)
     }
 
-    @Test mutating func aServerThatKnowsLessThanItSaidIsGivenTheRest() {
+    @Test mutating func gapReportsLowerTheAcknowledgedSequence() {
         _ = begin(head: 4, [SyncStateTests.own: 4])
         let problem = SyncProblem(
             kind: .gap, origin: SyncStateTests.own, sequence: 2, message: "")
@@ -248,7 +249,7 @@ struct SyncStateTests {
         #expect(state.acknowledged[SyncStateTests.own] == 1)
     }
 
-    @Test mutating func pulledEventsAreNotOfferedBack() {
+    @Test mutating func pulledEventsAreNotPushedBack() {
         local.lastSequences = [:]
         guard case .pull = begin(head: 3, [SyncStateTests.other: 3]) else {
             return #expect(Bool(false))
@@ -266,14 +267,15 @@ struct SyncStateTests {
         guard case .pull = give(.serverChanged(head: 1)) else { return #expect(Bool(false)) }
     }
 
-    /// A server that was put back, and has taken something else since, may stand at the same head.
-    @Test mutating func aCursorAtTheHeadIsConfirmedOnceAHandshake() {
+    /// A server that was restored from a backup and has accepted other events since may have the
+    /// same head.
+    @Test mutating func cursorAtTheHeadIsConfirmedOncePerHandshake() {
         local.cursor = SyncCursor(
             Self.lineage, position: 7, digest: SyncCursor(Self.lineage).digest)
         guard case .pull = begin(head: 7, [Self.own: 5]) else { return #expect(Bool(false)) }
         #expect(give(.pulled(head: 7, [:])) == .listen)
         #expect(give(.serverChanged(head: 7)) == .none)
-        // What it says to another history.
+        // The server's response if its history differs.
         _ = give(.failed(SyncFailure(.offline, "")))
         #expect(give(.woken) == .shake)
         guard case .pull = give(shaken(head: 7, [Self.own: 5])) else {
@@ -282,7 +284,7 @@ struct SyncStateTests {
         #expect(give(.failed(SyncFailure(.cursorMismatch, ""))) == .renewLineage)
     }
 
-    @Test func aSingleSyncEndsAfterSoManyFailures() {
+    @Test func singleSyncEndsAfterTheMaximumOfFailures() {
         var random = SeededGenerator(seed: 2)
         var state = SyncState(.init(failuresMax: 3))
         let local = SyncState.Local(own: SyncStateTests.own, lastSequences: [:], cursor: nil)
@@ -297,8 +299,8 @@ struct SyncStateTests {
         #expect(state.handle(.failed(failure), local, now: 0, &random) == .end(failure))
     }
 
-    /// Its disk may be full: it shakes hands, and takes nothing.
-    @Test func aServerThatShakesHandsAndTakesNothingEndsASingleSync() {
+    /// A server with a full disk answers handshakes but accepts no pushes.
+    @Test func handshakesDoNotResetTheFailureCount() {
         var random = SeededGenerator(seed: 2)
         var state = SyncState(.init(failuresMax: 3))
         let failure = SyncFailure(.diskFull, "no room")
@@ -313,7 +315,7 @@ struct SyncStateTests {
         #expect(state.handle(.failed(failure), local, now: 0, &random) == .end(failure))
     }
 
-    @Test func aTokenThatIsNotTakenEndsASingleSyncAtOnce() {
+    @Test func refusedTokenEndsASingleSyncAtOnce() {
         var random = SeededGenerator(seed: 2)
         var state = SyncState()
         let local = SyncState.Local(own: SyncStateTests.own, lastSequences: [:], cursor: nil)

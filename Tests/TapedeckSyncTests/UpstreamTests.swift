@@ -23,11 +23,11 @@ struct UpstreamTests {
         return upstream
     }
 
-    @Test func rowsComeBackAsTheyWere() {
+    @Test func encodedRowsDecodeToTheSameValue() {
         for upstream in [full, Upstream(name: "x")] { #expect(Upstream(upstream.row) == upstream) }
     }
 
-    @Test func whatIsCutOffIsNotRead() {
+    @Test func truncatedRowsAreNotDecoded() {
         let value = full.row.value ?? []
         for count in 0..<value.count {
             #expect(Upstream(SyncRow(full.row.name, Array(value.prefix(count)))) == nil)
@@ -36,7 +36,7 @@ struct UpstreamTests {
         #expect(Upstream(SyncRow("another", value)) == nil)
     }
 
-    @Test func aLineageThatIsLeftIsRemembered() {
+    @Test func formerLineagesAreRemembered() {
         var upstream = full
         let (first, second) = (LineageID(high: 3, low: 4), LineageID(high: 5, low: 5))
         upstream.adopt(second)

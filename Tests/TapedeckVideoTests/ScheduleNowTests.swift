@@ -37,7 +37,7 @@ import Testing
         ("America/New_York", "2019-03-10T12:00:00Z", "2019-03-04", "2019-03-11T04:00:00.000Z"),
         ("Pacific/Kiritimati", "2019-07-07T10:00:00Z", "2019-07-08", "2019-07-14T10:00:00.000Z"),
         ("Asia/Kathmandu", "2019-07-07T18:14:00Z", "2019-07-01", "2019-07-07T18:15:00.000Z"),
-        // Clocks go forward at midnight of the next Monday, which therefore begins at 01:00.
+        // Clocks go forward at midnight on the next Monday, which therefore begins at 01:00.
         ("Asia/Tehran", "2021-03-21T12:00:00Z", "2021-03-15", "2021-03-21T20:30:00.000Z"),
     ])
     func weeksBeginOnMondayInTheChannelsZone(
@@ -51,7 +51,7 @@ import Testing
         #expect(week.nextChangeAt?.description == next)
     }
 
-    @Test func mostEpisodesAroundTheTimeDecideTheZone() throws {
+    @Test func zoneIsThatOfMostEpisodesAroundTheTime() throws {
         var script = try script("America/New_York")
         try script.add(
             "ShowObserved",

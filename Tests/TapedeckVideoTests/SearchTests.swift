@@ -95,7 +95,7 @@ import Testing
         #expect(try texts("third") == [["video youtube:v", "title Third 0-5"]])
     }
 
-    @Test func indexAddsNothingToTheListForAVideoSharedOnce() throws {
+    @Test func indexStateEqualsTheListForAVideoSharedOnce() throws {
         var script = Script()
         try script.broadcast("1", of: "youtube:v", created: 1, title: "First", sharer: "ann")
         let (list, index) = (

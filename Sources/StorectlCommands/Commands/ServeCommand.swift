@@ -26,7 +26,7 @@ struct ServeCommand: AsyncParsableCommand {
     var data: String?
 
     @Option(help: ArgumentHelp("The port; 0 for any free port.", valueName: "n"))
-    var port = SyncServer.Configuration.usualPort
+    var port = SyncServer.Configuration.defaultPort
 
     @Option(
         help: ArgumentHelp(

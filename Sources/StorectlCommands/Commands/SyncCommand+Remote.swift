@@ -23,9 +23,11 @@ extension SyncCommand {
             return try report(SyncOutcome(preview), isPreview: true)
         }
         let printer = RemotePrinter(remotes, target, isLive: watch, isJSON: options.json)
-        let (name, isLive, asksAll) = (target, watch, refresh)
+        let (name, isLive, refreshesAll) = (target, watch, refresh)
         let syncing = Task {
-            try await remotes.sync(name, isLive: isLive, asksAll: asksAll) { printer.update($0) }
+            try await remotes.sync(name, isLive: isLive, refreshesAll: refreshesAll) {
+                printer.update($0)
+            }
         }
         let interruption = Interruption.cancelling(syncing)
         defer { interruption.cancel() }

@@ -53,7 +53,7 @@ struct FactRecorder {
                     var recorded = 0
                     for await result in group {
                         switch result {
-                        case .success(let isNews): recorded += isNews ? 1 : 0
+                        case .success(let isNew): recorded += isNew ? 1 : 0
                         case .failure(let error):
                             // The group still waits for the remaining calls.
                             return .failure(error)
@@ -71,7 +71,7 @@ struct FactRecorder {
     ) async -> Result<Bool, LogError> {
         do throws(LogError) {
             try await log.append(
-                [proposal], condition: proposal.fact.map { AppendCondition.factIsNews($0) })
+                [proposal], condition: proposal.fact.map { AppendCondition.factIsNew($0) })
             return .success(true)
         } catch {
             return error.code == .conditionFailed ? .success(false) : .failure(error)

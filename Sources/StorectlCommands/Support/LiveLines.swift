@@ -12,11 +12,11 @@ final class LiveLines: Sendable {
     ///
     /// - Parameter repeatsJSON: Whether JSON documents are printed even if the status is unchanged.
     func say(_ text: String, _ document: JSON, repeatsJSON: Bool = false) {
-        let isNews = last.withLock { last in
+        let isNew = last.withLock { last in
             defer { last = text }
             return last != text
         }
-        guard isNews || isJSON && repeatsJSON else { return }
+        guard isNew || isJSON && repeatsJSON else { return }
         // A closed pipe is noticed when the final report is printed.
         try? StandardOutput.line(isJSON ? document.line : text)
     }

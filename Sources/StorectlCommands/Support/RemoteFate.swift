@@ -57,8 +57,8 @@ struct RemoteFate {
         }
         var found: [(Remote, Finding)] = []
         for (remotes, finding) in [
-            (try remotes.withoutPlace(for: event, besides: open), Finding.untold),
-            (try remotes.withoutNeed(of: event, besides: open), .replaced),
+            (try remotes.unsupported(for: event, besides: open), Finding.untold),
+            (try remotes.superseding(event, besides: open), .replaced),
             (try remotes.showing(whatFollowsFrom: event, besides: open), .shown),
         ] {
             found += remotes.filter { remote in

@@ -27,11 +27,15 @@ extension SyncServer {
         package var keepAlive = Duration.seconds(ServerLimits.keepAliveSeconds)
 
         /// The default port.
-        public static let usualPort = 8_737
+        public static let defaultPort = 8_737
+
+        /// The former name of `defaultPort`.
+        @available(*, deprecated, renamed: "defaultPort")
+        public static var usualPort: Int { defaultPort }
 
         /// Creates a configuration; the defaults suit one user on one machine.
         public init(
-            directory: String, host: String = "127.0.0.1", port: Int = Configuration.usualPort,
+            directory: String, host: String = "127.0.0.1", port: Int = Configuration.defaultPort,
             allowsPlaintextBeyondLoopback: Bool = false, eventBytesMax: Int? = nil,
             endsOnSignals: Bool = true, logger: Logger = Logger(label: "tapedeck.server"),
             onListening: @escaping @Sendable (Address) -> Void = { _ in }

@@ -59,8 +59,8 @@ public final class ImageCache: Sendable {
     /// added.
     ///
     /// - Parameters:
-    /// - bytesMax: The budget in bytes.
-    /// - now: Returns the time in milliseconds since 1970.
+    ///   - bytesMax: The budget in bytes.
+    ///   - now: Returns the time in milliseconds since 1970.
     public init(
         store: String, bytesMax: UInt64 = ImageCache.bytesMaxDefault,
         now: @escaping @Sendable () -> UInt64 = EventLog.Options.systemMilliseconds

@@ -68,8 +68,8 @@ package protocol Connector: Sendable {
     /// after a viewing.
     ///
     /// - Parameters:
-    /// - after: The row after which to continue; nil to start at the beginning.
-    /// - limit: The maximum number of intents.
+    ///   - after: The row after which to continue; nil to start at the beginning.
+    ///   - limit: The maximum number of intents.
     func derived(
         _ views: some ViewReader, after: [UInt8]?, limit: Int
     ) throws -> [DerivedIntent]
@@ -88,8 +88,8 @@ package protocol Connector: Sendable {
     /// Checks the response to `delivery.probe` for the effect of the delivery.
     ///
     /// - Parameters:
-    /// - baseline: The newest id before the dispatch, from `Delivery.baseline`.
-    /// - taken: The ids that belong to other confirmed deliveries.
+    ///   - baseline: The newest id before the dispatch, from `Delivery.baseline`.
+    ///   - taken: The ids that belong to other confirmed deliveries.
     func find(
         _ response: RemoteResponse, _ delivery: Delivery, of intent: Intent, baseline: String,
         taken: Set<String>, _ account: RemoteAccount

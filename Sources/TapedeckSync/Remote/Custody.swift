@@ -44,15 +44,15 @@ struct Custody {
     /// Determines whether a device may deliver an intent.
     ///
     /// - Parameters:
-    /// - origin: The device that created the intent.
-    /// - device: This device.
-    /// - age: The continuous time since the intent was created, in milliseconds; nil if a clock may
-    ///   have been set since.
-    /// - intent: The server's data for the intent; nil if it is not sequenced.
-    /// - claims: The server's data for the sequenced claims.
-    /// - hasOpenClaim: Whether this device has a claim that is not sequenced yet.
-    /// - hasServer: Whether the store syncs with a server.
-    /// - now: The server's time; nil if unknown, which requires a sync.
+    ///   - origin: The device that created the intent.
+    ///   - device: This device.
+    ///   - age: The continuous time since the intent was created, in milliseconds; nil if a clock may
+    ///     have been set since.
+    ///   - intent: The server's data for the intent; nil if it is not sequenced.
+    ///   - claims: The server's data for the sequenced claims.
+    ///   - hasOpenClaim: Whether this device has a claim that is not sequenced yet.
+    ///   - hasServer: Whether the store syncs with a server.
+    ///   - now: The server's time; nil if unknown, which requires a sync.
     static func of(
         origin: OriginID, device: OriginID, age: UInt64?, intent: Sequenced?, claims: [Sequenced],
         hasOpenClaim: Bool, hasServer: Bool, now: UInt64?

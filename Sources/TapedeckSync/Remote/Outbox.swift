@@ -22,11 +22,11 @@ public struct Outbox: Projection {
     /// Creates the projection.
     ///
     /// - Parameters:
-    /// - tagKind: The tag kind of the keys that intents belong to; outcomes have the same tags.
-    /// - inserts: The event types of which every event is a separate intent.
-    /// - registers: The event types of which only the latest event of a key counts.
-    /// - owners: For registers that each user has separately, the number of the payload field with
-    ///   the user.
+    ///   - tagKind: The tag kind of the keys that intents belong to; outcomes have the same tags.
+    ///   - inserts: The event types of which every event is a separate intent.
+    ///   - registers: The event types of which only the latest event of a key counts.
+    ///   - owners: For registers that each user has separately, the number of the payload field with
+    ///     the user.
     public init(
         of tagKind: String, inserts: [EventType], registers: [EventType],
         owners: [EventType: Int] = [:]

@@ -197,7 +197,7 @@ extension RemoteSession {
         // New links are stored with the observations, because the sync may end before they are
         // read.
         func others(_ recorded: EventLog.RecordedEvents) -> [RemotePage] {
-            read.others(isNews: recorded.isNews, all: !isComplete).filter { reading.isNew($0) }
+            read.others(isNew: recorded.isNew, all: !isComplete).filter { reading.isNew($0) }
         }
         let complete = RemoteRow.complete(remote, feed: page.feed)
         // If the sync ended after this page, the pages up to the known ones would never be
@@ -218,7 +218,7 @@ extension RemoteSession {
         content.others = others(recorded)
         var rows: [SyncRow] = []
         let (isWhole, ended) = self.reading.took(
-            page, content, news: recorded.isNews, isComplete: isComplete)
+            page, content, news: recorded.isNew, isComplete: isComplete)
         let isKnown = isWhole || isComplete && ended != nil
         if isKnown, !isHeld || leavesGap(recorded) { rows.append(complete) }
         if let ended { rows.append(RemoteRow.lead(remote, ended, isOpen: false)) }
@@ -233,7 +233,7 @@ extension RemoteSession {
     mutating func beginReading() throws {
         readingPosition = try log.currentHead()
         let now = now
-        fresh = try asksAll ? RemoteFreshness() : RemoteFreshness(remote, at: now, in: log)
+        fresh = try refreshesAll ? RemoteFreshness() : RemoteFreshness(remote, at: now, in: log)
         let leads = try RemoteRow.leads(remote.name, in: log)
             .filter { fresh.end(of: $0, remote, at: now) == nil }
         reading.begin(connector, login.account, now: now, leads: leads)
@@ -273,9 +273,9 @@ extension RemoteSession {
 }
 
 extension RemoteContent {
-    fileprivate func others(isNews: [Bool], all: Bool) -> [RemotePage] {
+    fileprivate func others(isNew: [Bool], all: Bool) -> [RemotePage] {
         leads.compactMap { lead in
-            all || lead.sighting.map { isNews[$0] } ?? true ? lead.page : nil
+            all || lead.sighting.map { isNew[$0] } ?? true ? lead.page : nil
         }
     }
 }

@@ -83,7 +83,7 @@ package struct RemoteSession {
     /// The pages that need not be requested yet.
     var fresh = RemoteFreshness()
     /// Whether the next reading also requests fresh pages.
-    var asksAll: Bool
+    var refreshesAll: Bool
     /// The start of the reading; `readingTurn` is the time at which its feeds change.
     var readingBegan: UInt64 = 0
     var readingTurn: UInt64 = .max
@@ -121,11 +121,11 @@ package struct RemoteSession {
     /// Creates a session for an open store.
     ///
     /// - Parameters:
-    /// - runner: Serves the outboxes and the connector's lookups.
-    /// - outboxes: The outboxes of the connector's kinds.
-    /// - connection: Provides the store's current data for the remote.
-    /// - clock: Measures leases.
-    /// - asksAll: Whether the first reading also requests fresh pages.
+    ///   - runner: Serves the outboxes and the connector's lookups.
+    ///   - outboxes: The outboxes of the connector's kinds.
+    ///   - connection: Provides the store's current data for the remote.
+    ///   - clock: Measures leases.
+    ///   - refreshesAll: Whether the first reading also requests fresh pages.
     ///
     /// Throws `SyncError` with `.unauthorized` if the user is not logged in and the remote requires
     /// a login.
@@ -133,7 +133,7 @@ package struct RemoteSession {
         _ log: EventLog, _ remote: Remote, _ connector: any Connector, _ runner: ProjectionRunner,
         outboxes: [Outbox], logins: LoginFiles,
         connection: RemoteConnection, options: Options = Options(),
-        clock: SteadyClock = .system, asksAll: Bool = false,
+        clock: SteadyClock = .system, refreshesAll: Bool = false,
         random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
     ) throws {
         self.log = log
@@ -145,7 +145,7 @@ package struct RemoteSession {
         self.logins = logins
         self.connection = connection
         self.random = random
-        self.asksAll = asksAll
+        self.refreshesAll = refreshesAll
         reading = Reading(connector.manifest.reading)
         let anonymous =
             connector.manifest.isOpen
@@ -481,7 +481,7 @@ package struct RemoteSession {
     private mutating func settle() throws -> Step {
         let (isDone, before) = (isReading, row)
         if isDone {
-            (isReading, asksAll) = (false, false)
+            (isReading, refreshesAll) = (false, false)
             report.unread = try RemoteRow.leads(remote.name, in: log).count
             // A skipped feed may contain unknown data; fresh pages were read before.
             if !hasGivenUp, reading.hasRead || row.readAt == 0 { row.readAt = now }

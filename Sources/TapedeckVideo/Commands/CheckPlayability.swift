@@ -70,7 +70,7 @@ public struct CheckPlayability: Sendable {
             event.outcome = PlayabilityOutcome.failed.rawValue
             event.reason = reason
             event.attempt = UInt32(clamping: attempt)
-            event.retryAfterSeconds = delay.seconds(behind: Int(clamping: attempt))
+            event.retryAfterSeconds = delay.seconds(after: Int(clamping: attempt))
         }
         return [event]
     }

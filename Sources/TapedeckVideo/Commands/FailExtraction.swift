@@ -65,7 +65,7 @@ public struct FailExtraction: Sendable {
         event.reason = reason
         event.attempt = UInt32(clamping: attempt)
         if reason != FailExtraction.gone, reason != FailExtraction.unsupported {
-            event.retryAfterSeconds = delay.seconds(behind: Int(clamping: attempt))
+            event.retryAfterSeconds = delay.seconds(after: Int(clamping: attempt))
         }
         return [event]
     }

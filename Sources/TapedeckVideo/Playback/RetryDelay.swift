@@ -20,7 +20,7 @@ public struct RetryDelay: Hashable, Sendable {
     public static let standard = RetryDelay(firstSeconds: 30, secondsMax: 21_600)
 
     /// Returns the number of seconds after the given consecutive failure, which counts from 1.
-    public func seconds(behind attempt: Int) -> Double {
+    public func seconds(after attempt: Int) -> Double {
         var seconds = firstSeconds
         var doubled = 1
         while doubled < attempt, seconds < secondsMax {
@@ -29,4 +29,8 @@ public struct RetryDelay: Hashable, Sendable {
         }
         return min(seconds, secondsMax)
     }
+
+    /// The former name of `seconds(after:)`.
+    @available(*, deprecated, renamed: "seconds(after:)")
+    public func seconds(behind attempt: Int) -> Double { seconds(after: attempt) }
 }

@@ -114,7 +114,7 @@ struct DeliveredMark: Equatable {
 }
 
 /// A broadcast that a remote tells as marked to be seen later, and since when.
-package struct ToldMark: Hashable, Sendable {
+package struct RemoteMark: Hashable, Sendable {
     package var broadcast: String
     /// The version in which the telling began, in Unix milliseconds.
     package var time: Int64

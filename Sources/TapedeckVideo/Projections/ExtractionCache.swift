@@ -123,10 +123,10 @@ public struct ExtractionCache: Projection {
             }
             return
         }
-        let isNews =
+        let isNew =
             key.state.address.map { $0.order < event.order } ?? true
             && key.state.failure.map { $0.order < event.order } ?? true
-        guard isNews else { return }
+        guard isNew else { return }
         let failed = try event.decode(ExtractionFailed.self).normalized()
         key.state.failure = FailedAttempt(
             event, reason: failed.reason, attempt: failed.attempt,

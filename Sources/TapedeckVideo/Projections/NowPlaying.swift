@@ -1,11 +1,11 @@
 public import TapedeckModel
 public import TapedeckProjections
 
-/// What each device plays, and where in it.
+/// The video that each device is playing, and the position in it.
 ///
-/// The newest word of a device counts, so any order of arrival gives the same state.
+/// The newest report of a device counts, so the order of arrival does not affect the state.
 public struct NowPlaying: Projection {
-    /// Makes the projection.
+    /// Creates the projection.
     public init() {}
 
     /// `now-playing`.
@@ -14,34 +14,34 @@ public struct NowPlaying: Projection {
     public var version: Int { 1 }
     /// `device`.
     public var tagKind: String { "device" }
-    /// What devices say.
+    /// Reports from devices.
     public var eventTypes: [EventType] { [NowPlayingChanged.eventType] }
-    /// Any.
+    /// Any order.
     public var law: FoldLaw { .any }
-    /// The rule in a sentence.
+    /// The rule in one sentence.
     public var ruleText: String? {
-        "The newest word of the device counts."
+        "The newest report of the device counts."
     }
-    /// Two: the devices, and by video those that have one.
+    /// Two tables: all devices, and the devices that have a video, by video.
     public var tables: [String] { ["newest-first", "by-video"] }
 
     static let newestFirst = 0
     static let byVideo = 1
 
-    /// What a device plays.
+    /// The playback of a device.
     public struct State: ProjectionState, Equatable {
         var order = FoldOrder.start
-        /// When it said so, in Unix milliseconds.
+        /// The time of the report, in Unix milliseconds.
         var at: Int64 = 0
         var video: String?
         var viewing: String?
         var positionSeconds = 0.0
         var isPlaying = false
 
-        /// Nothing.
+        /// Creates the state before the first report.
         public init() {}
 
-        /// Where it is at a time: it plays on, if it plays.
+        /// Returns the position at a time, assuming that a playing device continues to play.
         func position(at now: UTCTime) -> Double {
             guard isPlaying else { return positionSeconds }
             return positionSeconds + Double(max(0, now.milliseconds - at)) / 1_000
@@ -70,7 +70,7 @@ public struct NowPlaying: Projection {
         }
     }
 
-    /// Folds what a device says.
+    /// Folds a report from a device.
     public func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
         guard key.state.order < event.order else { return }
         let said = try event.decode(NowPlayingChanged.self).normalized()
@@ -82,7 +82,7 @@ public struct NowPlaying: Projection {
         key.state.isPlaying = said.isPlaying
     }
 
-    /// A row for the device, and one for the video that it has.
+    /// Adds a row for the device, and another under its video if it has one.
     public func rows(of state: State, key: Tag, into rows: inout RowSink) {
         var value = StateWriter()
         state.encode(into: &value)

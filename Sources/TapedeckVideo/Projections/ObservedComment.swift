@@ -1,26 +1,27 @@
 internal import TapedeckModel
 internal import TapedeckProjections
 
-/// A state under whose key comments lie: those posted here and those that remotes tell of.
+/// A state whose key also holds comments, both posted here and shown by remotes.
 ///
-/// Items, beside others of the same key:
+/// The comments are items and share the key with other items:
 ///
 /// | name | value |
 /// |---|---|
-/// | `l` stamp event-id | a comment posted here that no remote has shown: `PostedComment` |
-/// | `o` time comment-id | a comment that a remote tells of: `ObservedComment` |
-/// | `n` comment-id | the time under which it lies in `o` |
-/// | `q` event-id | that a remote shows the comment of this event; when it was posted, once that is known |
+/// | `l` stamp event-id | a comment posted here that no remote has shown yet: `PostedComment` |
+/// | `o` time comment-id | a comment that a remote shows: `ObservedComment` |
+/// | `n` comment-id | the time in the name of the comment's `o` item |
+/// | `q` event-id | when a comment that a remote shows was posted here; empty if unknown |
 ///
-/// A comment that was posted here and is shown by a remote is one comment, and lies in `o` alone. Sightings
-/// come before activity in canonical order; so a sighting that tells of a comment posted here and comes
-/// behind one asks for a refold, and no fold ever has to find a comment by its event.
+/// A comment that was posted here and that a remote shows counts once and is stored in `o` only. In
+/// canonical order, sightings precede activity. A sighting of a comment posted here therefore
+/// requests a refold if it arrives after a posted comment, and folds never need to find a comment
+/// by its event.
 protocol CommentedState: ProjectionState {
-    /// Comments posted here that no remote has shown.
+    /// The number of comments posted here that no remote has shown.
     var posted: UInt64 { get set }
-    /// Comments that remotes have shown.
+    /// The number of comments that remotes have shown.
     var observed: UInt64 { get set }
-    /// Comments posted here that a remote has shown.
+    /// The number of comments posted here that a remote has shown.
     var echoed: UInt64 { get set }
 }
 
@@ -43,7 +44,8 @@ extension KeyedState where State: CommentedState {
         state.posted += 1
     }
 
-    /// Folds a `CommentObserved`; gives the comment's number, where its id ends in one.
+    /// Folds a `CommentObserved`; returns the number at the end of the comment's id, or 0 if there
+    /// is none.
     @discardableResult
     mutating func foldObserved(_ event: borrowing FoldEvent) throws(ModelError) -> UInt64 {
         let sighting = try ObservedComment(event.payload, order: event.order)
@@ -77,7 +79,7 @@ extension KeyedState where State: CommentedState {
 /// The names of items; see `CommentedState`.
 enum CommentItems {
     static let observed: [UInt8] = [UInt8(ascii: "o")]
-    /// What the names of all that is said begin with, each list by time.
+    /// The name prefixes of all posts and comments; each list is sorted by time.
     static let lists = [BroadcastItems.byTime, BroadcastItems.posted, observed]
     private static let pointer: [UInt8] = [UInt8(ascii: "n")]
     private static let echo: [UInt8] = [UInt8(ascii: "q")]
@@ -85,22 +87,23 @@ enum CommentItems {
     static func pointer(_ id: [UInt8]) -> RowKey { RowKey(pointer + id) }
     static func echo(of event: [UInt8]) -> RowKey { RowKey(echo + event) }
 
-    /// By time, and at one time by number: remotes that tell no times count upwards.
+    /// Returns a name that sorts by time, then by number: ids count upwards at remotes that report
+    /// no times.
     static func name(_ time: Int64, _ id: [UInt8]) -> RowKey {
         BroadcastItems.name(observed, BroadcastPlace(time: time, id: NaturalID.ordered(id)))
     }
 }
 
-/// Ids that end in a number, in the order of their numbers.
+/// Sorts ids that end in a number by that number.
 enum NaturalID {
-    /// Bytes whose order is that of the ids: `whale:7` before `whale:12`.
+    /// Returns bytes that sort like the ids: `whale:7` before `whale:12`.
     static func ordered(_ id: [UInt8]) -> [UInt8] {
         let digits = digits(id)
-        // 127 and more is no byte of a digit, so that `id` finds the way back.
+        // No digit has a byte of 127 or more, so `id` can find this byte again.
         return id.dropLast(digits.count) + [UInt8(clamping: 127 + digits.count)] + digits
     }
 
-    /// The id of which these are the bytes that `ordered` gives.
+    /// Returns the id from which `ordered` made these bytes.
     static func id(_ ordered: [UInt8]) -> [UInt8] {
         let place = ordered.count - 1 - digits(ordered).count
         guard place >= 0 else { return ordered }
@@ -109,7 +112,7 @@ enum NaturalID {
         return id
     }
 
-    /// The number at the end; 0 where there is none.
+    /// Returns the number at the end of an id; 0 if there is none.
     static func number(_ id: [UInt8]) -> UInt64 {
         digits(id).reduce(UInt64(0)) { number, digit in
             let (product, overflow) = number.multipliedReportingOverflow(by: 10)
@@ -124,9 +127,9 @@ enum NaturalID {
     }
 }
 
-/// What is known of a comment by its sightings: each field as the newest sighting has it that has it.
+/// A comment as remotes show it: each field comes from the newest sighting that has it.
 struct ObservedComment {
-    /// A field and the sighting that it comes from.
+    /// The value of a field, and the order of the sighting it comes from.
     struct Field {
         var order: FoldOrder
         var value: [UInt8]
@@ -141,7 +144,7 @@ struct ObservedComment {
     private(set) var text: Field
     private(set) var author: Field?
     private var createdAt: Field?
-    /// The event that it was posted by.
+    /// The id of the event that posted the comment.
     private(set) var postedAs: Field?
 
     /// Reads a `CommentObserved`.
@@ -182,10 +185,11 @@ struct ObservedComment {
         postedAs = Field.newer(postedAs, other.postedAs)
     }
 
-    /// When it was made, in Unix milliseconds; nil where the remote does not tell.
+    /// The time at which the comment was made, in Unix milliseconds; nil if the remote does not
+    /// report it.
     var at: Int64? { createdAt.flatMap { try? BroadcastPlace.time($0.value) } }
 
-    /// Where it lies among others; 0 where the remote tells no time.
+    /// The time to sort by; 0 if the remote does not report it.
     var time: Int64 { at ?? 0 }
 
     // MARK: - Bytes

@@ -1,11 +1,11 @@
 internal import TapedeckModel
 internal import TapedeckProjections
 
-/// An intent of the user as it was recorded.
+/// A recorded intent of the user.
 struct OwnIntent: Equatable {
     var event: EventID
     var order: FoldOrder
-    /// Unix milliseconds.
+    /// The time in Unix milliseconds.
     var at: Int64
     var payload: [UInt8]
 

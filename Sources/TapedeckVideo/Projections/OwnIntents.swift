@@ -1,18 +1,19 @@
 internal import TapedeckModel
 internal import TapedeckProjections
 
-/// Intents of the user under a key that wait until a remote shows what came of them, as items beside others
-/// of the same key.
+/// The user's intents under a key that wait until a remote shows their result.
+///
+/// They are items and share the key with other items:
 ///
 /// | name | value |
 /// |---|---|
 /// | `i` event-id | the intent: `OwnIntent` |
-/// | `s` order | nothing: one that is neither shown by a remote nor dropped; its name is the intent's place |
-/// | `o` event-id | its last `IntentOutcome` that is no confirmation |
-/// | `q` event-id | nothing: a remote shows what came of it |
+/// | `s` order | the event id of a waiting intent: no remote shows it, and it is not dropped |
+/// | `o` event-id | the last `IntentOutcome` of the intent, other than a confirmation |
+/// | `q` event-id | empty; a remote shows the result of the intent |
 ///
-/// Each of the four is told apart from the others by its event, so the order of arrival makes no difference
-/// and each costs a few look-ups, however many intents there are.
+/// Each name contains the event id or the order of one intent. The order of arrival therefore does
+/// not matter, and each update costs a few lookups, regardless of the number of intents.
 enum OwnIntents {
     static let waiting: [UInt8] = [UInt8(ascii: "s")]
     private static let intents: [UInt8] = [UInt8(ascii: "i")]
@@ -26,7 +27,7 @@ enum OwnIntents {
 }
 
 extension KeyedState {
-    /// Takes an intent; says by how many more wait.
+    /// Adds an intent; returns the change in the number of waiting intents.
     mutating func addIntent(_ event: borrowing FoldEvent) throws(ModelError) -> Int {
         let id = Array(event.id.description.utf8)
         let name = OwnIntents.intent(id)
@@ -38,9 +39,9 @@ extension KeyedState {
         return try listIntent(id)
     }
 
-    /// Takes an outcome; says by how many more wait.
+    /// Adds an outcome; returns the change in the number of waiting intents.
     mutating func addOutcome(_ event: borrowing FoldEvent) throws(ModelError) -> Int {
-        // What was confirmed waits for its sighting.
+        // A confirmed intent waits for its sighting.
         guard let (intent, outcome) = try IntentOutcome.read(event.payload, order: event.order),
             outcome.kind != .confirmed
         else { return 0 }
@@ -52,7 +53,8 @@ extension KeyedState {
         return try listIntent(intent)
     }
 
-    /// Notes that a remote shows what came of an intent; says by how many more wait.
+    /// Records that a remote shows the result of an intent; returns the change in the number of
+    /// waiting intents.
     mutating func showIntent(_ event: EventID) throws(ModelError) -> Int {
         let id = Array(event.description.utf8)
         let name = OwnIntents.shown(id)
@@ -61,7 +63,7 @@ extension KeyedState {
         return try listIntent(id)
     }
 
-    /// The intent that was made last of those that wait, and what was said of it.
+    /// The newest waiting intent and its last outcome.
     var lastWaitingIntent: (intent: OwnIntent, outcome: IntentOutcome?)? {
         get throws(ModelError) {
             guard let last = lastItem(prefix: RowKey(OwnIntents.waiting)),

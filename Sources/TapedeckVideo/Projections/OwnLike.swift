@@ -1,15 +1,15 @@
 internal import TapedeckModel
 internal import TapedeckProjections
 
-/// The user's last word on whether they like a video.
+/// The user's last like or unlike of a video.
 struct OwnLike: Equatable {
     var order: FoldOrder
-    /// The toggle's id, as text.
+    /// The id of the toggle's event, as text.
     var event: [UInt8]
     var isOn: Bool
-    /// When, in Unix milliseconds.
+    /// The time of the toggle, in Unix milliseconds.
     var at: Int64
-    /// When a remote first confirmed it, in Unix milliseconds.
+    /// The time at which a remote first confirmed it, in Unix milliseconds.
     var confirmedAt: Int64?
 
     init(order: FoldOrder, event: [UInt8], isOn: Bool, at: Int64, confirmedAt: Int64?) {

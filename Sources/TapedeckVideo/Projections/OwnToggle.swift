@@ -1,15 +1,15 @@
 internal import TapedeckModel
 internal import TapedeckProjections
 
-/// What the user wants of something that is on or off, said last, and what became of that.
+/// The user's last toggle of something that is on or off, and its outcome.
 ///
-/// A remote is told of it and may refuse. What it shows counts again once it has confirmed the toggle, or the
-/// user has given it up.
+/// A remote may refuse the toggle. The state that the remote shows counts again once the remote has
+/// confirmed the toggle or the user has dropped it.
 struct OwnToggle: Equatable {
     var event: EventID
     var order: FoldOrder
     var isOn: Bool
-    /// The last outcome of it.
+    /// The last outcome of the toggle.
     var outcome: IntentOutcome?
 
     init(_ event: borrowing FoldEvent, isOn: Bool) {
@@ -18,7 +18,7 @@ struct OwnToggle: Equatable {
         self.isOn = isOn
     }
 
-    /// Whether a `LikeToggled` says on.
+    /// Returns whether a `LikeToggled` turns the like on.
     static func isLiked(_ payload: RawSpan) throws(ModelError) -> Bool {
         var isOn = false
         var fields = WireFields(payload)
@@ -30,13 +30,13 @@ struct OwnToggle: Equatable {
         return isOn
     }
 
-    /// The name of the toggle as outcomes have it.
+    /// The event id, as outcomes refer to it.
     var intent: [UInt8] { Array(event.description.utf8) }
 
-    /// Whether it is not settled: the remote has neither confirmed it, nor has the user given it up.
+    /// Whether the toggle is unsettled: neither confirmed by the remote nor dropped by the user.
     var isWanted: Bool { outcome.map { $0.kind != .confirmed && $0.kind != .dropped } ?? true }
 
-    /// Why a remote has refused it; nil where none has.
+    /// The refusal by a remote; nil if the last outcome is not a refusal.
     var refusal: IntentOutcome? { outcome.flatMap { $0.kind == .refused ? $0 : nil } }
 
     init(decoding reader: inout StateReader) throws(ModelError) {
@@ -58,7 +58,7 @@ struct OwnToggle: Equatable {
 
 /// The last outcome of each intent under a key, as items: `r` event-id → `IntentOutcome`.
 ///
-/// An outcome may come before its intent, and tells of it all the same.
+/// An outcome that arrives before its intent is kept until the intent arrives.
 enum OutcomeItems {
     private static let outcomes: [UInt8] = [UInt8(ascii: "r")]
 
@@ -66,13 +66,13 @@ enum OutcomeItems {
 }
 
 extension KeyedState {
-    /// The last outcome of an intent.
+    /// Returns the last outcome of an intent.
     func outcome(of intent: [UInt8]) throws(ModelError) -> IntentOutcome? {
         guard let bytes = item(OutcomeItems.name(intent)) else { return nil }
         return try IntentOutcome(decoding: bytes)
     }
 
-    /// Takes an outcome; gives its intent where it is the last one of it.
+    /// Adds an outcome; returns it with its intent, or nil if a newer outcome is known.
     mutating func takeOutcome(
         _ event: borrowing FoldEvent
     ) throws(ModelError) -> (intent: [UInt8], outcome: IntentOutcome)? {

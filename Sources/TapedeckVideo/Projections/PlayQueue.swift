@@ -1,28 +1,28 @@
 public import TapedeckModel
 public import TapedeckProjections
 
-/// What is to be played, one video behind the other.
+/// The play queues, each an ordered list of videos.
 ///
-/// A video stands in a queue once. Events fold in canonical order, each as what it says of the queue as it
-/// then is, so that devices that change a queue at the same time end with the same one: a video that is
-/// appended twice stays where it is; one that is to be played next moves behind the video that its event
-/// names, or to the front where that is not in the queue.
+/// A queue contains each video at most once. Events fold in canonical order, each applied to the
+/// queue as it then is, so devices that change a queue at the same time end up with the same queue.
+/// Appending a video that is already in the queue does not move it. Queueing a video as next moves
+/// it after the video that the event names, or to the front if that video is not in the queue.
 ///
 /// | item | value |
 /// |---|---|
-/// | `e` video | `QueueEntry`: its neighbours, and its place |
+/// | `e` video | `QueueEntry`: its neighbours and its place |
 ///
-/// Places are numbers with room between them; a video that moves in between two takes the middle. Where
-/// there is none, all are given anew, which happens once in `log2(gap)` moves to one place at the most. Table
-/// 0 holds the entries of all queues by place, and is made of the items, so that an event costs what it
-/// changes.
+/// Places are numbers with gaps between them; a video that moves between two others takes the
+/// middle. When a gap is used up, all places are reassigned, at most once in `log2(gap)` moves to
+/// the same spot. Table 0 holds the entries of all queues by place. Its rows come from the items,
+/// so an event costs only as much as it changes.
 public struct PlayQueue: Projection {
-    /// Makes the projection.
+    /// Creates the projection.
     public init() {}
 
-    /// The queue of an account that has no more than one.
+    /// The name of the queue of an account that has only one.
     public static let defaultName = "default"
-    /// The most videos in a queue; what goes beyond is refused where it is decided.
+    /// The maximum number of videos in a queue; commands refuse to add more.
     public static let videosMax = 10_000
 
     /// `queue`.
@@ -31,38 +31,38 @@ public struct PlayQueue: Projection {
     public var version: Int { 1 }
     /// `queue`.
     public var tagKind: String { "queue" }
-    /// What changes a queue.
+    /// The changes of a queue.
     public var eventTypes: [EventType] {
         [
             VideoQueued.eventType, VideoQueuedNext.eventType, VideoUnqueued.eventType,
             QueueCleared.eventType,
         ]
     }
-    /// The rule in a sentence.
+    /// The rule in one sentence.
     public var ruleText: String? {
         """
-        The changes are made one after the other, in the order in which they happened; a \
-        video stands in the queue once.
+        The changes apply one after another, in the order in which they happened; a queue \
+        contains a video at most once.
         """
     }
-    /// One: the entries.
+    /// One table: the entries.
     public var tables: [String] { ["by-place"] }
-    /// Yes.
+    /// True.
     public var itemsYieldRows: Bool { true }
 
-    /// The tag of a queue; an empty name stands for the default.
+    /// Returns the tag of a queue; an empty name is the default queue.
     public static func tag(_ name: String) throws(ModelError) -> Tag {
         try Tag("queue", name.isEmpty ? defaultName : name)
     }
 
-    /// The ends of a queue.
+    /// The first and last video of a queue, and the number of its videos.
     public struct State: ProjectionState, Equatable {
-        /// The first video's key, and the last one's; nil where the queue is empty.
+        /// The keys of the first and the last video; nil if the queue is empty.
         var head: String?
         var tail: String?
         var count: UInt64 = 0
 
-        /// An empty queue.
+        /// Creates an empty queue.
         public init() {}
 
         /// Reads a state's bytes.
@@ -103,7 +103,7 @@ public struct PlayQueue: Projection {
         }
     }
 
-    /// A row for an entry.
+    /// Adds a row for an entry.
     public func rows(ofItem item: Row, key: Tag, into rows: inout RowSink) throws {
         let entry = try QueueEntry(decoding: item.value)
         let video = Array(item.key.dropFirst(QueueEntry.prefix.count)).utf8Text

@@ -1,22 +1,25 @@
 public import TapedeckModel
 public import TapedeckProjections
 
-/// How much was played, watched, finished and shared, by video and quarter of an hour.
+/// The amount of playing, watching, finishing and sharing, by video and quarter of an hour.
 ///
-/// - A **play** is a viewing, at its first report.
-/// - **Watched** is how far a viewing moves on from one report to the next, as far as time has passed for that
-///   at no more than twice the speed: what is skipped was not watched. It counts in the quarter of the later
-///   report. `VideoWatched` tells of the same time once more, so of each quarter the larger of the two counts.
-/// - A **completion** is the report by which a viewing first reaches the end, as `Playback` has it, or a
-///   `VideoWatched` that says so; of a quarter the larger number counts.
-/// - A **share** is one destination.
+/// - - A **play** is a viewing; it counts at its first report.
+/// - - **Watched** time is the distance that a viewing advances from one report to the next. An
+///   advance that would need more than twice the normal speed is a skip and does not count. The
+///   time counts in the quarter of the later report. `VideoWatched` covers the same time again, so
+///   each quarter counts the larger of the two sums.
+/// - - A **completion** is the first report of a viewing at the end, as defined by `Playback`, or a
+///   complete `VideoWatched`; each quarter counts the larger number.
+/// - - A **share** is one destination.
 ///
-/// Quarters of an hour make days in every zone; one in which nothing of this happened has no row. Positions
-/// count in whole milliseconds, so what a player moves on adds up however often it reports: reports that
-/// `PlaybackCoalescing` leaves out change nothing. Items: `v` viewing → its last report; `q` quarter → `Figures`.
-/// Table 0 holds the quarters, the earliest first; it is made of the items.
+/// Quarters of an hour add up to days in every time zone; a quarter without any of these has no
+/// row. Positions count in whole milliseconds, so the sums do not depend on how often a player
+/// reports, and reports that `PlaybackCoalescing` omits change nothing.
+///
+/// Items: `v` viewing → its last report; `q` quarter → `Figures`. Table 0 holds the quarters,
+/// earliest first. Its rows come from the items.
 public struct PlayStatistics: Projection {
-    /// Makes the projection.
+    /// Creates the projection.
     public init() {}
 
     /// `statistics`.
@@ -25,35 +28,35 @@ public struct PlayStatistics: Projection {
     public var version: Int { 3 }
     /// `video`.
     public var tagKind: String { "video" }
-    /// Reports of players, what was watched, and what was shared.
+    /// Playback reports, watched intervals and shares.
     public var eventTypes: [EventType] {
         [PlaybackProgressed.eventType, VideoWatched.eventType, VideoShared.eventType]
     }
-    /// Canonical: how far a viewing has moved depends on the report before.
+    /// Canonical: the advance of a viewing depends on the previous report.
     public var law: FoldLaw { .canonical }
-    /// Yes: what `PlaybackCompaction` takes away changes no figure.
+    /// True: `PlaybackCompaction` removes only events that change no figure.
     public var foldsCompacted: Bool { true }
-    /// The rule in a sentence.
+    /// The rule in one sentence.
     public var ruleText: String? {
         """
-        A viewing plays at its first report and watches as far as its reports move on in \
-        time; of each quarter of an hour the larger of what was reported and what was \
-        told counts.
+        A viewing counts as a play at its first report, and its advance from report to report \
+        counts as watched time; each quarter of an hour counts the larger of what players \
+        reported and what was recorded as watched.
         """
     }
-    /// One: the quarters.
+    /// One table: the quarters.
     public var tables: [String] { ["earliest-first"] }
-    /// Yes.
+    /// True.
     public var itemsYieldRows: Bool { true }
 
     static let quarterMilliseconds: Int64 = 900_000
-    /// The fastest that a video is played, and what reports may come apart beyond that, in milliseconds.
+    /// The maximum playback speed, and the tolerance for the times of reports, in milliseconds.
     private static let rateMax: Int64 = 2
     private static let slackMilliseconds: Int64 = 1_500
 
-    /// Nothing; all is in the items.
+    /// Empty; all data is in the items.
     public struct State: ProjectionState, Equatable {
-        /// Nothing.
+        /// Creates the empty state.
         public init() {}
         /// Reads nothing.
         public init(decoding bytes: inout StateReader) throws {}
@@ -61,10 +64,10 @@ public struct PlayStatistics: Projection {
         public func encode(into bytes: inout StateWriter) {}
     }
 
-    /// What happened in a quarter of an hour.
+    /// The figures for a quarter of an hour.
     struct Figures: Equatable {
         var plays: UInt64 = 0
-        /// By reports of players, and by `VideoWatched`, in milliseconds.
+        /// The watched time in milliseconds, from player reports and from `VideoWatched`.
         var movedMilliseconds: UInt64 = 0
         var toldMilliseconds: UInt64 = 0
         var reached: UInt64 = 0
@@ -133,7 +136,7 @@ public struct PlayStatistics: Projection {
     private static let viewing: [UInt8] = [UInt8(ascii: "v")]
     private static let quarter: [UInt8] = [UInt8(ascii: "q")]
 
-    /// Folds a report, what was watched, or a share.
+    /// Folds a report, a watched interval or a share.
     public func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
         let at = Int64(event.stamp.milliseconds)
         switch event.typeIndex {
@@ -178,20 +181,20 @@ public struct PlayStatistics: Projection {
         }
     }
 
-    /// A position in whole milliseconds.
+    /// Returns a position in whole milliseconds.
     static func milliseconds(_ seconds: Double) -> Int64 {
         Int64((min(max(0, seconds), FieldLimits.secondsMax) * 1_000).rounded())
     }
 
-    /// The quarter of an hour that a time lies in.
+    /// Returns the number of the quarter of an hour that contains a time.
     static func quarter(of at: Int64) -> Int64 { at.floorDivided(by: quarterMilliseconds) }
 
-    /// How much was watched between two reports of a viewing.
+    /// Returns the time watched between two reports of a viewing, in milliseconds.
     static func watchedMilliseconds(
         from position: Int64, at: Int64, to later: Int64, at laterAt: Int64
     ) -> UInt64 {
         let moved = later - position
-        // Times are of 48 bits, so this does not overflow.
+        // Times have 48 bits, so this cannot overflow.
         let possible = (laterAt - at) * rateMax + slackMilliseconds
         return moved > 0 && moved <= possible ? UInt64(moved) : 0
     }
@@ -208,7 +211,7 @@ public struct PlayStatistics: Projection {
         if figures != before { key.setItem(name, figures.encoded) }
     }
 
-    /// A row for each quarter.
+    /// Adds a row for each quarter.
     public func rows(ofItem item: Row, key: Tag, into rows: inout RowSink) throws {
         guard item.key.starts(with: PlayStatistics.quarter) else { return }
         rows.add(

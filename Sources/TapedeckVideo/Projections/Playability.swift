@@ -1,18 +1,18 @@
 public import TapedeckModel
 public import TapedeckProjections
 
-/// Whether videos can be played, as far as it was checked and as remotes tell.
+/// Whether videos can be played, according to checks and remotes.
 ///
-/// The last check that found something out is the verdict. A check that failed tells nothing of the
-/// video: it takes away no verdict, and counts only while no verdict stands behind it. What remotes tell
-/// (`RemoteUnplayability`) is kept as the times that they give, since what these mean depends on the time
+/// The last conclusive check is the verdict. A failed check says nothing about the video: it does
+/// not remove a verdict, and a later verdict replaces it. Remotes report times
+/// (`RemoteUnplayability`), which are stored as reported because their meaning depends on the time
 /// of the query.
 ///
-/// All of it is the newest of something, or the first or last of times, so any order of arrival gives the
-/// same state. In tables 0 and 2 a row stands under the moment from which it is so, in table 1 under the
-/// moment until which; so "now" is a range of each.
+/// Each field is a newest value, or the first or last of several times, so the order of arrival
+/// does not matter. Rows of tables 0 and 2 are sorted by the time at which the state begins, rows
+/// of table 1 by the time at which it ends, so the state at any time is a range of each table.
 public struct Playability: Projection {
-    /// Makes the projection.
+    /// Creates the projection.
     public init() {}
 
     /// `playability`.
@@ -21,38 +21,39 @@ public struct Playability: Projection {
     public var version: Int { 1 }
     /// `video`.
     public var tagKind: String { "video" }
-    /// Checks, and what a remote tells with a frame.
+    /// Checks, and sightings of frames by remotes.
     public var eventTypes: [EventType] { [PlayabilityChecked.eventType, FrameObserved.eventType] }
-    /// Any.
+    /// Any order.
     public var law: FoldLaw { .any }
-    /// The rule in a sentence.
+    /// The rule in one sentence.
     public var ruleText: String? {
         """
-        The last check that found something out counts, a failed one only where it came \
-        behind that; of what remotes tell the first and the last time are kept.
+        The last conclusive check counts, and a failed check only if it came after that one; \
+        the first and the last time reported by remotes are kept.
         """
     }
-    /// Three: the videos by state.
+    /// Three tables: the videos by state.
     public var tables: [String] { ["playable", "unplayable", "failed"] }
 
-    /// Yes: a video is checked, or it is not.
+    /// True: queries ask whether a video was checked at all.
     public var statesAreFollowed: Bool { true }
 
     static let playable = 0
     static let unplayable = 1
     static let failed = 2
 
-    /// What is known of a video.
+    /// The known facts about a video.
     public struct State: ProjectionState, Equatable {
         var verdict: Verdict?
-        /// The last failed check, if it came behind the verdict.
+        /// The last failed check, if it came after the verdict.
         var failure: FailedAttempt?
-        /// When remotes were first told that it cannot be played, in Unix milliseconds.
+        /// The time at which users first reported to a remote that the video cannot be played, in
+        /// Unix milliseconds.
         var firstUnplayableAt: Int64?
-        /// When they were last told so, in Unix milliseconds.
+        /// The time at which users last reported it, in Unix milliseconds.
         var lastUnplayableAt: Int64?
 
-        /// Nothing.
+        /// Creates the initial state.
         public init() {}
 
         var remote: RemoteUnplayability? {
@@ -82,12 +83,12 @@ public struct Playability: Projection {
         }
     }
 
-    /// What the last check that found something out has found.
+    /// The result of the last conclusive check.
     struct Verdict: Equatable {
         var order: FoldOrder
-        /// Unix milliseconds.
+        /// The time in Unix milliseconds.
         var at: Int64
-        /// Why it cannot be played; nil where it can.
+        /// The reason why the video cannot be played; nil if it can.
         var reason: String?
 
         var isPlayable: Bool { reason == nil }
@@ -119,7 +120,7 @@ public struct Playability: Projection {
         }
     }
 
-    /// A row for each list that the video is in, now or at some time.
+    /// Adds a row for each list that contains the video now or at some other time.
     public func rows(of state: State, key: Tag, into rows: inout RowSink) {
         var value = StateWriter()
         state.encode(into: &value)
@@ -143,10 +144,10 @@ public struct Playability: Projection {
     private func foldCheck(_ event: borrowing FoldEvent, _ state: inout State) throws {
         let check = try event.decode(PlayabilityChecked.self).normalized()
         if check.outcome == PlayabilityOutcome.failed.rawValue {
-            let isNews =
+            let isNew =
                 state.verdict.map { $0.order < event.order } ?? true
                 && state.failure.map { $0.order < event.order } ?? true
-            guard isNews else { return }
+            guard isNew else { return }
             state.failure = FailedAttempt(
                 event, reason: check.reason, attempt: check.attempt,
                 retryAfterSeconds: check.hasRetryAfterSeconds ? check.retryAfterSeconds : nil)

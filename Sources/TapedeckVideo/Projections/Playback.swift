@@ -1,20 +1,20 @@
 public import TapedeckModel
 public import TapedeckProjections
 
-/// Where videos were left, and which were watched to their ends.
+/// The positions at which videos were left, and the videos that were watched to the end.
 ///
-/// The last report of any player counts, in canonical order, and not the furthest position: who goes back
-/// in a video is there again, and who begins a finished one anew is in the midst of it. A report that lies
-/// within `endSeconds` of the duration that it tells has finished the video.
+/// The last report of any player in canonical order counts, not the furthest position: rewinding a
+/// video moves its position back, and restarting a finished video puts it in progress again. A
+/// report within `endSeconds` of the duration that it contains finishes the video.
 ///
-/// All of it is the newest of something, or a sum, so any order of arrival gives the same state. A report of
-/// the viewing that came last costs no item. Items: `v` viewing → whether it has finished. Table 0 holds the
-/// videos that were begun and not finished.
+/// Each field is a newest value or a sum, so the order of arrival does not affect the state. Most
+/// reports of the latest viewing need no item. Items: `v` viewing → whether it has finished. Table
+/// 0 holds the videos that were started and not finished.
 public struct Playback: Projection {
-    /// Makes the projection.
+    /// Creates the projection.
     public init() {}
 
-    /// So many seconds before its end a video counts as finished: the credits.
+    /// The length of the credits: a video counts as finished this many seconds before its end.
     public static let endSeconds = 5.0
 
     /// `playback`.
@@ -23,43 +23,43 @@ public struct Playback: Projection {
     public var version: Int { 1 }
     /// `video`.
     public var tagKind: String { "video" }
-    /// Reports of players, and what was watched.
+    /// Playback reports and watched intervals.
     public var eventTypes: [EventType] { [PlaybackProgressed.eventType, VideoWatched.eventType] }
-    /// Any.
+    /// Any order.
     public var law: FoldLaw { .any }
-    /// The rule in a sentence.
+    /// The rule in one sentence.
     public var ruleText: String? {
         """
-        The last report of any player says where the video was left; one within \
-        \(Int(Playback.endSeconds)) seconds of the end has finished it.
+        The last report of any player determines where the video was left; a report within \
+        \(Int(Playback.endSeconds)) seconds of the end finishes it.
         """
     }
-    /// One: the videos in progress.
+    /// One table: the videos in progress.
     public var tables: [String] { ["in-progress"] }
 
-    /// Yes: that a video was finished is in no row.
+    /// True: no row says that a video was finished.
     public var statesAreFollowed: Bool { true }
 
     static let viewing: [UInt8] = [UInt8(ascii: "v")]
     private static let begun: [UInt8] = [0]
     private static let finished: [UInt8] = [1]
 
-    /// Where a video was left.
+    /// The playback of a video across all viewings.
     public struct State: ProjectionState, Equatable {
         var last: Report?
-        /// The last duration that a player told, and where it did.
+        /// The last duration reported by a player, and the order of that report.
         var duration: Duration?
         /// The last report that finished the video, and its time in Unix milliseconds.
         var finish: Finish?
-        /// How many viewings there were, and how many of them finished.
+        /// The number of viewings, and how many of them finished.
         var viewings: UInt64 = 0
         var finishedViewings: UInt64 = 0
-        /// What `VideoWatched` says of time that was watched.
+        /// The total time watched according to `VideoWatched`.
         var watchedMilliseconds: UInt64 = 0
-        /// Whether the viewing of the last report is one that finished.
+        /// Whether the viewing of the last report has finished.
         var hasLastFinished = false
 
-        /// Never played.
+        /// Creates the state of a video that was never played.
         public init() {}
 
         /// Reads a state's bytes.
@@ -98,16 +98,16 @@ public struct Playback: Projection {
             bytes.add(hasLastFinished)
         }
 
-        /// Whether the last report is in the midst of the video.
+        /// Whether the last report is between the start and the end of the video.
         var isInProgress: Bool { last.map { !$0.isFinish && $0.positionSeconds > 0 } ?? false }
     }
 
-    /// A report of where a player is.
+    /// A report of a playback position.
     struct Report: Equatable {
         var order: FoldOrder
-        /// Unix milliseconds.
+        /// The time in Unix milliseconds.
         var at: Int64
-        /// Empty where it was told as watched, which names no viewing.
+        /// The viewing; empty for `VideoWatched`, which has none.
         var viewing: [UInt8]
         var positionSeconds: Double
         var isFinish: Bool
@@ -139,7 +139,7 @@ public struct Playback: Projection {
         }
     }
 
-    /// A duration, and the place of the report that told it.
+    /// A duration and the order of the report that contains it.
     struct Duration: Equatable {
         var order: FoldOrder
         var seconds: Double
@@ -148,11 +148,11 @@ public struct Playback: Projection {
     /// A report that finished a video.
     struct Finish: Equatable {
         var order: FoldOrder
-        /// Unix milliseconds.
+        /// The time in Unix milliseconds.
         var at: Int64
     }
 
-    /// Folds a report of a player, or what was watched.
+    /// Folds a playback report or a watched interval.
     public func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
         switch event.typeIndex {
         case 0: try foldProgress(event, into: &key)
@@ -160,7 +160,7 @@ public struct Playback: Projection {
         }
     }
 
-    /// A row for a video in progress, the one played last in front.
+    /// Adds a row for a video in progress; the video played last comes first.
     public func rows(of state: State, key: Tag, into rows: inout RowSink) {
         guard let last = state.last, state.isInProgress else { return }
         var value = StateWriter()
@@ -187,7 +187,7 @@ public struct Playback: Projection {
     private func foldWatched(_ event: borrowing FoldEvent, _ state: inout State) throws {
         let watched = try event.decode(VideoWatched.self).normalized()
         if watched.hasStartSeconds, watched.hasEndSeconds {
-            // Whole milliseconds: sums of fractions depend on the order.
+            // Sums of fractions would depend on the order, so count whole milliseconds.
             let seconds = watched.endSeconds - watched.startSeconds
             state.watchedMilliseconds &+= UInt64((seconds * 1_000).rounded())
         }
@@ -211,13 +211,13 @@ public struct Playback: Projection {
         }
     }
 
-    /// Whether a position counts as the end; not where the duration is not known.
+    /// Returns whether a position counts as the end; false if the duration is unknown.
     static func isEnd(_ position: Double, of duration: Double) -> Bool {
-        // What is not longer than the credits is finished at its very end.
+        // A video no longer than the credits finishes at its very end.
         duration > 0 && position >= (duration > endSeconds ? duration - endSeconds : duration)
     }
 
-    /// Counts a viewing once, and once more as finished; tells whether it has finished.
+    /// Counts a viewing once, and again when it finishes; returns whether it has finished.
     private static func count(_ report: Report, _ key: inout KeyedState<State>) -> Bool {
         let isLast = key.state.last?.viewing == report.viewing
         if isLast, key.state.hasLastFinished || !report.isFinish {

@@ -1,7 +1,7 @@
 internal import TapedeckModel
 internal import TapedeckProjections
 
-/// What a `CommentPosted` says, as an item of the video or the answer that it is about.
+/// The content of a `CommentPosted`, stored as an item of the video or answer that it is about.
 struct PostedComment {
     let author: [UInt8]?
     let text: [UInt8]
@@ -23,8 +23,10 @@ struct PostedComment {
         self.text = payload.bytes(text)
     }
 
-    /// The item's name: it sorts as activity does, by the stamp at which the comment was posted, then by
-    /// the event's origin and sequence.
+    /// Returns the name of the item.
+    ///
+    /// It sorts like activity: by the stamp at which the comment was posted, then by the origin and
+    /// sequence of the event.
     static func itemName(_ event: borrowing FoldEvent) -> RowKey {
         var id: [UInt8] = []
         id.appendBigEndian(event.stamp.counter)
@@ -34,7 +36,7 @@ struct PostedComment {
             BroadcastPlace(time: Int64(event.stamp.milliseconds), id: id))
     }
 
-    /// The event's id, of what a name has behind its time.
+    /// Returns the id of the event from the part of a name that follows its time.
     static func id(_ place: some Collection<UInt8>) -> [UInt8] {
         NaturalID.id(Array(place.dropFirst(MemoryLayout<UInt16>.size)))
     }

@@ -1,11 +1,11 @@
 internal import TapedeckModel
 internal import TapedeckProjections
 
-/// A field of a profile that the user can change, by its name in events.
+/// A field of a profile that the user can change; the raw value is its name in events.
 enum ProfileField: String, CaseIterable {
     case username, firstName, lastName, imageUrl, email, about
 
-    /// What an edit gives it; nil where it leaves it alone or takes it away.
+    /// Returns the value that an edit sets; nil if it leaves the field unchanged or removes it.
     func written(by edit: ProfileEdited) -> String? {
         switch self {
         case .username: edit.hasUsername ? edit.username : nil
@@ -17,7 +17,7 @@ enum ProfileField: String, CaseIterable {
         }
     }
 
-    /// What a profile shows there.
+    /// Returns the value in a profile observed at a remote.
     func shown(by profile: UserObserved) -> String? {
         switch self {
         case .username: profile.hasUsername ? profile.username : nil
@@ -25,17 +25,17 @@ enum ProfileField: String, CaseIterable {
         case .lastName: profile.hasLastName ? profile.lastName : nil
         case .imageUrl: profile.hasImageURL ? profile.imageURL : nil
         case .email: profile.hasEmail ? profile.email : nil
-        // No remote has a place for it.
+        // Remotes do not store this field.
         case .about: nil
         }
     }
 
-    /// What is shown there.
+    /// Returns the displayed value.
     func value(in profile: ShownProfile) -> String? {
         self == .about ? profile.about : shown(by: profile.user)
     }
 
-    /// Puts what the user wrote into a profile.
+    /// Puts an edited value into a profile.
     func set(_ value: String?, in profile: inout ShownProfile) {
         switch self {
         case .username: if let value { profile.user.username = value }
@@ -57,29 +57,30 @@ extension UserObserved {
     }
 }
 
-/// When a remote was first seen to show what it shows in a field now, in the place of something else.
+/// The time at which a remote was first seen to show the current value of a field instead of an
+/// earlier one.
 struct ProfileChange: Equatable {
     var field: ProfileField
-    /// Unix milliseconds.
+    /// The time in Unix milliseconds.
     var at: Int64
 }
 
-/// What the user wrote into a field of a profile last.
+/// The user's last edit of a profile field.
 struct ProfileEdit: Equatable {
     var field: ProfileField
-    /// Unix milliseconds.
+    /// The time in Unix milliseconds.
     var at: Int64
-    /// Nil where it was taken away.
+    /// The new value; nil if the field was removed.
     var value: String?
 }
 
-/// A profile as it is shown: what remotes tell, and in the place of some of it what the user wrote later.
+/// A displayed profile: the values from remotes, some of them replaced by later edits of the user.
 struct ShownProfile: Equatable {
-    /// The fields that remotes have, too.
+    /// The fields that remotes have too.
     var user: UserObserved
-    /// What the user says of themselves.
+    /// The user's description of themselves.
     var about: String?
-    /// The fields in which it differs from what remotes show.
+    /// The fields that differ from what remotes show.
     var edited: [ProfileField] = []
 
     init(_ user: UserObserved) { self.user = user }
@@ -100,7 +101,7 @@ struct ShownProfile: Equatable {
 extension StateReader {
     mutating func profileField() throws(ModelError) -> ProfileField {
         guard let field = ProfileField(rawValue: try string()) else {
-            throw ModelError(.damaged, "a state names no field of a profile")
+            throw ModelError(.damaged, "a state contains an unknown profile field")
         }
         return field
     }

@@ -1,15 +1,16 @@
 internal import TapedeckModel
 
-/// The fields of a `PlaybackProgressed` payload, found but not copied: players report by the million.
+/// The fields of a `PlaybackProgressed` payload, located but not copied, as there can be millions
+/// of reports.
 struct ProgressWire {
     /// The bytes of the viewing's name; never empty.
     let viewing: WireField
-    /// Seconds from the start, as reported: any number, or none.
+    /// The position in seconds, as reported: any `Double`, including NaN and infinity.
     let position: Double
-    /// Seconds; 0 where it is not known.
+    /// The duration in seconds; 0 if unknown.
     let duration: Double
 
-    /// Finds the fields; throws `.invalidPayload` where the bytes are no such message.
+    /// Finds the fields; throws `.invalidPayload` if the bytes are not a valid message.
     init(_ payload: RawSpan) throws(ModelError) {
         var viewing: WireField?
         var (position, duration) = (0.0, 0.0)
@@ -29,7 +30,7 @@ struct ProgressWire {
         (self.viewing, self.position, self.duration) = (viewing, position, duration)
     }
 
-    /// Finds the fields of a report whose seconds are numbers.
+    /// Finds the fields of a report whose position and duration are finite.
     init(finite payload: RawSpan) throws(ModelError) {
         try self.init(payload)
         guard position.isFinite, duration.isFinite else { throw ProgressWire.invalid }

@@ -2,14 +2,15 @@ internal import SwiftProtobuf
 public import TapedeckModel
 public import TapedeckProjections
 
-/// The questions that remotes tell of, and how far their answers are.
+/// The questions that remotes show, and the progress of their answers.
 ///
-/// A question is pending while it has no answer that anybody can watch. Answers to it are recorded by segments
-/// (`AnswerRecording`), merged and handed in; all of that lies here, as the answer has no id of its own before
-/// a remote shows it. Remotes tell no times, so lists are by the questions' numbers, the greatest first.
-/// Questions that were asked here and that no remote has shown lie in `UserList`, as they have no number yet.
+/// A question is pending until it has an answer that can be watched. Answers to it are recorded in
+/// segments (`AnswerRecording`), merged and submitted. All of this is stored under the question,
+/// since an answer has no id until a remote shows it. Remotes report no times, so lists are sorted
+/// by the number of the question, greatest first. Questions that were asked here and that no remote
+/// has shown are in `UserList`, since they have no number yet.
 public struct QuestionList: Projection {
-    /// Makes the projection.
+    /// Creates the projection.
     public init() {}
 
     /// `questions`.
@@ -18,7 +19,7 @@ public struct QuestionList: Projection {
     public var version: Int { 3 }
     /// `question`.
     public var tagKind: String { "question" }
-    /// What is asked, what is answered, and what became of answers that were handed in.
+    /// Questions, their answers, and the outcomes of submitted answers.
     public var eventTypes: [EventType] {
         [
             QuestionObserved.eventType, AnswerObserved.eventType, AnswerUploaded.eventType,
@@ -27,15 +28,16 @@ public struct QuestionList: Projection {
             AnswerMergeFailed.eventType, IntentOutcome.eventType,
         ]
     }
-    /// The rule in a sentence.
+    /// The rule in one sentence.
     public var ruleText: String? {
         """
-        A question is as its newest sighting shows it, and answered once an answer to it was \
-        shown or handed in; until then the answer recorded here says how far it is.
+        A question is as its newest sighting shows it, and it is answered once an answer to it was \
+        shown or uploaded; until then, the answer recorded here determines its progress.
         """
     }
-    /// Five: all, those to one receiver, the pending ones of both, and answers that nobody can watch: those that
-    /// are recorded, and the one that was handed in last.
+    /// Five tables: all questions, questions by receiver, the pending questions of each, and
+    /// answers that cannot be watched yet, which are the recordings in progress and the last
+    /// submitted answer.
     public var tables: [String] {
         ["newest-first", "by-receiver", "pending", "pending-by-receiver", "recorded"]
     }
@@ -43,45 +45,46 @@ public struct QuestionList: Projection {
     enum Table {
         static let recorded = 4
 
-        /// The questions that remotes show.
+        /// Returns the table for questions that remotes show.
         static func listed(isPending: Bool, byReceiver: Bool) -> Int {
             (isPending ? 2 : 0) + (byReceiver ? 1 : 0)
         }
     }
 
-    /// What is known of a question.
+    /// The known facts about a question.
     public struct State: ProjectionState, Equatable {
-        /// All that remotes have shown; its `question` is empty while they have shown nothing.
+        /// The merged sightings of the question; its `question` is empty until a remote shows it.
         var question = QuestionObserved()
         /// The id of its answer, once there is one.
         var answer: String?
-        /// The answer that was recorded here last, and by which event.
+        /// The last answer recorded here, and the event that recorded it.
         var recorded: RecordedAnswer?
-        /// What became of answers that were handed in, by their events.
+        /// The outcomes of submitted answers, by their events.
         private(set) var outcomes: [AnswerOutcome] = []
-        /// Answers that are recorded, and those that were, in the order in which they were begun.
+        /// The recordings that are in progress or have ended, in the order in which they were
+        /// started.
         private(set) var recordings: [AnswerRecording] = []
 
-        /// Nothing.
+        /// Creates the initial state.
         public init() {}
 
-        /// Whether nobody can watch an answer.
+        /// Whether there is no answer that can be watched.
         var isPending: Bool { answer == nil }
 
-        /// What became of the answer that was recorded last.
+        /// The outcome of the last recorded answer.
         var outcome: IntentOutcome? {
             recorded.flatMap { recorded in
                 outcomes.first { $0.intent == recorded.event.description }?.outcome
             }
         }
 
-        /// The answer that was recorded last, unless the user has given it up.
+        /// The last recorded answer, unless the user has dropped it.
         var handedIn: RecordedAnswer? { outcome?.kind == .dropped ? nil : recorded }
 
-        /// Whether an answer was handed in that may yet be shown.
+        /// Whether a submitted answer may still be shown.
         var isAnswering: Bool { handedIn != nil && outcome?.kind != .refused }
 
-        /// A recording that goes on.
+        /// Returns the recording with a name, if it is in progress.
         func recording(_ name: String) -> AnswerRecording? {
             recordings.first { $0.name == name && !$0.hasEnded }
         }
@@ -91,9 +94,10 @@ public struct QuestionList: Projection {
             outcomes.append(AnswerOutcome(intent: intent, outcome: outcome))
         }
 
-        /// Changes a recording that goes on; one that is not there is begun where a time is given.
+        /// Changes a recording in progress; if it does not exist and a time is given, starts it
+        /// first.
         ///
-        /// One that is left without segments is forgotten.
+        /// A recording that has no segments left is removed.
         fileprivate mutating func change(
             _ name: String, begunAt: Int64? = nil, _ body: (inout AnswerRecording) -> Void
         ) {
@@ -141,7 +145,7 @@ public struct QuestionList: Projection {
         }
     }
 
-    /// Folds a sighting, a report, an outcome, or what is done to a recording.
+    /// Folds a sighting, a report, an outcome, or a change of a recording.
     public func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
         switch event.typeIndex {
         case 0:
@@ -155,12 +159,12 @@ public struct QuestionList: Projection {
                 key.state.answer = try event.decode(AnswerUploaded.self).normalized().answer
             }
         case 3:
-            // An older program took one of exactly the longest duration, too.
+            // Not normalized: an older program accepted answers of exactly the maximum duration.
             let recorded = try event.decode(AnswerRecorded.self)
             key.state.recorded = RecordedAnswer(
                 event: event.id, at: Int64(event.stamp.milliseconds), recorded: recorded)
             if recorded.hasRecording {
-                // Also where its segments come later: they are a part of it.
+                // Segments that arrive later belong to the ended recording too.
                 key.state.change(recorded.recording, begunAt: 0) { $0.end() }
             }
         case 4:
@@ -183,7 +187,7 @@ public struct QuestionList: Projection {
         }
     }
 
-    /// Rows for a question that was shown, and for answers that nobody can watch.
+    /// Adds rows for a question that a remote shows, and for answers that cannot be watched yet.
     public func rows(of state: State, key: Tag, into rows: inout RowSink) {
         var value = StateWriter()
         state.encode(into: &value)
@@ -218,9 +222,9 @@ public struct QuestionList: Projection {
     }
 }
 
-/// What became of an answer that was handed in.
+/// The outcome of a submitted answer.
 struct AnswerOutcome: Equatable {
-    /// The id of the event by which it was.
+    /// The id of the event that submitted the answer.
     var intent: String
     var outcome: IntentOutcome
 }
@@ -228,7 +232,7 @@ struct AnswerOutcome: Equatable {
 /// An answer that was recorded here.
 struct RecordedAnswer: Equatable {
     var event: EventID
-    /// Unix milliseconds.
+    /// The time in Unix milliseconds.
     var at: Int64
     var recorded: AnswerRecorded
 

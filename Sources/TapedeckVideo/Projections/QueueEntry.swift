@@ -1,18 +1,18 @@
 internal import TapedeckModel
 internal import TapedeckProjections
 
-/// A video in a queue: its neighbours, its place, and since when it stands there.
+/// A video in a queue: its neighbours, its place, and when it was placed there.
 struct QueueEntry: Equatable {
     var previous: String?
     var next: String?
     var place: UInt64
-    /// Unix milliseconds.
+    /// The time at which the video was placed there, in Unix milliseconds.
     var at: Int64
 
     static let prefix: [UInt8] = [UInt8(ascii: "e")]
-    /// The room between two places that are given one behind the other.
+    /// The distance between places that are assigned one after another.
     private static let gap: UInt64 = 1 << 32
-    /// The place in an empty queue: in the middle, so that there is room at both ends.
+    /// The place of the first video in an empty queue: in the middle, leaving room at both ends.
     private static let middle: UInt64 = 1 << 63
 
     init(previous: String?, next: String?, place: UInt64, at: Int64) {
@@ -47,12 +47,12 @@ struct QueueEntry: Equatable {
         _ video: String, _ key: borrowing KeyedState<PlayQueue.State>
     ) throws(ModelError) -> QueueEntry {
         guard let bytes = key.item(name(video)) else {
-            throw ModelError(.damaged, "a queue's entry is missing")
+            throw ModelError(.damaged, "a queue entry is missing")
         }
         return try QueueEntry(decoding: bytes)
     }
 
-    /// Puts a video that is not in the queue behind another, or to the front.
+    /// Inserts a video that is not in the queue after another video, or at the front.
     static func link(
         _ video: String, behind previous: String?, at: Int64,
         _ key: inout KeyedState<PlayQueue.State>
@@ -62,7 +62,7 @@ struct QueueEntry: Equatable {
         if let previous { before = try entry(previous, key) }
         let next = previous == nil ? key.state.head : before?.next
         guard let place = try place(behind: previous, key) else {
-            throw ModelError(.tooLarge, "a queue has no place left")
+            throw ModelError(.tooLarge, "a queue has no room for another video")
         }
         let made = QueueEntry(previous: previous, next: next, place: place, at: at)
         if let previous, var before {
@@ -82,7 +82,7 @@ struct QueueEntry: Equatable {
         key.state.count += 1
     }
 
-    /// Takes a video out of the queue, if it is there.
+    /// Removes a video from the queue if it is there.
     static func unlink(
         _ video: String, _ key: inout KeyedState<PlayQueue.State>
     ) throws(ModelError) {
@@ -106,7 +106,7 @@ struct QueueEntry: Equatable {
         key.state.count -= 1
     }
 
-    /// A place behind a video, or at the front; nil where there is no room.
+    /// Returns a place after a video, or at the front; nil if there is no room.
     private static func place(
         behind previous: String?, _ key: borrowing KeyedState<PlayQueue.State>
     ) throws(ModelError) -> UInt64? {
@@ -124,7 +124,7 @@ struct QueueEntry: Equatable {
         }
     }
 
-    /// Gives all places anew, in the same order.
+    /// Reassigns all places, keeping the order.
     private static func spread(_ key: inout KeyedState<PlayQueue.State>) throws(ModelError) {
         var video = key.state.head
         var place = middle

@@ -1,13 +1,14 @@
 public import TapedeckModel
 public import TapedeckProjections
 
-/// What whole listings say of the days of schedules: which episodes are in them, and which are gone.
+/// The daily schedule listings: the episodes in each, and the episodes that were removed from it.
 ///
-/// A remote never announces that an episode is cancelled; it is missing where it was. So of each listing
-/// (of networks or of web channels, of a country, on a day) the newest answer counts, and what any earlier
-/// one had besides is gone from it. Table 0 holds every listing, by its day.
+/// A remote never announces that an episode is cancelled; the episode is only missing from the
+/// listing. The newest response for a listing (networks or web channels, of one country, on one
+/// day) therefore counts, and episodes that only earlier responses contain are gone. Table 0 holds
+/// all listings by day.
 public struct ScheduleListings: Projection {
-    /// Makes the projection.
+    /// Creates the projection.
     public init() {}
 
     /// `schedule-listings`.
@@ -16,28 +17,28 @@ public struct ScheduleListings: Projection {
     public var version: Int { 1 }
     /// `listing`.
     public var tagKind: String { "listing" }
-    /// Sightings of whole listings.
+    /// Sightings of complete listings.
     public var eventTypes: [EventType] { [ScheduleListed.eventType] }
-    /// The rule in a sentence.
+    /// The rule in one sentence.
     public var ruleText: String? {
         """
-        Of each listing the newest answer counts; what an earlier one had besides is \
-        gone.
+        The newest response for each listing counts; episodes that only earlier responses \
+        contain are gone.
         """
     }
-    /// One: by day.
+    /// One table: by day.
     public var tables: [String] { ["by-day"] }
 
-    /// What is known of a listing.
+    /// The known facts about a listing.
     public struct State: ProjectionState, Hashable {
-        /// When the newest answer came, in Unix milliseconds.
+        /// The time of the newest response, in Unix milliseconds.
         var listedAt: Int64 = 0
         /// The episodes in it, sorted.
         var episodes: [Int64] = []
-        /// The episodes that earlier answers had and the newest lacks, sorted.
+        /// The episodes that earlier responses contained and the newest does not, sorted.
         var gone: [Int64] = []
 
-        /// Nothing.
+        /// Creates the initial state.
         public init() {}
 
         /// Reads a state's bytes.
@@ -54,7 +55,7 @@ public struct ScheduleListings: Projection {
             bytes.add(sortedIDs: gone)
         }
 
-        /// Takes a newer answer over.
+        /// Replaces the listing with a newer response.
         mutating func take(_ newer: ScheduleListed) {
             gone = Set(gone).union(episodes).subtracting(newer.episodes).sorted()
             episodes = newer.episodes
@@ -62,12 +63,12 @@ public struct ScheduleListings: Projection {
         }
     }
 
-    /// Folds an answer.
+    /// Folds a response.
     public func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
         key.state.take(try event.decode(ScheduleListed.self).normalized())
     }
 
-    /// A row, by day.
+    /// Adds a row, sorted by day.
     public func rows(of state: State, key: Tag, into rows: inout RowSink) {
         guard let day = CalendarDay(key.name.suffix(10)) else { return }
         var value = StateWriter()
@@ -76,12 +77,12 @@ public struct ScheduleListings: Projection {
             table: 0, key: ScheduleListings.rowKey(day).text(String(key.name)), value: value.bytes)
     }
 
-    /// What the keys of a day's rows begin with.
+    /// Returns the key prefix of a day's rows.
     static func rowKey(_ day: CalendarDay) -> RowKey { RowKey().ascending(Int64(day.number)) }
 }
 
 extension StateWriter {
-    /// Adds ids that rise, each as what it adds to the one before.
+    /// Adds ids in ascending order, each as the difference from the one before.
     fileprivate mutating func add(sortedIDs ids: [Int64]) {
         add(UInt64(ids.count))
         var last: Int64 = 0

@@ -1,11 +1,12 @@
 public import TapedeckModel
 public import TapedeckProjections
 
-/// What the user has shared, and with whom.
+/// The user's shares of videos, and their recipients.
 ///
-/// Items: `s` order → event id and payload. Table 0 holds them, the last first; it is made of the items.
+/// Items: `s` order → event id and payload. Table 0 holds the shares, latest first. Its rows come
+/// from the items.
 public struct ShareList: Projection {
-    /// Makes the projection.
+    /// Creates the projection.
     public init() {}
 
     /// `shares`.
@@ -14,24 +15,24 @@ public struct ShareList: Projection {
     public var version: Int { 1 }
     /// `video`.
     public var tagKind: String { "video" }
-    /// What is shared.
+    /// Shares of videos.
     public var eventTypes: [EventType] { [VideoShared.eventType] }
-    /// Any.
+    /// Any order.
     public var law: FoldLaw { .any }
-    /// The rule in a sentence.
+    /// The rule in one sentence.
     public var ruleText: String? {
-        "Everything that was shared counts once, the last first."
+        "Every share counts once, latest first."
     }
-    /// One: the list.
+    /// One table: the list.
     public var tables: [String] { ["last-first"] }
-    /// Yes.
+    /// True.
     public var itemsYieldRows: Bool { true }
 
-    /// How often a video was shared.
+    /// The number of times a video was shared.
     public struct State: ProjectionState, Equatable {
         var count: UInt64 = 0
 
-        /// Never.
+        /// Creates the state of a video that was never shared.
         public init() {}
 
         /// Reads a state's bytes.
@@ -43,10 +44,10 @@ public struct ShareList: Projection {
 
     private static let prefix: [UInt8] = [UInt8(ascii: "s")]
 
-    /// A share as it stands in an item and in a row.
+    /// A share, as stored in items and rows.
     struct Share {
         var event: String
-        /// Unix milliseconds.
+        /// The time in Unix milliseconds.
         var at: Int64
         var payload: [UInt8]
 
@@ -82,7 +83,7 @@ public struct ShareList: Projection {
         key.state.count += 1
     }
 
-    /// A row for each share.
+    /// Adds a row for each share.
     public func rows(ofItem item: Row, key: Tag, into rows: inout RowSink) throws {
         let share = try Share(decoding: item.value)
         rows.add(

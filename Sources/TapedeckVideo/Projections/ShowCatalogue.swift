@@ -2,13 +2,12 @@ internal import SwiftProtobuf
 public import TapedeckModel
 public import TapedeckProjections
 
-/// The shows and their casts, each the sum of its sightings.
+/// The shows and their casts, each merged from its sightings.
 ///
-/// Sightings fold in the order of their versions: a field that one has takes the place of what was
-/// known, a field that it held as null takes it away, and a field that it left out changes nothing.
-/// A cast is replaced as a whole.
+/// Sightings fold in the order of their versions. A field with a value replaces the known value, a
+/// null field removes it, and a missing field changes nothing. A cast is replaced as a whole.
 public struct ShowCatalogue: Projection {
-    /// Makes the projection.
+    /// Creates the projection.
     public init() {}
 
     /// `shows`.
@@ -19,25 +18,25 @@ public struct ShowCatalogue: Projection {
     public var tagKind: String { "show" }
     /// Sightings of shows and of casts.
     public var eventTypes: [EventType] { [ShowObserved.eventType, CastObserved.eventType] }
-    /// The rule in a sentence.
+    /// The rule in one sentence.
     public var ruleText: String? {
         """
-        A show is the sum of its sightings in the order of their versions: each field is as the newest \
-        one that tells of it has it, and a cast is replaced as a whole.
+        A show is merged from its sightings in the order of their versions: each field comes \
+        from the newest sighting that contains it, and a cast is replaced as a whole.
         """
     }
 
-    /// Yes: schedules tell of shows, and there are no rows.
+    /// True: schedules show the names of shows, and there are no rows.
     public var statesAreFollowed: Bool { true }
 
-    /// What is known of a show.
+    /// The known facts about a show.
     public struct State: ProjectionState, Equatable {
-        /// The show, with `show` 0 while only its cast was seen.
+        /// The show; `show` is 0 if only its cast was seen.
         var show = ShowObserved()
-        /// The cast; only its `cast` counts.
+        /// The cast; only the `cast` field is used.
         var cast = CastObserved()
 
-        /// Nothing.
+        /// Creates the initial state.
         public init() {}
 
         /// Reads a state's bytes.
@@ -48,7 +47,7 @@ public struct ShowCatalogue: Projection {
 
         /// Writes the state's bytes.
         public func encode(into bytes: inout StateWriter) {
-            // Writing fails only for required fields, which proto3 does not have.
+            // Serialization fails only for missing required fields, which proto3 does not have.
             bytes.add((try? show.serializedBytes()) ?? [UInt8]())
             bytes.add((try? cast.serializedBytes()) ?? [UInt8]())
         }

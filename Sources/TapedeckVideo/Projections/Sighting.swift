@@ -1,17 +1,17 @@
-/// What was seen of a remote thing that is known by all of its sightings together.
+/// An observation of a remote object; the known state of the object is merged from its sightings.
 ///
-/// A field that a newer sighting has takes the place of what was known, a field that it held as null takes
-/// it away, and a field that it left out changes nothing.
+/// A field with a value in a newer sighting replaces the known value, a null field removes it, and
+/// a missing field changes nothing.
 protocol Sighting: Sendable {
     /// The names of the fields that were null.
     var cleared: [String] { get }
 
-    /// The fields, each once.
+    /// The fields, each listed once.
     static var sightingFields: [SightingField<Self>] { get }
 }
 
 extension Sighting {
-    /// Takes over what a newer sighting says.
+    /// Merges a newer sighting into this one.
     mutating func merge(newer: Self) {
         if !newer.cleared.isEmpty {
             for field in Self.sightingFields where field.isCleared(in: newer) { field.clear(&self) }
@@ -19,27 +19,27 @@ extension Sighting {
         for field in Self.sightingFields { field.take(&self, newer) }
     }
 
-    /// The names of the fields of which another tells something else, in their order; versions and
-    /// identities have no names.
+    /// Returns the names of the fields in which another sighting differs, in the order of
+    /// `sightingFields`; versions and identities have no names.
     func namesOfFields(differingFrom other: Self) -> [String] {
         Self.sightingFields.compactMap { $0.differs(self, other) ? $0.name : nil }
     }
 }
 
-/// How one field of a sighting merges.
+/// The rules for merging one field of a sighting.
 struct SightingField<Message: Sighting>: Sendable {
     let name: String?
-    /// Whether two sightings tell different things of it.
+    /// Returns whether two sightings differ in the field.
     let differs: @Sendable (Message, Message) -> Bool
-    /// Takes it over where the newer sighting has it.
+    /// Copies the field if the newer sighting contains it.
     let take: @Sendable (_ known: inout Message, _ newer: Message) -> Void
     let clear: @Sendable (inout Message) -> Void
 
-    /// One that may be absent or null.
+    /// Creates a field that may be missing or null.
     ///
     /// - Parameters:
-    ///   - name: what `cleared` calls it.
-    ///   - isThere: whether a sighting has it.
+    ///   - - name: The name of the field in `cleared`.
+    ///   - - isThere: Whether a sighting contains the field.
     init<Value: Equatable & SendableMetatype>(
         _ name: String, _ isThere: any KeyPath<Message, Bool> & Sendable,
         _ value: any WritableKeyPath<Message, Value> & Sendable,
@@ -56,7 +56,7 @@ struct SightingField<Message: Sighting>: Sendable {
         self.clear = clear
     }
 
-    /// One that may be absent and is never null.
+    /// Creates a field that may be missing and is never null.
     init<Value: Equatable & SendableMetatype>(
         _ isThere: any KeyPath<Message, Bool> & Sendable,
         _ value: any WritableKeyPath<Message, Value> & Sendable
@@ -69,7 +69,7 @@ struct SightingField<Message: Sighting>: Sendable {
         clear = { _ in }
     }
 
-    /// One that every sighting has.
+    /// Creates a field that every sighting contains.
     init<Value: Equatable & SendableMetatype>(
         _ value: any WritableKeyPath<Message, Value> & Sendable
     ) {

@@ -2,7 +2,8 @@ internal import SwiftProtobuf
 internal import TapedeckModel
 internal import TapedeckProjections
 
-/// A sighting that may leave fields out, and that is merged with others of its thing in any order.
+/// A sighting that may omit fields and can be merged with other sightings of the same object in any
+/// order.
 protocol PartialSighting: Sighting, SwiftProtobuf.Message, Equatable {
     /// The numbers of the fields that `cleared` can name.
     static var clearable: [String: Int] { get }
@@ -15,15 +16,16 @@ extension PartialSighting {
     var cleared: [String] { [] }
 }
 
-/// What is known of a remote thing by all of its sightings, in whatever order they come.
+/// The known state of a remote object, merged from its sightings in any order of arrival.
 ///
-/// Each field is as the newest sighting has it that has it. Kept are the sightings that give some field:
-/// mostly the newest alone, as remotes that tell all of it tell all of it each time. So a sighting that comes
-/// late needs no refold, and a thing costs what is known of it and not how often it was seen.
+/// Each field comes from the newest sighting that contains it. Only sightings that contribute a
+/// field are kept, usually just the newest one, since most remotes send all fields every time. A
+/// late sighting therefore needs no refold, and the size depends on the known fields, not on the
+/// number of sightings.
 struct SightingStack<Message: PartialSighting>: Equatable, Sendable {
     private struct Entry: Equatable {
         var order: FoldOrder
-        /// A bit for each number of a field that the sighting has or clears.
+        /// A bit for the number of each field that the sighting sets or clears.
         var said: UInt64
         var message: Message
     }
@@ -33,7 +35,7 @@ struct SightingStack<Message: PartialSighting>: Equatable, Sendable {
 
     init() {}
 
-    /// Adds a sighting; false where it tells nothing that newer ones do not.
+    /// Adds a sighting; returns false if newer sightings contain all of its fields.
     @discardableResult
     mutating func add(_ message: Message, payload: RawSpan, order: FoldOrder) -> Bool {
         let place = entries.firstIndex { $0.order <= order } ?? entries.endIndex
@@ -52,7 +54,7 @@ struct SightingStack<Message: PartialSighting>: Equatable, Sendable {
         return true
     }
 
-    /// All that is known; nil before the first sighting.
+    /// The merged sightings; nil before the first one.
     var merged: Message? {
         guard var message = entries.last?.message else { return nil }
         for entry in entries.dropLast().reversed() { message.merge(newer: entry.message) }

@@ -22,28 +22,29 @@ extension StateWriter {
 }
 
 extension [UInt8] {
-    /// The text of UTF-8 bytes; ill-formed ones are repaired.
+    /// The text of UTF-8 bytes; invalid sequences are repaired.
     var utf8Text: String { String(decoding: self, as: UTF8.self) }
 }
 
 extension Sequence<UInt8> {
-    /// The number that up to eight bytes tell, the greatest digit in front.
+    /// The number encoded by up to eight bytes, most significant byte first.
     var bigEndianWord: UInt64 { reduce(0) { $0 << 8 | UInt64($1) } }
 }
 
 extension Int64 {
-    /// The number that `RowKey.ascending` has written at the front of a key.
+    /// Reads the number that `RowKey.ascending` wrote at the start of a key.
     init(ascending key: some Sequence<UInt8>) {
         self.init(bitPattern: key.prefix(8).bigEndianWord ^ (1 << 63))
     }
 
-    /// The number that `RowKey.descending` has written at the front of a key.
+    /// Reads the number that `RowKey.descending` wrote at the start of a key.
     init(descending key: some Sequence<UInt8>) { self = ~Int64(ascending: key) }
 }
 
 extension RowKey {
-    /// The end of the keys that begin with these texts.
+    /// The end of the range of keys that begin with these texts.
     ///
-    /// A text ends in a zero byte: nothing stands between it and what ends in 1.
+    /// A text ends with a zero byte, so no key lies between these keys and one that ends with 1
+    /// instead.
     var end: RowKey { RowKey(bytes.dropLast() + [1]) }
 }

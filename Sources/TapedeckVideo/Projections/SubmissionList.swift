@@ -2,13 +2,14 @@ internal import SwiftProtobuf
 public import TapedeckModel
 public import TapedeckProjections
 
-/// The videos that users have handed in, each once, by how often they were opened and by their age.
+/// The videos submitted by users, each listed once, by number of views and by age.
 ///
-/// Items: the user's own submissions as `OwnIntents` says. A video that a remote shows is registered, whoever
-/// handed it in; until then it is the user's own alone, and the submission made last stands for it. Popular is
-/// by the views that the remote counts: what is not counted yet moves no row, so that all see one order.
+/// Items: the user's own submissions, as described in `OwnIntents`. A video that a remote shows is
+/// registered, no matter who submitted it. Until then it is visible only to the user, and the
+/// latest submission represents it. The popular list is sorted by the views that the remote counts.
+/// Views that it has not counted yet move no row, so all devices show the same order.
 public struct SubmissionList: Projection {
-    /// Makes the projection.
+    /// Creates the projection.
     public init() {}
 
     /// `submissions`.
@@ -17,32 +18,33 @@ public struct SubmissionList: Projection {
     public var version: Int { 1 }
     /// `video`.
     public var tagKind: String { "video" }
-    /// What is handed in, what a remote shows of it, and what became of it.
+    /// Submissions, their sightings at remotes, and their outcomes.
     public var eventTypes: [EventType] {
         [VideoSubmitted.eventType, SubmissionObserved.eventType, IntentOutcome.eventType]
     }
-    /// Any: sightings merge field by field, and intents wait by themselves.
+    /// Any order: sightings merge field by field, and each intent waits independently.
     public var law: FoldLaw { .any }
-    /// The rule in a sentence.
+    /// The rule in one sentence.
     public var ruleText: String? {
         """
-        What a remote shows of the video counts, newer over older; until one does, the \
-        user's last submission stands for it.
+        The sightings of the video at remotes count, newer over older; until there is one, the \
+        user's last submission represents the video.
         """
     }
-    /// Three: those opened most first, the newest first, and the user's own that no remote shows.
+    /// Three tables: by number of views, by age, and the user's own submissions that no remote
+    /// shows.
     public var tables: [String] { ["popular", "new", "waiting"] }
 
-    /// What is known of a video that was handed in.
+    /// The known facts about a submitted video.
     public struct State: ProjectionState, Equatable {
-        /// All that remotes have shown.
+        /// The sightings of the video at remotes.
         var sightings = SightingStack<SubmissionObserved>()
-        /// The user's own submission that was made last and is not dropped.
+        /// The user's last submission that was not dropped.
         var own: OwnIntent?
-        /// What was said of it.
+        /// The last outcome of that submission.
         var outcome: IntentOutcome?
 
-        /// Nothing.
+        /// Creates the initial state.
         public init() {}
 
         /// Reads a state's bytes.
@@ -79,7 +81,7 @@ public struct SubmissionList: Projection {
         (key.state.own, key.state.outcome) = try key.lastWaitingIntent ?? (nil, nil)
     }
 
-    /// Rows for a video that a remote lists, else one for the user's own submission.
+    /// Adds rows for a video that a remote lists, or else a row for the user's own submission.
     public func rows(of state: State, key: Tag, into rows: inout RowSink) {
         var value = StateWriter()
         state.encode(into: &value)

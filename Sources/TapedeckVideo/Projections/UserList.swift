@@ -2,15 +2,14 @@ internal import SwiftProtobuf
 public import TapedeckModel
 public import TapedeckProjections
 
-/// The users that remotes tell of, each the sum of their sightings and of what was changed here, and what they
-/// were asked from here.
+/// The users, each merged from sightings at remotes and local edits, and the questions asked here.
 ///
-/// A field of a profile is as whoever wrote it last: the user of this store, by the time of the edit; or the
-/// remote, by the sighting that first shows its value in the place of another one. So what a remote goes on to
-/// show takes no edit back, and what is written there later counts. A question that was asked here lies under
-/// its receiver until a remote shows it.
+/// The last writer of a profile field wins: the user of this store, at the time of the edit, or the
+/// remote, at the sighting that first shows its value instead of an earlier one. A remote that
+/// continues to show an old value therefore does not undo an edit, while a later change at the
+/// remote does. A question asked here is stored under its receiver until a remote shows it.
 public struct UserList: Projection {
-    /// Makes the projection.
+    /// Creates the projection.
     public init() {}
 
     /// `users`.
@@ -19,21 +18,22 @@ public struct UserList: Projection {
     public var version: Int { 3 }
     /// `user`.
     public var tagKind: String { "user" }
-    /// Sightings of users, questions to them, and edits.
+    /// Sightings of users, questions to users, and edits.
     public var eventTypes: [EventType] {
         [
             UserObserved.eventType, QuestionObserved.eventType, QuestionAsked.eventType,
             ProfileEdited.eventType,
         ]
     }
-    /// The rule in a sentence.
+    /// The rule in one sentence.
     public var ruleText: String? {
         """
-        Each field is as whoever wrote it last: the user, by the time of the edit, or \
-        the remote, by the sighting that first shows it changed.
+        The last writer of each field wins: the user, by the time of the edit, or the \
+        remote, by the sighting that first shows it changed.
         """
     }
-    /// Three: all by their names, the account's own, and questions that wait to be shown.
+    /// Three tables: all users by name, the account's own users, and questions that no remote shows
+    /// yet.
     public var tables: [String] { ["by-name", "own", "asked"] }
 
     enum Table {
@@ -41,24 +41,24 @@ public struct UserList: Projection {
         static let asked = 2
     }
 
-    /// What is known of a user.
+    /// The known facts about a user.
     public struct State: ProjectionState, Equatable {
-        /// All that remotes have shown; its `user` is empty while they have shown nothing.
+        /// The merged sightings of the user; its `user` is empty until a remote shows the user.
         var profile = UserObserved()
-        /// When a remote was first seen to show a field's value in the place of another one, in Unix
-        /// milliseconds; only of fields that were seen to change.
+        /// The times at which a remote was first seen to show a field's current value instead of an
+        /// earlier one, for fields that were seen to change.
         private(set) var changes: [ProfileChange] = []
-        /// What the user wrote last, of each field that they wrote.
+        /// The last edit of each field that the user has edited.
         private(set) var edits: [ProfileEdit] = []
-        /// Questions that were asked here and that no remote has shown, the oldest first.
+        /// The questions asked here that no remote has shown, oldest first.
         var asked: [AskedQuestion] = []
-        /// Events of questions that a remote has shown, and that have not come here yet.
+        /// The events of questions that a remote has shown before the events arrived here.
         var shown: [String] = []
 
-        /// Nothing.
+        /// Creates the initial state.
         public init() {}
 
-        /// The user as they are shown; nil where nothing is known of them.
+        /// Returns the profile to display; nil if nothing is known about the user.
         func shownProfile(_ key: Tag) -> ShownProfile? {
             guard !profile.user.isEmpty || !edits.isEmpty else { return nil }
             var shown = ShownProfile(profile)
@@ -76,7 +76,7 @@ public struct UserList: Projection {
             let before = profile
             profile.merge(newer: sighting)
             for field in ProfileField.allCases {
-                // What was not known may have been there all along.
+                // A value that was unknown before is not a change.
                 guard let old = field.shown(by: before), field.shown(by: profile) != old
                 else { continue }
                 changes.removeAll { $0.field == field }
@@ -127,7 +127,7 @@ public struct UserList: Projection {
         }
     }
 
-    /// Folds a sighting, a question or an edit; all sightings come before what was done here.
+    /// Folds a sighting, a question or an edit; all sightings come before local events.
     public func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
         switch event.typeIndex {
         case 0:
@@ -155,7 +155,7 @@ public struct UserList: Projection {
         }
     }
 
-    /// Rows for a user who was shown, and for each question that waits to be.
+    /// Adds rows for a known user, and for each question that no remote shows yet.
     public func rows(of state: State, key: Tag, into rows: inout RowSink) {
         for asked in state.asked {
             var value = StateWriter()
@@ -178,10 +178,10 @@ public struct UserList: Projection {
     }
 }
 
-/// A question that was asked here.
+/// A question asked here.
 struct AskedQuestion: Equatable {
     var event: EventID
-    /// Unix milliseconds.
+    /// The time in Unix milliseconds.
     var at: Int64
     var text: String
 

@@ -2,22 +2,23 @@ internal import SwiftProtobuf
 public import TapedeckModel
 public import TapedeckProjections
 
-/// What is said in the chats of videos: what remotes show, and what the user has said and none shows yet.
+/// The chats of videos: messages that remotes show, and the user's own that no remote shows yet.
 ///
-/// A message is one by its number, however often it is seen. Items, beside the user's own messages as
-/// `OwnIntents` says:
+/// A message is identified by its number and counts once, regardless of how often it is seen. The
+/// items, besides the user's own messages (see `OwnIntents`):
 ///
 /// | name | value |
 /// |---|---|
-/// | `m` time number | a message: the `SightingStack` of it |
-/// | `h` time number | one that is blocked |
-/// | `n` number | the item's name |
+/// | `m` time number | a visible message: its `SightingStack` |
+/// | `h` time number | a blocked message: its `SightingStack` |
+/// | `n` number | the name of the message's item |
 ///
-/// Times and numbers lie in falling order, so that the newest messages are read from the front. A fold looks
-/// up a few items, however long the chat is. Table 0 holds one row a video, which is another whenever anything in
-/// its chat is: who observes it reads the newest page again.
+/// Times and numbers are stored in descending order, so the newest messages are read first. A fold
+/// looks up a few items, regardless of the length of the chat. Table 0 holds one row per video,
+/// which changes whenever anything in the chat changes, so an observer knows when to read the
+/// newest page again.
 public struct VideoChat: Projection {
-    /// Makes the projection.
+    /// Creates the projection.
     public init() {}
 
     /// `chat`.
@@ -26,39 +27,40 @@ public struct VideoChat: Projection {
     public var version: Int { 1 }
     /// `video`.
     public var tagKind: String { "video" }
-    /// What is said here, what remotes show, and what became of the former.
+    /// Messages posted here, messages that remotes show, and the outcomes of the former.
     public var eventTypes: [EventType] {
         [ChatMessagePosted.eventType, ChatMessageObserved.eventType, IntentOutcome.eventType]
     }
-    /// Any: a message's sightings merge by their order, and own messages wait by themselves.
+    /// Any order: sightings of a message merge by their order, and each posted message waits
+    /// independently.
     public var law: FoldLaw { .any }
-    /// The rule in a sentence.
+    /// The rule in one sentence.
     public var ruleText: String? {
         """
-        A message counts once by its number, as its newest sightings show it; one of the \
-        user's own waits until a remote shows it.
+        Each message counts once, by its number, as its newest sightings show it; one of the \
+        user's own messages waits until a remote shows it.
         """
     }
-    /// One: the videos with a chat.
+    /// One table: the videos that have a chat.
     public var tables: [String] { ["by-video"] }
-    /// Messages that are shown, those that wait, and what became of these.
+    /// Visible messages, waiting messages, and the outcomes of the latter.
     public var followedItems: [[UInt8]] {
         [ChatItems.shown, OwnIntents.waiting, OwnIntents.outcomes]
     }
 
-    /// How much was said.
+    /// The size of a chat.
     public struct State: ProjectionState, Equatable {
-        /// Messages that remotes show, without those that are blocked.
+        /// The number of messages that remotes show, without blocked ones.
         public internal(set) var shown: UInt64 = 0
-        /// Messages that are blocked.
+        /// The number of blocked messages.
         public internal(set) var blocked: UInt64 = 0
-        /// Messages of the user that no remote shows.
+        /// The number of the user's messages that no remote shows yet.
         public internal(set) var waiting: UInt64 = 0
-        /// The sum of a checksum of each message that remotes show and of each refusal: it tells that one
-        /// of them is another, in whatever order they came.
+        /// The sum of the checksums of all messages and outcomes, which changes whenever one of
+        /// them changes and does not depend on their order.
         var content: UInt64 = 0
 
-        /// Nothing.
+        /// Creates the state of an empty chat.
         public init() {}
 
         /// Reads a state's bytes.
@@ -89,16 +91,16 @@ public struct VideoChat: Projection {
         key.state.waiting = key.state.waiting.advanced(by: more)
     }
 
-    /// One row where anything was said.
+    /// Adds a row if the chat is not empty.
     public func rows(of state: State, key: Tag, into rows: inout RowSink) {
-        // Outcomes of other intents have this key, too.
+        // The outcomes of other intents have this key too.
         guard state != State() else { return }
         var value = StateWriter()
         state.encode(into: &value)
         rows.add(table: 0, key: RowKey().text(key.name), value: value.bytes)
     }
 
-    /// Says by how many more messages of the user wait.
+    /// Returns the change in the number of waiting messages.
     private func foldOutcome(
         _ event: borrowing FoldEvent, into key: inout KeyedState<State>
     ) throws -> Int {
@@ -112,7 +114,7 @@ public struct VideoChat: Projection {
         return more
     }
 
-    /// Says by how many more messages of the user wait.
+    /// Returns the change in the number of waiting messages.
     private func foldSighting(
         _ event: borrowing FoldEvent, into key: inout KeyedState<State>
     ) throws -> Int {
@@ -127,8 +129,8 @@ public struct VideoChat: Projection {
             }
             stack = try ChatItems.stack(before)
         }
-        let isNews = stack.add(sighting, payload: event.payload, order: event.order)
-        if isNews, let merged = stack.merged {
+        let isNew = stack.add(sighting, payload: event.payload, order: event.order)
+        if isNew, let merged = stack.merged {
             let name = ChatItems.name(merged)
             if held != name.bytes {
                 if let held {
@@ -146,7 +148,7 @@ public struct VideoChat: Projection {
             ?? 0
     }
 
-    /// Takes what one of the parts was out of the sum and what it is into it.
+    /// Replaces the checksum of one part in the sum.
     private func note(
         _ name: RowKey, from old: [UInt8]?, to new: [UInt8]?, _ state: inout State
     ) {

@@ -1,52 +1,54 @@
 public import TapedeckModel
 public import TapedeckProjections
 
-/// The videos that were shared: their broadcasts made into one row each, and what was said of them.
+/// The shared videos: one row per video, combined from its broadcasts, with comments and likes.
 ///
-/// Items: `BroadcastItems`, comments as `CommentedState` says, and `k` intent → when a remote confirmed it.
-/// Table 0 holds the videos that have a broadcast, the one shared last first; 1 those that the user likes, in
-/// that order; 2 the same, the one liked last first; 3, the index of duplicates, those that have more than one
-/// broadcast, by their keys. A row's value is the state as far as it is shown.
+/// Items: `BroadcastItems`, comments as described in `CommentedState`, and `k` intent → the time at
+/// which a remote confirmed it. Table 0 holds the videos that have a broadcast, latest share first.
+/// Tables 1 and 2 hold the videos that the user likes, by latest share and by latest like. Table 3
+/// is the index of duplicates: the videos that have more than one broadcast, by key. The value of a
+/// row is the visible part of the state.
 ///
-/// The user's last toggle says whether a video is liked, until a remote that has confirmed it tells of the
-/// likes of the video's broadcasts again; without a toggle these say so.
+/// The user's last toggle determines whether a video is liked, until a remote that confirmed it
+/// reports the likes of the video's broadcasts again. Without a toggle, these likes determine it.
 public struct VideoList: Projection {
-    /// Which broadcast gives a video its title and its sharer.
+    /// The rule for choosing the broadcast whose title and sharer represent a video.
     public let winner: WinnerRule
 
-    /// Makes the projection.
+    /// Creates the projection.
     public init(winner: WinnerRule = .oldest) { self.winner = winner }
 
     /// `videos`.
     public var name: String { "videos" }
     /// 5.
     public var version: Int { 5 }
-    /// The winner's rule.
+    /// The winner rule.
     public var parameters: String { "winner=\(winner.rawValue)" }
     /// `video`.
     public var tagKind: String { "video" }
-    /// What is shared, said and liked, and what remotes confirm.
+    /// Broadcasts, comments and likes, and the confirmations of remotes.
     public var eventTypes: [EventType] {
         [
             BroadcastReceived.eventType, CommentPosted.eventType, CommentObserved.eventType,
             LikeToggled.eventType, IntentOutcome.eventType,
         ]
     }
-    /// Any: a broadcast's newest sighting is told by its version.
+    /// Any order: versions determine the newest sighting of a broadcast.
     public var law: FoldLaw { .any }
-    /// The list, twice what is liked of it, and what was shared more than once.
+    /// Four tables: all videos, the liked videos in two orders, and the videos that were shared
+    /// more than once.
     public var tables: [String] {
         ["newest-first", "liked-newest-first", "liked-last-first", "duplicates-by-key"]
     }
-    /// The rule in a sentence.
+    /// The rule in one sentence.
     public var ruleText: String? {
         """
-        Every broadcast counts once, as its newest sighting tells; the \
-        \(winner.rawValue) one stands for the video. The user's last toggle says whether \
-        it is liked, until a remote that has confirmed it tells otherwise.
+        Every broadcast counts once, as its newest sighting shows it; the \
+        \(winner.rawValue) one represents the video. The user's last toggle determines whether \
+        it is liked, until a remote that has confirmed it reports otherwise.
         """
     }
-    /// What is said about a video.
+    /// The broadcasts and comments of a video.
     public var followedItems: [[UInt8]] { CommentItems.lists }
 
     enum Table {
@@ -56,27 +58,28 @@ public struct VideoList: Projection {
         static let duplicates = 3
     }
 
-    /// What the list tells of a video.
+    /// The known facts about a video.
     public struct State: CommentedState, Equatable {
         var broadcasts: UInt64 = 0
         var posted: UInt64 = 0
         var observed: UInt64 = 0
         var echoed: UInt64 = 0
         var liked: UInt64 = 0
-        /// The time of the broadcast shared last; nil where no broadcast has one.
+        /// The time of the latest broadcast; nil if no broadcast has a time.
         var newestAt: Int64?
         var winner: BroadcastPlace?
         var title: [UInt8]?
         var sharer: [UInt8]?
         /// The user's last toggle.
         var ownLike: OwnLike?
-        /// When a sighting last told whether a broadcast is liked, in Unix milliseconds.
+        /// The time of the last sighting that says whether a broadcast is liked, in Unix
+        /// milliseconds.
         var likesToldAt: Int64?
 
         /// Whether the user likes the video.
         var isLiked: Bool { decidingLike?.isOn ?? (liked > 0) }
 
-        /// The toggle, while it counts.
+        /// The user's last toggle, as long as it determines whether the video is liked.
         fileprivate var decidingLike: OwnLike? {
             guard let ownLike else { return nil }
             if let confirmed = ownLike.confirmedAt, let told = likesToldAt, told > confirmed {
@@ -85,7 +88,8 @@ public struct VideoList: Projection {
             return ownLike
         }
 
-        /// What rows tell: whether it is liked and not why, so that no row changes with what nobody sees.
+        /// The state as stored in rows: whether the video is liked but not why, so that invisible
+        /// changes do not change rows.
         fileprivate var shown: State {
             var shown = self
             shown.liked = isLiked ? 1 : 0
@@ -93,7 +97,7 @@ public struct VideoList: Projection {
             return shown
         }
 
-        /// Nothing was shared.
+        /// Creates the state of a video that was not shared.
         public init() {}
 
         /// Reads a state's bytes.
@@ -147,7 +151,8 @@ public struct VideoList: Projection {
         }
     }
 
-    /// One row for a video that was shared, one more for one that was so again, two for one that is liked.
+    /// Adds a row for a shared video, another if it was shared more than once, and two if it is
+    /// liked.
     public func rows(of state: State, key: Tag, into rows: inout RowSink) {
         let isLiked = state.isLiked
         guard state.broadcasts > 0 || isLiked else { return }
@@ -207,7 +212,7 @@ public struct VideoList: Projection {
         if wire.liked != nil, let time = event.fact?.observedAt {
             key.state.likesToldAt = max(time, key.state.likesToldAt ?? time)
         }
-        // Most are new and no winner, so nothing is copied but what becomes an item.
+        // Most broadcasts are new and do not win, so copy only what becomes an item.
         let pointerName = RowKey(event.payload.bytes(wire.broadcast, after: BroadcastItems.byID))
         guard let pointer = key.item(pointerName) else {
             let time = wire.createdAt ?? 0
@@ -269,14 +274,14 @@ public struct VideoList: Projection {
         state.sharer = record.sharer
     }
 
-    /// Finds the winner and the newest time anew, after a broadcast moved.
+    /// Finds the winner and the newest time again after a broadcast has moved.
     private func reconsider(_ key: inout KeyedState<State>) throws(ModelError) {
         let list = RowKey(BroadcastItems.byTime)
         guard let first = key.firstItem(prefix: list), let last = key.lastItem(prefix: list) else {
             return
         }
-        // A known time of exactly 1970 shares its place with the unknown ones, so the last item's
-        // record tells whether there is a time at all.
+        // A known time of exactly 1970 has the same place as unknown times, so read the time from
+        // the record of the last item.
         key.state.newestAt = try BroadcastRecord(decoding: last.value).createdAt
         let held = winner == .oldest ? first : last
         if let place = BroadcastItems.place(name: held.name) {

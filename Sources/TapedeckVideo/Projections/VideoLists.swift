@@ -1,20 +1,22 @@
 public import TapedeckModel
 public import TapedeckProjections
 
-/// Which videos stand on the lists that remotes keep: streams, dashboards of channels, rolls.
+/// The videos on the lists that remotes keep: streams, channel dashboards and rolls.
 ///
-/// The newest sighting of an entry counts, and a video stands on a list at its newest entry there. Items:
+/// The newest sighting of an entry counts, and the position of a video on a list is that of its
+/// newest entry there. Items:
 ///
 /// | name | value |
 /// |---|---|
 /// | `e` list entry | `Entry`: the newest sighting |
-/// | `t` list time entry | nothing: an entry that stands on its list |
-/// | `g` list | when the newest of those came: the video is on the list |
+/// | `t` list time entry | empty: the entry is on its list |
+/// | `g` list | the time of the newest of these entries; the video is on the list |
 ///
-/// Table 0 holds the lists, one behind the other, what came last first; it is made of the items, so that a
-/// sighting costs what it changes however many lists a video is on.
+/// Table 0 holds one list after another, newest entries first. Its rows come from the items, so a
+/// sighting costs only as much as it changes, regardless of the number of lists that contain the
+/// video.
 public struct VideoLists: Projection {
-    /// Makes the projection.
+    /// Creates the projection.
     public init() {}
 
     /// `lists`.
@@ -23,27 +25,27 @@ public struct VideoLists: Projection {
     public var version: Int { 1 }
     /// `video`.
     public var tagKind: String { "video" }
-    /// Sightings on lists.
+    /// Sightings of entries.
     public var eventTypes: [EventType] { [VideoListed.eventType] }
-    /// Any: the newest sighting of an entry is told by its place.
+    /// Any order: the fold order determines the newest sighting of an entry.
     public var law: FoldLaw { .any }
-    /// The rule in a sentence.
+    /// The rule in one sentence.
     public var ruleText: String? {
         """
-        Of each entry the newest sighting counts; a video stands on a list at its newest \
-        entry there.
+        The newest sighting of each entry counts; the position of a video on a list is that of \
+        its newest entry there.
         """
     }
-    /// One: the lists.
+    /// One table: the lists.
     public var tables: [String] { ["newest-first"] }
-    /// Yes.
+    /// True.
     public var itemsYieldRows: Bool { true }
 
-    /// On how many lists a video is.
+    /// The number of lists that contain a video.
     public struct State: ProjectionState, Equatable {
         var lists: UInt64 = 0
 
-        /// On none.
+        /// Creates the state of a video that is on no list.
         public init() {}
 
         /// Reads a state's bytes.
@@ -56,7 +58,8 @@ public struct VideoLists: Projection {
     /// The newest sighting of an entry.
     struct Entry: Equatable {
         var order: FoldOrder
-        /// When it came onto the list, in Unix milliseconds; 0 where the remote does not tell.
+        /// The time at which the video was added to the list, in Unix milliseconds; 0 if the remote
+        /// does not report it.
         var time: Int64
         var isRemoved: Bool
 
@@ -120,7 +123,7 @@ public struct VideoLists: Projection {
         }
     }
 
-    /// A row for each list that the video is on.
+    /// Adds a row for each list that contains the video.
     public func rows(ofItem item: Row, key: Tag, into rows: inout RowSink) throws {
         guard item.key.starts(with: VideoLists.list) else { return }
         let time = item.value.bigEndianWord

@@ -1,72 +1,72 @@
 public import TapedeckProjections
 
-/// The projections of this domain, with their parameters.
+/// All video projections, with their parameters.
 public struct VideoProjections: Sendable {
-    /// The videos that were shared, and which of them more than once.
+    /// The shared videos and their duplicates.
     public var videos: VideoList
-    /// The videos to be seen later.
+    /// The videos to watch later.
     public var watchLater: WatchLater
-    /// The answers that were handed in.
+    /// The submitted answers.
     public var answers: AnswerList
     /// The questions.
     public var questions: QuestionList
     /// The users.
     public var users: UserList
-    /// Who follows each user.
+    /// The followers of each user.
     public var followers: FollowList
-    /// Whom each user follows.
+    /// The users that each user follows.
     public var following: FollowList
     /// The shows and their casts.
     public var shows: ShowCatalogue
     /// The episodes.
     public var schedule: EpisodeSchedule
-    /// What whole listings say of the days of schedules.
+    /// The daily schedule listings.
     public var listings: ScheduleListings
-    /// The videos that were handed in.
+    /// The submitted videos.
     public var submissions: SubmissionList
-    /// What is said in the chats of videos.
+    /// The chats of videos.
     public var chat: VideoChat
-    /// How often videos were opened.
+    /// The view counts of videos.
     public var viewCounts: ViewCounts
     /// The user's accounts.
     public var accounts: AccountList
-    /// Whether videos can be played.
+    /// The playability of videos.
     public var playability: Playability
-    /// The addresses of videos' contents.
+    /// The extracted addresses of video streams.
     public var extractions: ExtractionCache
-    /// Where videos were left.
+    /// The playback positions of videos.
     public var playback: Playback
-    /// What devices play.
+    /// The videos that devices are playing.
     public var nowPlaying: NowPlaying
-    /// What is to be played.
+    /// The play queues.
     public var queue: PlayQueue
-    /// What lies on disks.
+    /// The files downloaded by devices.
     public var downloads: Downloads
-    /// Which videos stand on the lists of remotes.
+    /// The lists of remotes that contain videos.
     public var lists: VideoLists
-    /// What the user has shared.
+    /// The user's shares.
     public var shares: ShareList
-    /// How much was played and shared.
+    /// The playback and share statistics.
     public var statistics: PlayStatistics
-    /// The videos and what was said about them, by words.
+    /// The search index of videos and the comments on them.
     public var searchVideos: SearchIndex<SharedVideos>
-    /// The videos that were handed in, by words.
+    /// The search index of submitted videos.
     public var searchSubmissions: SearchIndex<SubmissionList>
-    /// The shows by words.
+    /// The search index of shows.
     public var searchShows: SearchIndex<ShowCatalogue>
-    /// The users, and the questions that no remote shows yet, by words.
+    /// The search index of users, and of questions that no remote shows yet.
     public var searchUsers: SearchIndex<UserList>
-    /// The questions by words.
+    /// The search index of questions.
     public var searchQuestions: SearchIndex<QuestionList>
-    /// What was said about answers, by words.
+    /// The search index of comments on answers.
     public var searchAnswers: SearchIndex<AnswerList>
 
-    /// Makes the projections.
+    /// Creates the projections.
     ///
     /// - Parameters:
-    ///   - winner: which broadcast stands for a video.
-    ///   - watchLaterRule: when a viewing takes a video off the list.
-    ///   - viewWindow: how long a viewer of a video counts once.
+    ///   - - winner: The rule for choosing the broadcast that represents a video.
+    ///   - - watchLaterRule: The rule for removing viewed videos from the watch-later list.
+    ///   - - viewWindow: The time during which a viewer of a video counts only once.
     public init(
         winner: WinnerRule = .oldest, watchLaterRule: WatchLaterRule = .crossing,
         viewWindow: Duration = ViewCounts.windowDefault
@@ -102,10 +102,10 @@ public struct VideoProjections: Sendable {
         searchAnswers = .answers(answers)
     }
 
-    /// The defaults.
+    /// The projections with default parameters.
     public static let standard = VideoProjections()
 
-    /// The system whose remotes tell of what a projection shows; nil where none does.
+    /// Returns the system whose remotes supply the data of a projection; nil if there is none.
     static func system(of projection: any Projection) -> String? {
         switch projection {
         case is VideoList, is WatchLater, is VideoLists, is ShareList: Shelby.system
@@ -116,7 +116,7 @@ public struct VideoProjections: Sendable {
         }
     }
 
-    /// Every projection, in the order in which reports list them.
+    /// All projections, in the order used by reports.
     public var all: [any Projection] {
         [
             videos, watchLater, answers, questions, users, followers, following, shows, schedule,

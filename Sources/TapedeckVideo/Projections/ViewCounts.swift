@@ -2,39 +2,43 @@ internal import SwiftProtobuf
 public import TapedeckModel
 public import TapedeckProjections
 
-/// How often videos were opened: what a remote counts, and openings of the user that are not in it yet.
+/// The number of times videos were opened: the count of a remote, and openings of the user that it
+/// does not include yet.
 ///
-/// A viewer counts once in a **window**: the opening that begins it counts, those within `window` of it do
-/// not, and the first behind it begins the next one. A viewing counts by its first report alone, whatever
-/// device reports it and however late. An opening that counts is the user's own until a remote was read
-/// behind its being told; one that was refused or dropped counts no more. One of which nobody knows whether
-/// the remote took it passes for taken: a count that is too low by one is better than one that goes up
-/// twice. So it is where a device has told of another report of the same window, before it heard of the one
-/// that counts. What a remote shows without a time says nothing about what is in it. Table 0 holds one row
-/// a video, with its state.
+/// A viewer counts once per **window**: the opening that starts the window counts, openings within
+/// `window` after it do not, and the first opening after that starts the next window. A viewing
+/// counts by its first report only, regardless of which device reports it and how late.
+///
+/// A counting opening is added to the remote's count until the remote is read after the opening was
+/// sent to it; a refused or dropped opening does not count at all. If the outcome of a request is
+/// unknown, the opening is treated as accepted, since counting one too few is better than counting
+/// one twice. The same applies if a device sent another report of the window before it received the
+/// counting one. A count without a time does not say which openings it includes. Table 0 holds one
+/// row per video, with its state.
 ///
 /// | item | value |
 /// |---|---|
-/// | `w` viewer | the opening that began the viewer's last window: a `Report` |
+/// | `w` viewer | the opening that started the viewer's last window: a `Report` |
 /// | `v` viewing | its first report, and the opening that counts for it: a `Report` |
-/// | `a` event-id | an opening that counts: its `Standing` |
-/// | `b` event-id | of a report that does not count, the opening that counts for it |
-/// | `c` time event-id | nothing: one that was told then and is in no count yet |
-/// | `o` event-id | the last `IntentOutcome` of an intent of the system that has this video |
-/// | `t` event-id 0 time event-id | nothing: for the first, the second was told then |
+/// | `a` event-id | a counting opening: its `Standing` |
+/// | `b` event-id | for a report that does not count: the opening that counts for it |
+/// | `c` time event-id | empty: the opening was sent at this time and is in no count yet |
+/// | `o` event-id | the last `IntentOutcome` of an intent, from the system that has this video |
+/// | `t` event-id 0 time event-id | empty: the second event was sent at this time for the first |
 ///
-/// A report asks for a refold where it comes before the beginning of its viewer's last window, or before
-/// another report of its viewing.
+/// A report requests a refold if it precedes the start of its viewer's last window, or another
+/// report of its viewing.
 public struct ViewCounts: Projection {
-    /// How long a viewer counts once, in milliseconds.
+    /// The time during which a viewer counts only once, in milliseconds.
     private let windowMilliseconds: Int64
 
-    /// How long a viewer counts once where nothing is said: 24 hours.
+    /// The default window: 24 hours.
     public static let windowDefault = Duration.seconds(86_400)
 
-    /// Makes the projection.
+    /// Creates the projection.
     ///
-    /// - Parameter window: how long a viewer counts once; a fraction of a millisecond is left out.
+    /// - - Parameter window: The time during which a viewer counts only once, truncated to
+    ///   milliseconds.
     public init(window: Duration = windowDefault) {
         let (seconds, attoseconds) = window.components
         windowMilliseconds = seconds * 1_000 + attoseconds / 1_000_000_000_000_000
@@ -48,41 +52,42 @@ public struct ViewCounts: Projection {
     public var parameters: String { "windowMilliseconds=\(windowMilliseconds)" }
     /// `video`.
     public var tagKind: String { "video" }
-    /// Openings, what a remote counts, and what became of the former.
+    /// Openings, counts from remotes, and the outcomes of openings.
     public var eventTypes: [EventType] {
         [VideoOpened.eventType, SubmissionObserved.eventType, IntentOutcome.eventType]
     }
-    /// Any: reports that come out of their order ask for a refold where that makes a difference.
+    /// Any order: a report that arrives out of order requests a refold if the order matters.
     public var law: FoldLaw { .any }
-    /// The rule in a sentence.
+    /// The rule in one sentence.
     public var ruleText: String? {
         """
-        A viewer counts once in a window, by the opening that begins it; the remote's \
-        newest count takes in the openings that it has confirmed.
+        A viewer counts once per window, by the opening that starts it; the remote's \
+        newest count includes the openings sent to it before that count was read.
         """
     }
-    /// One: the videos that were opened.
+    /// One table: the videos that were opened.
     public var tables: [String] { ["by-video"] }
 
-    /// How often a video was opened.
+    /// The view count of a video.
     public struct State: ProjectionState, Equatable {
-        /// The newest sighting that tells a count.
+        /// The order of the newest sighting that contains a count.
         private(set) var sighting: FoldOrder?
-        /// What it tells.
+        /// The remote's count in that sighting.
         public private(set) var observed: UInt64 = 0
-        /// Openings of the user that count and are not in what it tells.
+        /// The number of counting openings of the user that the remote's count does not include.
         public fileprivate(set) var uncounted: UInt64 = 0
 
-        /// Never.
+        /// Creates the state of a video that was never opened.
         public init() {}
 
-        /// Whether a remote tells a count.
+        /// Whether a remote has reported a count.
         public var isObserved: Bool { sighting != nil }
 
-        /// Up to when openings that were confirmed are in the count, in Unix milliseconds.
+        /// The time up to which the remote's count includes accepted openings, in Unix
+        /// milliseconds.
         var countedUntil: UInt64 { sighting?.observedVersion ?? 0 }
 
-        /// Takes a sighting; false where a newer one was taken.
+        /// Adds a sighting; returns false if a newer one was added before.
         fileprivate mutating func take(_ views: UInt64, _ order: FoldOrder) -> Bool {
             guard sighting.map({ $0 < order }) ?? true else { return false }
             (sighting, observed) = (order, views)
@@ -122,7 +127,7 @@ public struct ViewCounts: Projection {
     private func foldOutcome(
         _ event: borrowing FoldEvent, into key: inout KeyedState<State>
     ) throws {
-        // That nobody knows what came of a request adds nothing to its having been sent.
+        // An unknown outcome adds nothing to the fact that the request was sent.
         guard
             let (intent, outcome) = try IntentOutcome.read(
                 event.payload, order: event.order, of: BirdTube.system),
@@ -138,9 +143,9 @@ public struct ViewCounts: Projection {
         }
     }
 
-    /// One row where there is a count, so that who shows it hears of it.
+    /// Adds a row if there is a count, so that its observers are notified of changes.
     public func rows(of state: State, key: Tag, into rows: inout RowSink) {
-        // Outcomes of other intents have this key, too.
+        // The outcomes of other intents have this key too.
         guard state != State() else { return }
         var value = StateWriter()
         state.encode(into: &value)
@@ -177,13 +182,13 @@ extension KeyedState<ViewCounts.State> {
         }
     }
 
-    /// Takes a report that does not count by itself.
+    /// Adds a report that does not count by itself.
     fileprivate mutating func add(_ id: [UInt8], to counting: [UInt8]) throws(ModelError) {
         setItem(ViewItems.other(id), counting)
         try tell(id, from: nil, to: try viewOutcome(of: id), for: counting)
     }
 
-    /// Notes whether a remote was told of a report in the place of the one that counts.
+    /// Records whether a report was sent to a remote in place of the counting one.
     fileprivate mutating func tell(
         _ id: [UInt8], from old: IntentOutcome?, to new: IntentOutcome?, for counting: [UInt8]
     ) throws(ModelError) {
@@ -193,7 +198,7 @@ extension KeyedState<ViewCounts.State> {
         try judge(counting)
     }
 
-    /// Says anew how an opening that counts stands, by what is known of it.
+    /// Recomputes the standing of a counting opening.
     fileprivate mutating func judge(_ id: [UInt8]) throws(ModelError) {
         let name = ViewItems.opening(id)
         let held = try item(name).map { bytes throws(ModelError) in
@@ -216,7 +221,7 @@ extension KeyedState<ViewCounts.State> {
         if standing.isUncounted { state.uncounted += 1 }
     }
 
-    /// Openings that were told before the newest sighting are in it.
+    /// Recomputes the openings that were sent before the newest sighting, which includes them.
     fileprivate mutating func coverConfirmed() throws(ModelError) {
         while let first = firstItem(prefix: RowKey(ViewItems.confirmed)),
             ViewItems.time(first.name) <= state.countedUntil
@@ -227,7 +232,7 @@ extension KeyedState<ViewCounts.State> {
 }
 
 extension IntentOutcome {
-    /// When a remote was told, or may have been, in Unix milliseconds.
+    /// The time at which the opening was sent, or may have been, in Unix milliseconds.
     fileprivate var toldAt: UInt64? {
         kind == .dispatched || kind == .confirmed ? order.activityMilliseconds : nil
     }

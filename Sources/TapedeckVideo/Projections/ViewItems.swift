@@ -1,7 +1,7 @@
 internal import TapedeckModel
 internal import TapedeckProjections
 
-/// The names and values of items; see `ViewCounts`.
+/// The names and values of the items described in `ViewCounts`.
 enum ViewItems {
     static let confirmed: [UInt8] = [UInt8(ascii: "c")]
     private static let told: [UInt8] = [UInt8(ascii: "t")]
@@ -20,7 +20,7 @@ enum ViewItems {
         return RowKey(bytes + id)
     }
 
-    /// In front of all that were told of a window, by the opening that counts; ids have no byte 0.
+    /// Returns the prefix of the reports sent for a counting opening; ids contain no zero byte.
     static func told(_ counting: [UInt8]) -> RowKey { RowKey(told + counting + [0]) }
     static func told(_ counting: [UInt8], _ time: UInt64, _ id: [UInt8]) -> RowKey {
         var bytes = told + counting + [0]
@@ -30,13 +30,13 @@ enum ViewItems {
 
     static func time(_ name: [UInt8]) -> UInt64 { name[1..<9].bigEndianWord }
 
-    /// The time in the name of one that was told.
+    /// Returns the time in the name of a sent report.
     static func time(_ name: [UInt8], of counting: [UInt8]) -> UInt64 {
         let begin = told.count + counting.count + 1
         return name[begin..<begin + 8].bigEndianWord
     }
 
-    /// A report and the opening that counts for it, which may be itself.
+    /// A report and the opening that counts for it, which may be the report itself.
     struct Report: Equatable {
         var order: FoldOrder
         var counting: [UInt8]
@@ -57,15 +57,16 @@ enum ViewItems {
         var item: [UInt8] { order.item + counting }
     }
 
-    /// How an opening stands that counts.
+    /// The standing of a counting opening.
     enum Standing: Equatable {
-        /// No remote can have counted it.
+        /// No remote can have counted it yet.
         case waiting
-        /// A remote took it then, in Unix milliseconds, or may have, and was not read since.
+        /// A remote accepted it at this time, in Unix milliseconds, or may have, and was not read
+        /// since.
         case confirmed(UInt64)
-        /// It is in what a remote counts.
+        /// The remote's count includes it.
         case counted
-        /// A remote will never count it.
+        /// No remote will ever count it.
         case void
 
         var isUncounted: Bool {

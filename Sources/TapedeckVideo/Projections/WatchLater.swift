@@ -1,69 +1,72 @@
 public import TapedeckModel
 public import TapedeckProjections
 
-/// When a viewing takes a video off the list.
+/// The rule for removing viewed videos from the watch-later list.
 public enum WatchLaterRule: String, Sendable {
-    /// At 75 % of the duration or beyond, whenever the viewing began.
+    /// A viewing removes the video when it reaches 75 % of the duration, regardless of when it
+    /// began.
     case crossing
-    /// As in the app of 2012: beyond 75 %, and only in a viewing that began while the video was on
-    /// the list. A mark set during playback does not count; one taken away and set again does.
+    /// As in the app of 2012, a viewing removes the video when it passes 75 %, but only if the
+    /// viewing began while the video was on the list. A mark set during playback does not count;
+    /// one that was removed and set again does.
     case rule2012 = "2012"
 }
 
-/// The videos that the user wants to see later, and since when.
+/// The videos that the user wants to watch later, and the time at which each was added.
 ///
-/// A **mark** is set by a toggle, at its stamp, or by a remote that tells of the mark on one of the
-/// video's broadcasts, at the version in which the current run of such tellings began. A **clear**
-/// is a toggle off, or the crossing of a viewing: its first report at or beyond 75 % of a duration
-/// that is known. A clear takes away all marks before it; a remote that withdraws the mark of a
-/// broadcast takes away that broadcast's only. A viewing crosses once: a mark set behind its
-/// crossing holds until another viewing crosses. The video is on the list while any mark is left.
+/// A **mark** is set by a toggle, at its stamp, or by a remote that shows the mark on one of the
+/// video's broadcasts, at the version in which the current run of such sightings began. A **clear**
+/// is a toggle off or the crossing of a viewing: its first report at or after 75 % of a known
+/// duration. A clear removes all earlier marks; a remote that withdraws the mark of a broadcast
+/// removes only that mark. A viewing crosses once: a mark set after the crossing remains until
+/// another viewing crosses. The video is on the list while any mark is left.
 ///
-/// Since a clear takes all earlier marks, the latest clear decides, and marks before it can be
-/// forgotten. So any order of arrival gives the same items and the same state:
+/// A clear removes all earlier marks, so the latest clear decides, and marks before it can be
+/// forgotten. The order of arrival therefore does not affect the items and the state:
 ///
 /// | item | value |
 /// |---|---|
-/// | `m` order | nothing: a toggle on behind the latest clear |
-/// | `p` time id | nothing: a run of tellings that began behind the latest clear |
-/// | `t` time id | nothing: a run of tellings that goes on and was not begun from here |
-/// | `x` id | nothing: one that a toggle has begun, delivered from here |
-/// | `b` id | `ObservedRun` of a broadcast |
-/// | `v` viewing | where the viewing crossed first |
-/// | `k` event id | `DeliveredMark`s: which broadcasts hold a toggle on for a remote |
-/// | `d` id | the versions as of which the broadcast has held toggles |
+/// | `m` order | the event id of a toggle on after the latest clear |
+/// | `p` time id | empty: a run that began after the latest clear |
+/// | `t` time id | empty: a current run that was not started by a toggle delivered from here |
+/// | `x` id | empty: a current run that was started by a toggle delivered from here |
+/// | `b` id | the `ObservedRun` of a broadcast |
+/// | `v` viewing | the order of the viewing's first crossing |
+/// | `k` event id | `DeliveredMark`s: the broadcasts that carry a toggle's mark at a remote |
+/// | `d` id | the versions at which toggles were confirmed on the broadcast |
 ///
-/// A toggle that a remote has confirmed is the remote's own from then on: when the remote takes the mark
-/// back in a later version, the toggle's mark goes with it. A run that begins with the version of such a
-/// confirmation is that toggle and no mark of its own: it counts as of the toggle's stamp, however long the
-/// remote took to say so.
+/// Once a remote has confirmed a toggle on, the mark belongs to the remote: if the remote withdraws
+/// it in a later version, the toggle's mark is removed too. A run that begins at the version of
+/// such a confirmation is not a separate mark. It represents the toggle and counts from the
+/// toggle's stamp, regardless of how long the remote took to confirm it.
 ///
-/// Table 2 holds the list in the order of the timeline, the one shared last first, by the latest time that a
-/// broadcast was told to be of. Table 1 holds the videos of which a remote has to be told: a viewing took the mark away, or a toggle off
-/// did that was delivered before the toggle on, and some broadcast is still told as marked.
-/// `WatchLaterUnset` reads its rows.
+/// Table 2 holds the list in timeline order, latest share first, by the latest creation time of a
+/// broadcast. Table 1 holds the videos whose mark a remote still has to remove: a broadcast is
+/// marked there, but a viewing cleared the mark here, or a toggle off that was delivered before the
+/// toggle on did. `WatchLaterUnset` reads its rows.
 ///
-/// The two cases in which an earlier clear must come back ask for a refold: an earlier crossing of
-/// the viewing whose crossing is the latest clear, and a withdrawal in the midst of a run.
+/// Two cases can restore an earlier clear and request a refold: an earlier crossing of the viewing
+/// whose crossing is the latest clear, and a withdrawal within a run.
 ///
-/// `.rule2012` looks at the list in the middle of a viewing, so it folds in canonical order; the
-/// runs of tellings that ended do not count in it.
+/// `.rule2012` depends on the list during a viewing, so it folds in canonical order; runs of
+/// sightings that have ended do not count in it.
 public struct WatchLater: Projection {
-    /// When a viewing takes a video off the list.
+    /// The rule for removing viewed videos.
     public let rule: WatchLaterRule
 
-    /// Makes the projection.
+    /// Creates the projection.
     public init(rule: WatchLaterRule = .crossing) { self.rule = rule }
 
-    /// The part of the duration at which a viewing crosses.
+    /// The fraction of the duration at which a viewing crosses.
     public static let crossingFraction = 0.75
 
-    /// Where a position lies, seen from the mark at which a viewing crosses.
+    /// A position relative to the point at which a viewing crosses.
     enum Reach: Comparable { case before, at, beyond }
 
-    /// Where a position lies in a duration; before the mark where either is not known.
+    /// Compares a position with the crossing point of a duration; `before` if either is unknown.
     ///
-    /// It counts in whole microseconds, since in binary fractions 48.3 is less than 75 % of 64.4.
+    /// The comparison uses whole microseconds, since as binary fractions 48.3 is less than 75 % of
+    /// 64.4.
     static func reach(of position: Double, in duration: Double) -> Reach {
         let range = 0...FieldLimits.secondsMax
         guard range.contains(duration), position > 0 else { return .before }
@@ -77,58 +80,60 @@ public struct WatchLater: Projection {
 
     /// `watch-later`.
     public var name: String { "watch-later" }
-    /// 5; of the rule of 2012, 6.
+    /// 5, or 6 for the rule of 2012.
     public var version: Int { rule == .rule2012 ? 6 : 5 }
     /// The rule.
     public var parameters: String { "rule=\(rule.rawValue)" }
     /// `video`.
     public var tagKind: String { "video" }
-    /// Toggles, playback, what remotes tell, and what they confirm.
+    /// Toggles, playback reports, sightings of broadcasts, and confirmations.
     public var eventTypes: [EventType] {
         [
             WatchLaterToggled.eventType, PlaybackProgressed.eventType, BroadcastReceived.eventType,
             IntentOutcome.eventType,
         ]
     }
-    /// Any for the crossing, canonical for the rule of 2012.
+    /// Any order for the crossing rule, canonical order for the rule of 2012.
     public var law: FoldLaw { rule == .crossing ? .any : .canonical }
-    /// Yes.
+    /// True.
     public var foldsCompacted: Bool { true }
-    /// The rule in a sentence.
+    /// The rule in one sentence.
     public var ruleText: String? {
         let crossing =
             rule == .crossing
-            ? "a viewing that reaches 75 % takes the video off"
-            : "a viewing that began while the video was on the list and passes 75 % takes it off"
+            ? "a viewing that reaches 75 % removes the video"
+            : "a viewing that began while the video was on the list and passes 75 % removes it"
         return """
-            The user's toggles and the marks that remotes tell of put the video on the list; a toggle \
-            off takes all marks before it away, and \(crossing).
+            The user's toggles and the marks at remotes put the video on the list; a toggle \
+            off removes all earlier marks, and \(crossing).
             """
     }
-    /// The list, what remotes have to be told, and the list by what was shared last.
+    /// Three tables: the list by mark, the marks that remotes have to remove, and the list by
+    /// latest share.
     public var tables: [String] { ["oldest-mark-first", "to-tell", "shared-last-first"] }
 
     enum Table {
         static let sharedLast = 2
     }
 
-    /// Whether and since when a video is on the list.
+    /// Whether a video is on the list, and since when.
     public struct State: ProjectionState, Equatable {
-        /// The latest clear.
+        /// The order of the latest clear.
         var clear = FoldOrder.start
-        /// The earliest mark that is left, in Unix milliseconds.
+        /// The time of the earliest remaining mark, in Unix milliseconds.
         var since: Int64?
-        /// The latest clear's event: a toggle off, or the report that crossed.
+        /// The event of the latest clear: a toggle off, or the report that crossed.
         var clearedBy: EventID?
         var isCrossing = false
-        /// The earliest mark that a remote tells and that was set there, in Unix milliseconds.
+        /// The time of the earliest mark that was set at a remote and is still shown there, in Unix
+        /// milliseconds.
         var earliestTold: Int64?
-        /// Whether a remote tells a mark that it was given from here.
+        /// Whether a remote shows a mark that was delivered from here.
         var isOwnTold = false
-        /// When it was shared last, in Unix milliseconds; nil where nothing tells.
+        /// The time of the latest share, in Unix milliseconds; nil if unknown.
         var sharedAt: Int64?
 
-        /// Not on the list.
+        /// Creates the state of a video that is not on the list.
         public init() {}
 
         /// Reads a state's bytes.
@@ -154,7 +159,7 @@ public struct WatchLater: Projection {
         }
     }
 
-    /// Folds a toggle, a report of a player or a sighting of a broadcast.
+    /// Folds a toggle, a playback report, a sighting of a broadcast or a confirmation.
     public func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
         switch event.typeIndex {
         case 0: try foldToggle(event, into: &key)
@@ -164,7 +169,7 @@ public struct WatchLater: Projection {
         }
     }
 
-    /// Two rows for a video on the list, and one where a remote has to be told.
+    /// Adds two rows for a video on the list, and one if a remote has to remove the mark.
     public func rows(of state: State, key: Tag, into rows: inout RowSink) {
         if let since = state.since {
             rows.add(table: 0, key: RowKey().ascending(since).text(key.name))
@@ -172,7 +177,8 @@ public struct WatchLater: Projection {
                 table: Table.sharedLast,
                 key: RowKey().descending(state.sharedAt ?? 0).text(key.name))
         }
-        // A toggle off is delivered as what it is; what it met on its way there is told behind it.
+        // A toggle off is delivered by itself. This finds the marks that remain at a remote after
+        // it.
         let isTold =
             state.isOwnTold && state.since == nil
             || state.isCrossing
@@ -216,7 +222,7 @@ public struct WatchLater: Projection {
         let report = try ProgressWire(event.payload)
         let (position, duration) = (report.position, report.duration)
         let reach = WatchLater.reach(of: position, in: duration)
-        // Most reports lie before the mark and cost no item.
+        // Most reports are before the crossing point and need no item.
         if rule == .crossing, reach == .before { return }
         let name = RowKey(event.payload.bytes(report.viewing, after: Marks.viewing))
         switch rule {
@@ -235,7 +241,7 @@ public struct WatchLater: Projection {
         if let bytes = key.item(viewing), let held = FoldOrder(item: bytes) {
             guard order < held else { return }
             // The viewing crossed earlier than was known. If its crossing was the latest clear,
-            // marks that it took may be due again.
+            // marks that it removed may have to return.
             guard held != key.state.clear else {
                 key.requestRefold()
                 return
@@ -245,7 +251,7 @@ public struct WatchLater: Projection {
         Marks.clear(before: order, by: event, isCrossing: true, &key)
     }
 
-    /// Canonical order: a viewing's first report decides whether it is armed.
+    /// Relies on canonical order: the first report of a viewing decides whether it is armed.
     private func fold2012(
         _ viewing: RowKey, isBeyond: Bool, by event: EventID, at order: FoldOrder,
         _ key: inout KeyedState<State>
@@ -306,12 +312,12 @@ public struct WatchLater: Projection {
     }
 }
 
-/// What a viewing does under the rule of 2012.
+/// The state of a viewing under the rule of 2012.
 private enum Viewing2012 {
-    /// The video was not on the list when it began.
+    /// The video was not on the list when the viewing began.
     static let idle: [UInt8] = [0]
-    /// It was, and the viewing has not fired.
+    /// The video was on the list, and the viewing has not removed it yet.
     static let armed: [UInt8] = [1]
-    /// It fired; it never does again.
+    /// The viewing removed the video; it does so only once.
     static let fired: [UInt8] = [2]
 }

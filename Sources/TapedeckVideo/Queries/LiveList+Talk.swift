@@ -32,7 +32,7 @@ extension LiveQuery where Self == LiveList<CommentEntry> {
                 LiveEntry(try queries.comment(row, of: projection, key))
             }
         }
-        return Self(parts, .merged(behind: 1), limit: limit, projections)
+        return Self(parts, .merged(prefixCount: 1), limit: limit, projections)
     }
 }
 

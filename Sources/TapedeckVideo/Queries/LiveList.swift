@@ -18,7 +18,7 @@ public struct LiveList<Entry: Hashable & Sendable>: LiveQuery {
     /// Additional rows from which entries are built.
     public let details: [RowRange]
     /// Additional projections from which entries are built.
-    public let others: [any Projection]
+    public let dependencies: [any Projection]
     /// The maximum number of rows.
     public let limit: Int
     private let parts: [Part]
@@ -46,11 +46,13 @@ public struct LiveList<Entry: Hashable & Sendable>: LiveQuery {
     ///   - details: additional rows, with the number of bytes before the subject in their keys; nil
     ///     if a row may affect every entry.
     init(
-        _ parts: [Part], _ order: LiveOrder = .oneBehindAnother,
-        details: [(RowRange, prefix: Int?)] = [], others: [any Projection] = [], limit: Int,
+        _ parts: [Part], _ order: LiveOrder = .concatenated,
+        details: [(RowRange, prefix: Int?)] = [], dependencies: [any Projection] = [], limit: Int,
         _ projections: VideoProjections
     ) {
-        (self.parts, self.order, self.others, self.limit) = (parts, order, others, limit)
+        (self.parts, self.order, self.dependencies, self.limit) = (
+            parts, order, dependencies, limit
+        )
         self.projections = projections
         lists = parts.map(\.rows)
         self.details = details.map(\.0)
@@ -106,18 +108,18 @@ extension LiveQuery where Self == LiveList<GroupEntry> {
             (RowRange(of: playability, table: Playability.unplayable), 8),
             (RowRange(of: playability, table: Playability.failed), 8),
         ]
-        var others: [any Projection] = []
+        var dependencies: [any Projection] = []
         if table.isOfSubmissions {
             // The names of accounts; no key says which videos belong to an account.
             details.append((RowRange(of: projections.accounts), nil))
-            others.append(projections.viewCounts)
+            dependencies.append(projections.viewCounts)
         }
         let part = Self.Part(table.rows, prefix: table.prefixCount) {
             row, queries, now in
             let (entry, until) = try queries.entry(row, table, at: now)
             return LiveEntry(entry, nextChangeAt: until?.milliseconds)
         }
-        return Self([part], details: details, others: others, limit: limit, projections)
+        return Self([part], details: details, dependencies: dependencies, limit: limit, projections)
     }
 }
 

@@ -60,7 +60,7 @@ package struct KnownBroadcasts: Sendable {
     /// Up to `countMax` broadcasts that the remote reports as marked to watch later.
     ///
     /// Marks delivered from here come first, with time 0, then the others, oldest first.
-    package var told: [ToldMark] = []
+    package var told: [RemoteMark] = []
 
     /// The maximum number of broadcasts of a video that are read.
     package static let countMax = 500
@@ -76,11 +76,11 @@ package struct KnownBroadcasts: Sendable {
                 limit: KnownBroadcasts.countMax)
         }
         told = try marks(Marks.ownTold).map {
-            ToldMark(broadcast: Array($0.key.dropFirst()).utf8Text, time: 0)
+            RemoteMark(broadcast: Array($0.key.dropFirst()).utf8Text, time: 0)
         }
         told += try marks(Marks.told).compactMap { row in
             BroadcastItems.place(name: row.key).map {
-                ToldMark(broadcast: $0.id.utf8Text, time: $0.time)
+                RemoteMark(broadcast: $0.id.utf8Text, time: $0.time)
             }
         }
         for row in try views.items(

@@ -3,38 +3,40 @@ public import TapedeckProjections
 
 /// An index of the texts of another projection, for `VideoQueries.search`.
 ///
-/// It folds what the other one folds and keeps the same states and items, so that what is found is told from
-/// here alone; its rows are those of the index. A store keeps it once somebody searches (`isOnDemand`).
+/// It folds the same events as the other projection and keeps the same states and items, so results
+/// can be built from the index alone; only its rows differ. A store maintains it from the first
+/// search on (`isOnDemand`).
 ///
 /// # Rows
 ///
-/// Of each kind of things that are found there is a table by term, and of most kinds one by the first letters:
+/// Each kind of result has a table of terms, and most kinds also have a table of term beginnings:
 ///
 /// | table | key |
 /// |---|---|
 /// | `…-terms` | term, 0, weight of the field, place |
 /// | `…-starts` | first three letters of a longer term, 0, weight, place |
 ///
-/// A thing's **place** is its time, the latest first, and its name. So whatever is in one field by one term lies
-/// side by side in the order in which it is told, and of a beginning that very many terms have, too: the first
-/// page of it needs no look at the others. A comment has no rows by the first letters: there may be very many of
-/// them, and they come last.
+/// The **place** of a thing consists of its time, latest first, and its name. Matches of one term
+/// in fields of one weight are therefore adjacent and in result order, and so are matches of a
+/// short beginning that many terms share. The first page reads no other rows. Comments have no
+/// table of beginnings, since there may be very many comments and they come last in the results.
 public struct SearchIndex<Base: Projection>: Projection {
-    /// What is known of the things; that of `Base`.
+    /// The state, which is that of `Base`.
     public typealias State = Base.State
 
-    /// `search-` and the name of what is searched.
+    /// `search-` and the name of the indexed projection.
     public let name: String
-    /// That of what is taken of the things; what is searched has its own among the parameters.
+    /// The version of the rules that extract texts; the version of the indexed projection is one of
+    /// the parameters.
     public let version: Int
-    /// The version and the parameters of what is searched.
+    /// The version and the parameters of the indexed projection.
     public let parameters: String
     let base: Base
-    /// The kinds of its things, in the order of their tables.
+    /// The kinds of indexed things, in the order of their tables.
     let kinds: [SearchHit.Kind]
-    /// The things that a state tells of.
+    /// Returns the things in a state.
     let things: @Sendable (Base.State, Tag) -> [SearchThing]
-    /// The thing that an item tells of.
+    /// Returns the thing in an item; nil if the item contains none.
     let thingOfItem: (@Sendable (Row, Tag) throws -> SearchThing?)?
 
     init(
@@ -50,46 +52,46 @@ public struct SearchIndex<Base: Projection>: Projection {
         (self.things, self.thingOfItem) = (things, thingOfItem)
     }
 
-    /// That of what is searched.
+    /// The tag kind of the indexed projection.
     public var tagKind: String { base.tagKind }
-    /// Those of what is searched.
+    /// The events of the indexed projection.
     public var events: [any Event.Type] { base.events }
-    /// Their names.
+    /// The event types of the indexed projection.
     public var eventTypes: [EventType] { base.eventTypes }
-    /// That of what is searched.
+    /// The law of the indexed projection.
     public var law: FoldLaw { base.law }
-    /// That of what is searched.
+    /// The maximum schema version of the indexed projection.
     public var schemaVersionMax: UInt16 { base.schemaVersionMax }
-    /// The rule of what is searched, in a sentence.
+    /// The rule of the indexed projection, after a sentence about the index.
     public var ruleText: String? {
         let indexed =
-            "The words of what \(base.name) shows are rows, without case and accents."
+            "The words of \(base.name) are indexed without case and accents."
         return base.ruleText.map { "\(indexed) \($0)" } ?? indexed
     }
-    /// By term, and by the first letters.
+    /// For each kind, a table of terms and possibly one of term beginnings.
     public var tables: [String] { kinds.flatMap(\.tables) }
-    /// Yes.
+    /// True.
     public var isOnDemand: Bool { true }
-    /// No: nobody follows an index, but what is found by it.
+    /// False: observers follow the results, not the index.
     public var rowsAreFollowed: Bool { false }
-    /// Yes: what is found is followed by these.
+    /// True: searches follow the states of their results.
     public var statesAreFollowed: Bool { true }
-    /// All in which something may be found.
+    /// The items that may contain results.
     public var followedItems: [[UInt8]] { thingOfItem == nil ? [] : CommentItems.lists }
-    /// Where items are found.
+    /// Whether items contain results.
     public var itemsYieldRows: Bool { thingOfItem != nil }
 
-    /// Folds as what is searched does.
+    /// Folds the event like the indexed projection.
     public func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
         try base.fold(event, into: &key)
     }
 
-    /// Rows for each word of the texts.
+    /// Adds rows for each word in the texts of a state.
     public func rows(of state: State, key: Tag, into rows: inout RowSink) {
         for thing in things(state, key) { add(thing, to: &rows) }
     }
 
-    /// Rows for each word of the item's texts.
+    /// Adds rows for each word in the texts of an item.
     public func rows(ofItem item: Row, key: Tag, into rows: inout RowSink) throws {
         if let thing = try thingOfItem?(item, key) { add(thing, to: &rows) }
     }
@@ -111,20 +113,20 @@ public struct SearchIndex<Base: Projection>: Projection {
         starts.forEach { rows.add(table: table + 1, key: $0, thing.place.bytes) }
     }
 
-    /// The table of a kind's terms; where there are starts, theirs is the next.
+    /// Returns the table of a kind's terms; the table of its term beginnings, if any, comes next.
     func firstTable(of kind: SearchHit.Kind) -> Int {
         kinds.prefix { $0 != kind }.reduce(0) { $0 + ($1.hasStarts ? 2 : 1) }
     }
 }
 
-/// What the keys of a thing's rows begin with.
+/// The prefixes of the row keys of a thing.
 private struct SearchFronts {
-    /// One behind the other.
+    /// The concatenated prefixes.
     private var bytes: [UInt8] = []
     private var ranges: [Range<Int>] = []
 
     init() {
-        // Those of a short text.
+        // Enough for a short text.
         bytes.reserveCapacity(128)
         ranges.reserveCapacity(12)
     }
@@ -135,7 +137,7 @@ private struct SearchFronts {
         ranges.append(start..<bytes.count)
     }
 
-    /// Each once, in their order.
+    /// Calls a closure with each distinct prefix, in order.
     func forEach(_ body: (UnsafeRawBufferPointer) -> Void) {
         bytes.withUnsafeBytes { bytes in
             var last = UnsafeRawBufferPointer(rebasing: bytes[..<0])
@@ -148,12 +150,12 @@ private struct SearchFronts {
     }
 }
 
-/// The rows of an index.
+/// The format of the rows of an index.
 enum SearchRow {
-    /// Terms of which there may be very many have rows by so many letters.
+    /// The number of letters in the beginnings that are indexed for longer terms.
     static let lettersPerStart = 3
 
-    /// What the keys of the rows of a term, or of a start, begin with in fields of one weight.
+    /// Returns the key prefix of the rows of a term or beginning in fields of one weight.
     static func key(_ term: [UInt8], _ weight: UInt8) -> [UInt8] {
         var key: [UInt8] = []
         append(term[...], weight, to: &key)
@@ -166,19 +168,19 @@ enum SearchRow {
         key.append(weight)
     }
 
-    /// The first letters of a term, or all of one that has no more.
+    /// Returns the first letters of a term, or the whole term if it is short.
     static func start(of term: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         SearchText.prefix(term, letters: lettersPerStart)
     }
 
-    /// How many letters a term has.
+    /// Returns the number of letters in a term.
     static func count(of term: [UInt8]) -> Int {
         term.count { $0 & 0xC0 != 0x80 }
     }
 
-    /// What sorts behind all keys that begin so: no byte of a term or a weight is the greatest.
+    /// Returns an upper bound of all keys with this prefix; terms and weights contain no byte 255.
     static func end(of start: [UInt8]) -> [UInt8] { start.dropLast() + [(start.last ?? 0) + 1] }
 
-    /// The term, or the start, of a row.
+    /// Returns the term or beginning in the key of a row.
     static func term(ofKey key: [UInt8]) -> [UInt8] { Array(key.prefix { $0 != 0 }) }
 }

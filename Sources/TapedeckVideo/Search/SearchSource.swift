@@ -1,21 +1,22 @@
 internal import TapedeckModel
 internal import TapedeckProjections
 
-/// The things of one kind in one index, as a search reads them.
+/// The things of one kind in one index, as read by a search.
 final class SearchSource {
-    /// Its place among all sources; of things at one place that of the first comes first.
+    /// The number of the source; among things at the same place, those of the lowest number come
+    /// first.
     let number: UInt8
     let kind: SearchHit.Kind
-    /// The index that it is read from.
+    /// The index to read from.
     let index: any Projection
     private let terms: Int
     private let starts: Int?
-    /// The weights of the fields in which its things are found.
+    /// The weights of the fields that are searched.
     let weights: Set<UInt8>
     private let read: (_ table: Int, _ lower: [UInt8], _ upper: [UInt8], Int) throws -> [Row]
-    /// The things of a state, or of an item.
+    /// Returns the things in a state or an item.
     private let things: (_ key: Tag, _ item: [UInt8]?) throws -> [SearchThing]
-    /// The terms that begin with a word, once they were looked for.
+    /// A cache of the terms that begin with a word.
     private var longer: [[UInt8]: [[UInt8]]] = [:]
 
     init(
@@ -31,7 +32,8 @@ final class SearchSource {
         self.things = things
     }
 
-    /// The key, and of a comment the item, that tell of the thing at a place; nil where it is no place.
+    /// Returns the key and, for a comment, the item of the thing at a place; nil if the place is
+    /// invalid.
     func part(at place: SearchPlace) -> (key: Tag, item: [UInt8]?)? {
         guard let name = place.name else { return nil }
         let key = Tag(unchecked: index.tagKind + "/" + name)
@@ -39,31 +41,33 @@ final class SearchSource {
         return place.itemName.map { (key, $0.bytes) }
     }
 
-    /// The thing at a place; nil where there is none.
+    /// Returns the thing at a place; nil if there is none.
     func thing(_ place: SearchPlace) throws -> SearchThing? {
         guard let (key, item) = part(at: place) else { return nil }
         return try things(of: key, item: item).first { $0.place == place }
     }
 
-    /// The things that a state, or an item, tells of.
+    /// Returns the things of this kind in a state or an item.
     func things(of key: Tag, item: [UInt8]?) throws -> [SearchThing] {
         guard (kind == .comment) == (item != nil) else { return [] }
         return try things(key, item).filter { $0.kind == kind }
     }
 
-    /// Everything that may be found by a word in fields of some weights.
+    /// Returns the places that may match a word in fields of the given weights; a match must be in
+    /// all streams.
     ///
-    /// - Parameter isLonger: whether the word may be the beginning of another one.
+    /// - - Parameter isLonger: Whether the word may be the beginning of a longer one.
     func streams(
         of word: SearchWords.Word, isLonger: Bool, weights: [UInt8]
     ) throws -> [SearchStream] {
         if word.isUnspaced {
             let pairs = SearchText.pairs(of: word.bytes[...]).map { Array(word.bytes[$0]) }
-            // The last one is a letter alone, which only counts where there is no other.
+            // The last term is a single letter, which is needed only if there is no pair.
             if pairs.count > 1 { return pairs.dropLast().map { stream([(terms, $0)], weights) } }
         }
         let term = Array(SearchText.term(word.bytes[...]))
-        // A single letter of a script without spaces begins every term that it is in.
+        // Every letter of a script without spaces begins a term, so search for terms that begin
+        // with it.
         guard isLonger || word.isUnspaced else { return [stream([(terms, term)], weights)] }
         return [stream(try tables(ofLonger: term), weights)]
     }
@@ -81,7 +85,7 @@ final class SearchSource {
             })
     }
 
-    /// Where the rows are of a term and of those that begin with it.
+    /// Returns the tables and prefixes for a term and the longer terms that begin with it.
     private func tables(ofLonger term: [UInt8]) throws -> [(table: Int, term: [UInt8])] {
         guard let starts, SearchRow.count(of: term) <= SearchRow.lettersPerStart else {
             return try terms(beginningWith: term).map { (terms, $0) }
@@ -92,9 +96,9 @@ final class SearchSource {
         return heads.flatMap { [(terms, $0), (starts, $0)] }
     }
 
-    /// The terms that begin with another; costs a look-up each.
+    /// Returns the terms that begin with another term; each costs a lookup.
     ///
-    /// - Parameter cut: whether of longer ones only the start is wanted.
+    /// - - Parameter cut: Whether to shorten longer terms to their indexed beginnings.
     private func terms(
         beginningWith term: [UInt8], cut: Bool = false
     ) throws -> [[UInt8]] {
@@ -106,7 +110,7 @@ final class SearchSource {
             var next = SearchRow.term(ofKey: row.key)
             if cut { next = Array(SearchRow.start(of: next[...])) }
             found.append(next)
-            // Behind the rows of the term, or of all that begin with the start.
+            // Skip the rows of the term, or of all terms with this beginning.
             let isStart = cut && SearchRow.count(of: next) == SearchRow.lettersPerStart
             from = isStart ? SearchRow.end(of: next) : next + [1]
         }
@@ -115,20 +119,20 @@ final class SearchSource {
     }
 }
 
-/// Rows that begin alike, as places in their order.
+/// A sequence of rows with the same key prefix, read as places in order.
 struct SearchRun {
     private let prefix: [UInt8]
     private let read: (_ lower: [UInt8], _ upper: [UInt8], Int) throws -> [Row]
-    /// What was read, and of it the row where the run is.
+    /// The rows read last, and the index of the current row among them.
     private var rows: [Row] = []
     private var row = 0
     private var count: Int
     private var isWhole = false
 
-    /// Rows that are read at once, when many have been.
+    /// The maximum number of rows per read.
     private static let countMax = 256
 
-    /// - Parameter countMin: how many rows are read at first.
+    /// - - Parameter countMin: The number of rows in the first read.
     init(
         _ prefix: [UInt8], countMin: Int,
         _ read: @escaping ([UInt8], [UInt8], Int) throws -> [Row]
@@ -136,10 +140,10 @@ struct SearchRun {
         (self.prefix, self.read, count) = (prefix, read, countMin)
     }
 
-    /// The place where the run is; nil behind its end.
+    /// The current place; nil at the end.
     var place: ArraySlice<UInt8>? { row < rows.count ? rows[row].key[prefix.count...] : nil }
 
-    /// Goes on to the first place that is not before another.
+    /// Advances to the first place at or after a target.
     mutating func seek(_ target: [UInt8]) throws {
         while let place {
             guard place.lexicographicallyPrecedes(target) else { return }
@@ -152,15 +156,15 @@ struct SearchRun {
     }
 }
 
-/// The places of some runs, each once, in their order.
+/// The distinct places of several runs, in order.
 struct SearchStream {
-    /// A heap: none is before those at twice its index and one or two more.
+    /// A binary heap: each run is at or before the runs at twice its index plus one and plus two.
     private var runs: [SearchRun]
     private var isOpen = false
 
     init(_ runs: [SearchRun]) { self.runs = runs }
 
-    /// The first place that is not before another; nil where there is none.
+    /// Returns the first place at or after a target; nil if there is none.
     mutating func place(from target: [UInt8]) throws -> [UInt8]? {
         if !isOpen {
             for index in runs.indices { try runs[index].seek(target) }
@@ -198,19 +202,19 @@ struct SearchStream {
     }
 }
 
-/// The things of a source that are found in one class, in the order of their places.
+/// The things of a source that match with one rank, in the order of their places.
 struct SearchPass {
     let source: SearchSource
     private let words: SearchWords
     private let rank: SearchRank
     private var streams: [SearchStream]
     private var target: [UInt8]
-    /// What was found last; nil when all are.
+    /// The current thing; nil at the end.
     private(set) var thing: SearchThing?
 
-    /// Nil where things of the source are in no such class.
+    /// Returns nil if no thing of the source can have this rank.
     ///
-    /// - Parameter target: where to begin.
+    /// - - Parameter target: The place to start from.
     init?(
         _ source: SearchSource, _ words: SearchWords, _ rank: SearchRank, from target: [UInt8]
     ) throws {
@@ -218,7 +222,8 @@ struct SearchPass {
             return nil
         }
         (self.source, self.words, self.rank, self.target) = (source, words, rank, target)
-        // One word is in the field that the class is of; of several ones some may be in weightier ones.
+        // A single word must match in a field of this weight. Of several words, some may match in
+        // weightier fields.
         let weights =
             words.words.count == 1
             ? [rank.weight] : source.weights.filter { $0 <= rank.weight }.sorted()
@@ -229,7 +234,7 @@ struct SearchPass {
         try advance()
     }
 
-    /// Goes on to the next thing.
+    /// Advances to the next thing.
     mutating func advance() throws {
         thing = nil
         while let place = try nextPlace() {
@@ -241,7 +246,7 @@ struct SearchPass {
         }
     }
 
-    /// The next place that is in all streams.
+    /// Returns the next place that all streams contain.
     private mutating func nextPlace() throws -> [UInt8]? {
         var agreed = 0
         var index = 0

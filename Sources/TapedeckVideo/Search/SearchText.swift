@@ -1,35 +1,41 @@
 internal import Foundation
 
-/// A text as it is searched: its words, without what case, accents and width tell apart.
+/// A text prepared for searching: its words without differences in case, accents and width.
 ///
-/// A text is folded character by character, so that a part of it folds as it does within the whole:
+/// Each character is folded separately, so a part of a text folds as it does within the whole:
 ///
-/// 1. Compatibility decomposition: `ﬁ` is `fi`, full-width `Ａ` is `A`, `é` is `e` and an accent.
-/// 2. Marks that stand on a letter (a combining class other than 0) and invisible characters are dropped. Vowel
-///    signs stay, as they are letters; so do letters that have no other one in them, such as `ø`.
-/// 3. By way of capitals to small letters, as `ß` has two of them: `Straße` and `STRASSE` are one.
+/// 1. Compatibility decomposition: `ﬁ` becomes `fi`, full-width `Ａ` becomes `A`, and `é` becomes
+/// `e` and an accent.
 ///
-/// **Words** are runs of letters, digits and vowel signs; all else parts words. Scripts that are written without
-/// spaces have no such words: a run of their letters can be found by any part of it (`terms`).
+/// 2. Marks on letters (combining class other than 0) and invisible characters are removed. Vowel
+/// signs stay, since they are letters, and so do letters that do not decompose, such as `ø`.
 ///
-/// Rows of an index follow from this, on every system alike: of what Unicode had by `unicodeVersion` the
-/// mappings never change, and a character that came later is a letter that folds to itself.
+/// 3. Conversion to uppercase and then to lowercase, which turns `ß` into `ss`: `Straße` and
+/// `STRASSE` become equal.
+///
+/// **Words** are runs of letters, digits and vowel signs; all other characters separate words.
+/// Scripts written without spaces have no such words: any part of a run of their letters can be
+/// found (`terms`).
+///
+/// The rows of an index depend on this folding, so it must be the same on every system. The
+/// mappings of characters in `unicodeVersion` never change, and newer characters are letters that
+/// fold to themselves.
 struct SearchText {
-    /// A word, or a run of letters of scripts that are written without spaces.
+    /// A word, or a run of letters of a script written without spaces.
     struct Word {
-        /// Where it stands in `bytes`.
+        /// The range in `bytes`.
         let range: Range<Int>
         let isUnspaced: Bool
     }
 
-    /// The folded text, and in it what parts the words, in UTF-8.
+    /// The folded text in UTF-8, including word separators.
     private(set) var bytes: [UInt8] = []
-    /// The words, in their order.
+    /// The words, in order.
     private(set) var words: [Word] = []
 
-    /// No folded form may depend on characters that came after this version.
+    /// The Unicode version of the folding; newer characters must not affect folded text.
     private static let unicodeVersion = (major: 15, minor: 0)
-    /// The letters of a longer word that the index keeps; what is found is compared by all of them.
+    /// The maximum number of letters of a word in the index; matches are compared by all letters.
     static let lettersPerTermMax = 24
 
     init(_ text: String) {
@@ -37,7 +43,7 @@ struct SearchText {
         text.withUTF8 { add($0) }
     }
 
-    /// ASCII folds by the byte, and what stands between it as it does alone.
+    /// Folds ASCII byte by byte, and the runs of other characters between as separate texts.
     private mutating func add(_ text: UnsafeBufferPointer<UInt8>) {
         bytes.reserveCapacity(text.count)
         words.reserveCapacity(min(8, text.count))
@@ -73,8 +79,9 @@ struct SearchText {
 
     // MARK: - Terms
 
-    /// Where in `bytes` stands what the index keeps of the text: of a word the word; of a run of letters without
-    /// spaces each pair of neighbours, and the last letter, so that every letter begins a term.
+    /// The ranges in `bytes` of the terms in the index: each word, and for a run of letters without
+    /// spaces each pair of adjacent letters and the last letter, so that every letter begins a
+    /// term.
     var terms: [Range<Int>] {
         var terms: [Range<Int>] = []
         terms.reserveCapacity(words.count)
@@ -88,7 +95,7 @@ struct SearchText {
         return terms
     }
 
-    /// Each letter with the one behind it, and the last one alone.
+    /// Returns each letter with the next one, and the last letter alone.
     static func pairs(of run: ArraySlice<UInt8>) -> [Range<Int>] {
         let starts = run.indices.filter { isStart(run[$0]) } + [run.endIndex]
         return starts.indices.dropLast().map {
@@ -96,12 +103,13 @@ struct SearchText {
         }
     }
 
-    /// What the index keeps of a word, in UTF-8: it sorts as its letters do, and is without 0.
+    /// Returns the part of a word that is indexed, in UTF-8; it sorts by letters and contains no
+    /// zero byte.
     static func term(_ word: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         prefix(word, letters: lettersPerTermMax)
     }
 
-    /// The first letters, or all where there are no more.
+    /// Returns the first letters of a word, or the whole word if it is short.
     static func prefix(_ word: ArraySlice<UInt8>, letters: Int) -> ArraySlice<UInt8> {
         guard word.count > letters else { return word }
         var left = letters
@@ -112,17 +120,19 @@ struct SearchText {
         return word
     }
 
-    /// Whether a letter begins with a byte.
+    /// Returns whether a byte is the first byte of a letter.
     private static func isStart(_ byte: UInt8) -> Bool { byte & 0xC0 != 0x80 }
 
-    // MARK: - Places in the text itself
+    // MARK: - Ranges in the original text
 
-    /// The parts of a text, as offsets in its UTF-8, that fold to parts of `bytes`; joined where they touch.
+    /// Returns the ranges of a text, as UTF-8 offsets, that fold to ranges of `bytes`; adjacent
+    /// ranges are joined.
     static func ranges(of parts: [Range<Int>], in text: String) -> [Range<Int>] {
         guard !parts.isEmpty else { return [] }
-        // Each byte folds to one.
+        // Each ASCII byte folds to one byte.
         if text.utf8.allSatisfy({ $0 < 0x80 }) { return joined(parts) }
-        // Where the character begins that a byte comes from, and behind the last one the end.
+        // The start of the character that produced each folded byte, followed by the end of the
+        // text.
         var starts: [Int] = []
         var offset = 0
         for scalar in text.unicodeScalars {
@@ -134,7 +144,7 @@ struct SearchText {
         starts.append(offset)
         return joined(
             parts.map { part in
-                // All of a character, also where the part ends within what it folds to.
+                // Include the whole character, even if the part ends within its folded form.
                 let last = starts[part.upperBound - 1]
                 return starts[
                     part.lowerBound]..<(starts[part.upperBound...].first { $0 > last }
@@ -142,7 +152,7 @@ struct SearchText {
             })
     }
 
-    /// Ranges in their order, those that touch as one.
+    /// Returns the ranges in order, with adjacent and overlapping ones joined.
     private static func joined(_ ranges: [Range<Int>]) -> [Range<Int>] {
         ranges.sorted { $0.lowerBound < $1.lowerBound }.reduce(into: []) { joined, range in
             if let last = joined.last, range.lowerBound <= last.upperBound {
@@ -156,7 +166,7 @@ struct SearchText {
 
     // MARK: - Folding
 
-    /// The letters of a text, and folded what stands between them.
+    /// Folds a text, including the characters between its words.
     static func folded(_ text: String) -> [Unicode.Scalar] {
         guard text.unicodeScalars.allSatisfy(isKnown) else {
             return text.unicodeScalars.flatMap { isKnown($0) ? folded(String($0)) : [$0] }
@@ -179,11 +189,11 @@ struct SearchText {
     // MARK: - Words
 
     private enum Kind {
-        /// Of a word.
+        /// Part of a word.
         case letter
-        /// Of a script that is written without spaces.
+        /// A letter of a script written without spaces.
         case unspaced
-        /// What parts words.
+        /// A word separator.
         case between
 
         init(ascii byte: UInt8) {
@@ -212,9 +222,10 @@ struct SearchText {
         }
     }
 
-    /// Whether a letter is of a script that is written without spaces.
+    /// Returns whether a letter belongs to a script written without spaces.
     ///
-    /// That is an ideograph, or in the blocks of Thai, Lao, Myanmar, Khmer or Japanese, which Unicode never moves.
+    /// These are ideographs and the letters in the blocks for Thai, Lao, Myanmar, Khmer and
+    /// Japanese, which Unicode never moves.
     private static func isUnspaced(_ letter: Unicode.Scalar) -> Bool {
         switch letter.value {
         case 0x0E00...0x0EFF, 0x1000...0x109F, 0x1780...0x17FF, 0x3000...0x30FF, 0x31F0...0x31FF:

@@ -1,15 +1,15 @@
 internal import TapedeckModel
 internal import TapedeckProjections
 
-/// Something that can be found, with its texts.
+/// A thing that a search can find, with its texts.
 struct SearchThing {
     /// A text of a thing.
     struct Text {
         let field: SearchField
         let text: String
-        /// Nothing where it is only shown.
+        /// The folded text; empty if the text is only displayed.
         let folded: SearchText
-        /// Whether it is looked through, or only shown.
+        /// Whether the text is searched, not only displayed.
         let isSearched: Bool
 
         init(_ field: SearchField, _ text: String, isSearched: Bool = true) {
@@ -20,28 +20,30 @@ struct SearchThing {
 
     let kind: SearchHit.Kind
     let id: String
-    /// What a comment is about.
+    /// The object of a comment.
     var about: Tag?
-    /// Unix milliseconds; nil where no time is known.
+    /// The time in Unix milliseconds; nil if unknown.
     var at: Int64?
     let place: SearchPlace
     let texts: [Text]
-    /// The broadcast that something was said with.
+    /// The broadcast that a comment was shared with.
     var broadcast: [UInt8]?
-    /// It is not found by what is in weightier fields alone.
+    /// The least rank weight at which the thing is found; matches in weightier fields alone do not
+    /// count.
     var weightMin: UInt8 = 0
 }
 
-/// Where a thing stands among those of its kind: its time, the latest first, then its name.
+/// The position of a thing among things of its kind: by time, latest first, then by name.
 ///
-/// Bytes: the time, descending (8); the key's name as `RowKey.text`; of what is an item the letter of its list
-/// and its id. Names of events and remotes are short enough (`FieldLimits`) for any row's key.
+/// Bytes: the time, descending (8); the name of the key as in `RowKey.text`; for an item, the
+/// letter of its list and its id. The names of events and remotes are short enough (`FieldLimits`)
+/// to fit into any row key.
 struct SearchPlace: Equatable {
     let bytes: [UInt8]
 
-    /// - Parameters:
-    ///   - at: Unix milliseconds; nil where no time is known: then behind all others.
-    ///   - number: of what has no time the greatest is first.
+    /// - - Parameters:
+    ///   - - at: The time in Unix milliseconds; nil if unknown, which sorts after all known times.
+    ///   - - number: The number by which things without a time are sorted, greatest first.
     init(at: Int64?, number: UInt64 = 0, _ name: Substring, item: [UInt8] = []) {
         let time = at ?? .min + Int64(min(number, 1 << 62))
         bytes = RowKey().descending(time).text(name).raw(item).bytes
@@ -49,12 +51,12 @@ struct SearchPlace: Equatable {
 
     init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-    /// The name of the key; nil where these are no bytes of a place.
+    /// The name of the key; nil if the bytes are not a valid place.
     var name: String? {
         guard bytes.count > 8, let end = bytes[8...].firstIndex(where: { $0 <= 1 }) else {
             return nil
         }
-        // Nearly no name has a byte that is written as two.
+        // Fast path: hardly any names contain a byte that is escaped.
         if bytes[end] == 0 { return String(decoding: bytes[8..<end], as: UTF8.self) }
         var name: [UInt8] = []
         var isEscaped = false
@@ -70,11 +72,11 @@ struct SearchPlace: Equatable {
         return nil
     }
 
-    /// The name of the item of a list by time; nil where the thing is no item.
+    /// The name of the item in a list sorted by time; nil if the thing is not an item.
     var itemName: RowKey? {
         guard let end = bytes.dropFirst(8).firstIndex(of: 0), let list = bytes[(end + 1)...].first
         else { return nil }
-        // Rows have the latest first, items the earliest.
+        // Rows are sorted latest first, items earliest first.
         let time = ~bytes[..<8].bigEndianWord ^ (1 << 63)
         return BroadcastItems.name(
             [list], BroadcastPlace(time: Int64(bitPattern: time), id: Array(bytes[(end + 2)...])))
@@ -82,7 +84,8 @@ struct SearchPlace: Equatable {
 }
 
 extension SearchIndex<SharedVideos> {
-    /// Videos by the titles of all who shared them and by their sharers, and what was said about them.
+    /// Indexes videos by their sharer and the titles of all their broadcasts, and the comments on
+    /// them.
     static func videos(_ base: VideoList) -> SearchIndex {
         SearchIndex(SharedVideos(base), version: 2, [.video, .comment]) { state, key in
             let video = state.video
@@ -103,7 +106,7 @@ extension SearchIndex<SharedVideos> {
 }
 
 extension SearchIndex<SubmissionList> {
-    /// Videos that users have handed in, by the titles and owners that the lists show.
+    /// Indexes submitted videos by the titles and owners shown in lists.
     static func submissions(_ base: SubmissionList) -> SearchIndex {
         SearchIndex(base, [.submission]) { state, key in
             var (title, owner): (String?, String?)
@@ -127,7 +130,7 @@ extension SearchIndex<SubmissionList> {
 }
 
 extension SearchIndex<AnswerList> {
-    /// What was said about answers.
+    /// Indexes comments on answers.
     static func answers(_ base: AnswerList) -> SearchIndex {
         SearchIndex(base, [.comment]) { _, _ in
             []
@@ -138,7 +141,7 @@ extension SearchIndex<AnswerList> {
 }
 
 extension SearchIndex<ShowCatalogue> {
-    /// Shows by their names and networks; their time is their first day.
+    /// Indexes shows by name and network; the time of a show is its premiere.
     static func shows(_ base: ShowCatalogue) -> SearchIndex {
         SearchIndex(base, [.show]) { state, key in
             let show = state.show
@@ -159,7 +162,7 @@ extension SearchIndex<ShowCatalogue> {
 }
 
 extension SearchIndex<UserList> {
-    /// Users by their names, and the questions that no remote shows yet.
+    /// Indexes users by their names, and the questions that no remote shows yet.
     static func users(_ base: UserList) -> SearchIndex {
         SearchIndex(base, [.user, .question]) { state, key in
             var things = state.asked.map { asked in
@@ -185,7 +188,7 @@ extension SearchIndex<UserList> {
 }
 
 extension SearchIndex<QuestionList> {
-    /// Questions by what is asked.
+    /// Indexes questions by their texts.
     static func questions(_ base: QuestionList) -> SearchIndex {
         SearchIndex(base, [.question]) { state, key in
             guard !state.question.question.isEmpty else { return [] }
@@ -200,7 +203,7 @@ extension SearchIndex<QuestionList> {
 }
 
 extension SearchThing {
-    /// What somebody said with a broadcast or in a comment; nil for items that tell of something else.
+    /// Reads a comment, or the text shared with a broadcast; nil for other items.
     fileprivate init?(saidIn item: Row, of key: Tag) throws(ModelError) {
         guard CommentItems.lists.contains(where: item.key.starts(with:)),
             let place = BroadcastItems.place(name: item.key)
@@ -235,14 +238,14 @@ extension SearchThing {
 }
 
 extension [SearchThing.Text] {
-    /// A text that there may be.
+    /// Returns the text, or an empty array for nil.
     fileprivate static func some(
         _ field: SearchField, _ text: [UInt8]?, isSearched: Bool = true
     ) -> [SearchThing.Text] {
         some(field, text?.utf8Text, isSearched: isSearched)
     }
 
-    /// A text that there may be.
+    /// Returns the text, or an empty array for nil.
     fileprivate static func some(
         _ field: SearchField, _ text: String?, isSearched: Bool = true
     ) -> [SearchThing.Text] {

@@ -1,27 +1,28 @@
 internal import TapedeckModel
 
-/// The words that somebody searches, all of which a thing has to have.
+/// The words of a search; a thing must contain all of them to be found.
 ///
-/// Each word is a whole one, but for the last, which may be the beginning of one. Letters of scripts that are
-/// written without spaces are found wherever they stand one behind the other.
+/// The last word may also match the beginning of a longer word; the others match whole words only.
+/// Letters of scripts written without spaces match wherever they occur in sequence.
 struct SearchWords {
-    /// One of them.
+    /// A word of a search.
     struct Word: Hashable {
-        /// Its folded letters, in UTF-8.
+        /// The folded letters, in UTF-8.
         let bytes: [UInt8]
         let isUnspaced: Bool
-        /// Whether a longer word that begins so is found, too.
+        /// Whether the word also matches longer words that begin with it.
         let isBeginning: Bool
     }
 
     let words: [Word]
 
-    /// Throws `ModelError` with `.usage` where there is no word, `.tooLarge` where there are too many.
+    /// Throws `ModelError`: `.usage` if there is no word, `.tooLarge` if the text is too long or
+    /// has too many words.
     init(_ text: String) throws(ModelError) {
         guard text.utf8.count <= SearchLimits.textBytesMax else {
             throw ModelError(
-                .tooLarge, "a text of \(text.utf8.count) bytes is too long to be searched",
-                hint: "no more than \(SearchLimits.textBytesMax) bytes")
+                .tooLarge, "the search text is too long (\(text.utf8.count) bytes)",
+                hint: "use at most \(SearchLimits.textBytesMax) bytes")
         }
         let folded = SearchText(text)
         var words: [Word] = []
@@ -33,17 +34,18 @@ struct SearchWords {
         }
         guard !words.isEmpty else {
             throw ModelError(
-                .usage, "there is no word in what is to be found", hint: "write some letters")
+                .usage, "the search text contains no word",
+                hint: "enter at least one letter or digit")
         }
         guard words.count <= SearchLimits.wordsMax else {
             throw ModelError(
-                .tooLarge, "\(words.count) words are too many to be searched together",
-                hint: "no more than \(SearchLimits.wordsMax)")
+                .tooLarge, "the search text has too many words (\(words.count))",
+                hint: "use at most \(SearchLimits.wordsMax) words")
         }
         self.words = words
     }
 
-    /// What tells the search apart from others: a checksum of where it looks and of its words, in four bytes.
+    /// Returns a four-byte checksum of the scope and the words, which identifies the search.
     func name(in scope: SearchScope?) -> [UInt8] {
         var bytes = Array((scope?.rawValue ?? "").utf8)
         for word in words { bytes += [0, word.isBeginning ? 1 : 0] + word.bytes }
@@ -52,12 +54,12 @@ struct SearchWords {
         return name
     }
 
-    /// Whether something may be found by a longer word only.
+    /// Whether the last word may be the beginning of a longer one.
     var hasBeginning: Bool { words.last?.isBeginning ?? false }
 
-    /// The class in which a thing is found; nil where it is not.
+    /// Returns the rank of a thing; nil if it is not found.
     func rank(of thing: SearchThing) -> SearchRank? {
-        /// The weightiest field with a word.
+        /// Returns the weight of the weightiest field that contains a word.
         func weight(_ word: Word, isLonger: Bool) -> UInt8? {
             thing.texts.lazy.filter { $0.isSearched && $0.folded.has(word, isLonger: isLonger) }
                 .map(\.field.weight).min()
@@ -73,25 +75,27 @@ struct SearchWords {
         return rank.weight < thing.weightMin ? nil : rank
     }
 
-    /// The texts of a thing that are told: of the titles that others gave a video only those in which a word
-    /// stands that no text before has, or has only as the beginning of a longer one.
+    /// Returns the texts of a thing to display.
+    ///
+    /// Titles of other broadcasts are included only if they contain a word that no earlier text
+    /// contains, or that earlier texts contain only as the beginning of a longer word.
     func toldTexts(of thing: SearchThing) -> [SearchThing.Text] {
         var (found, whole): (Set<Word>, Set<Word>) = ([], [])
         return thing.texts.filter { text in
             let here = words.filter { text.folded.has($0, isLonger: $0.isBeginning) }
             let wholeHere = here.filter { text.folded.has($0, isLonger: false) }
-            let isNews = !found.isSuperset(of: here) || !whole.isSuperset(of: wholeHere)
+            let isNew = !found.isSuperset(of: here) || !whole.isSuperset(of: wholeHere)
             found.formUnion(here)
             whole.formUnion(wholeHere)
-            return isNews || text.field != .otherTitle
+            return isNew || text.field != .otherTitle
         }
     }
 }
 
-/// How well a thing is found; what is less comes first.
+/// The quality of a match; smaller is better.
 ///
-/// Of the fields that it takes to find all words the least weighty one counts; and then whether the last word
-/// stands there whole, or as the beginning of a longer one only.
+/// The weight is that of the least weighty field needed to find all words. At equal weight, a match
+/// of the last word as a whole word is better than one as the beginning of a longer word.
 struct SearchRank: Comparable {
     var weight: UInt8
     var isLonger: Bool
@@ -102,9 +106,9 @@ struct SearchRank: Comparable {
 }
 
 extension SearchText {
-    /// Whether a word stands in the text.
+    /// Returns whether the text contains a word.
     ///
-    /// - Parameter isLonger: whether as the beginning of a longer one, too.
+    /// - - Parameter isLonger: Whether the word may be the beginning of a longer one.
     func has(_ word: SearchWords.Word, isLonger: Bool) -> Bool {
         words.contains { held in
             guard held.isUnspaced == word.isUnspaced else { return false }
@@ -113,7 +117,7 @@ extension SearchText {
         }
     }
 
-    /// Where a word stands, in `bytes`; of a longer one its beginning.
+    /// Returns the ranges in `bytes` that match a word; in a longer word, only its beginning.
     func places(of word: SearchWords.Word) -> [Range<Int>] {
         var places: [Range<Int>] = []
         for held in words where held.isUnspaced == word.isUnspaced {
@@ -132,14 +136,15 @@ extension SearchText {
             && holds(part, at: held.range.lowerBound)
     }
 
-    /// What begins as a letter does is one in UTF-8, so that any part that is alike is.
+    /// Returns the ranges of equal bytes, which are always whole letters: in UTF-8, the first byte
+    /// of a letter never occurs within another.
     private func places(of part: [UInt8], in word: Word) -> [Range<Int>] {
         guard part.count <= word.range.count else { return [] }
         return (word.range.lowerBound...word.range.upperBound - part.count)
             .filter { holds(part, at: $0) }.map { $0..<$0 + part.count }
     }
 
-    /// Whether bytes stand at a place that has room for them.
+    /// Returns whether the bytes at a position match; there must be enough of them.
     private func holds(_ part: [UInt8], at start: Int) -> Bool {
         for (offset, byte) in part.enumerated() where bytes[start + offset] != byte {
             return false

@@ -1,11 +1,12 @@
 public import TapedeckModel
 public import TapedeckProjections
 
-/// The videos that were shared, as `VideoList` has them, with the titles of all their broadcasts.
+/// The shared videos, as in `VideoList`, with the titles of all their broadcasts.
 ///
-/// Items are those of `VideoList`. What a list shows is the winner's, and a video is searched by any title that
-/// somebody has shared it under. A video that was shared once costs nothing more; of others the state grows by
-/// each title that differs, so a fold costs what these take.
+/// The items are those of `VideoList`. Lists show the title of the winning broadcast, but a search
+/// finds a video by the title of any broadcast. A video that was shared once needs no more space
+/// than in `VideoList`; for other videos, the state contains each different title, and the cost of
+/// a fold grows accordingly.
 public struct SharedVideos: Projection {
     let list: VideoList
 
@@ -13,34 +14,34 @@ public struct SharedVideos: Projection {
 
     /// `videos`.
     public var name: String { list.name }
-    /// That of the list.
+    /// The version of the list.
     public var version: Int { list.version }
-    /// The winner's rule.
+    /// The winner rule.
     public var parameters: String { list.parameters }
     /// `video`.
     public var tagKind: String { list.tagKind }
-    /// Those of the list.
+    /// The events of the list.
     public var eventTypes: [EventType] { list.eventTypes }
-    /// Any: what the titles are follows from the broadcasts.
+    /// The law of the list: the titles depend only on the broadcasts.
     public var law: FoldLaw { list.law }
-    /// That of the list, and that all titles count.
+    /// The rule of the list, followed by a sentence on titles.
     public var ruleText: String? {
         list.ruleText.map { "\($0) A video is found by the titles of all its broadcasts." }
     }
 
-    /// What is known of a video.
+    /// The known facts about a video.
     public struct State: ProjectionState, Equatable {
         var video = VideoList.State()
-        /// The titles of the broadcasts but the winner, each once, in the order of their bytes.
+        /// The distinct titles of the broadcasts other than the winner, sorted by their bytes.
         private(set) var otherTitles: [Title] = []
 
         struct Title: Equatable {
             let text: [UInt8]
-            /// How many broadcasts have it.
+            /// The number of broadcasts that have the title.
             var count: UInt64
         }
 
-        /// Nothing was shared.
+        /// Creates the state of a video that was not shared.
         public init() {}
 
         /// Reads a state's bytes.
@@ -54,7 +55,8 @@ public struct SharedVideos: Projection {
             }
         }
 
-        /// Writes the state's bytes; nothing for titles where there are none.
+        /// Writes the state's bytes; a state without other titles adds nothing to those of the
+        /// list.
         public func encode(into bytes: inout StateWriter) {
             video.encode(into: &bytes)
             guard !otherTitles.isEmpty else { return }
@@ -64,7 +66,7 @@ public struct SharedVideos: Projection {
             }
         }
 
-        /// Counts a title once more; none where it is empty.
+        /// Increments the count of a title; ignores an empty one.
         fileprivate mutating func add(_ title: [UInt8]?) {
             guard let title, !title.isEmpty else { return }
             let index = index(of: title)
@@ -75,7 +77,7 @@ public struct SharedVideos: Projection {
             }
         }
 
-        /// Counts a title once less.
+        /// Decrements the count of a title.
         fileprivate mutating func remove(_ title: [UInt8]?) throws(ModelError) {
             guard let title, !title.isEmpty else { return }
             let index = index(of: title)
@@ -86,7 +88,7 @@ public struct SharedVideos: Projection {
             if otherTitles[index].count == 0 { otherTitles.remove(at: index) }
         }
 
-        /// Where a title stands, or is to stand.
+        /// Returns the index of a title, or the index at which to insert it.
         private func index(of title: [UInt8]) -> Int {
             var range = otherTitles.indices
             while !range.isEmpty {
@@ -101,7 +103,7 @@ public struct SharedVideos: Projection {
         }
     }
 
-    /// Folds as the list does, and notes what titles there are.
+    /// Folds the event like the list, and updates the titles.
     public func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
         // The first broadcast is the winner.
         let isFirst = key.state.video.broadcasts == 0
@@ -129,7 +131,7 @@ public struct SharedVideos: Projection {
         if inner.wantsRefold { key.requestRefold() }
     }
 
-    /// The title of a broadcast; nil where it has none or is not known.
+    /// Returns the title of a broadcast; nil if the broadcast has no title or is unknown.
     private func title(
         of broadcast: [UInt8], in key: borrowing KeyedState<State>
     ) throws(ModelError) -> [UInt8]? {

@@ -1,11 +1,11 @@
 import Foundation
 import Testing
 
-/// `schema/cli.md` as the tests read it.
+/// The commands and shapes that `schema/cli.md` describes.
 struct Contract {
-    /// A command as the page describes it.
+    /// A command that the page describes.
     struct Command {
-        /// Without the program's name, such as `query videos`.
+        /// The name of the command without `storectl`, such as `query videos`.
         let name: String
         let synopsis: [String]
         let shape: Shape?
@@ -13,9 +13,9 @@ struct Contract {
 
     let commands: [Command]
     let failure: Shape
-    /// What `explain` prints of a key.
+    /// The shape of the report of `explain` for a key.
     let explainedKey: Shape
-    /// What `watch` prints of a list beside its entries.
+    /// The shape of the state that `watch` prints with the entries of a list.
     let liveState: Shape
 
     static func read() throws -> Contract {
@@ -61,7 +61,7 @@ struct Contract {
         self.liveState = try #require(liveState)
     }
 
-    /// The command of a line of a synopsis: the words in front of its arguments.
+    /// Returns the command in a line of a synopsis: the words before its arguments.
     private static func command(of line: String) -> String {
         line.split(separator: " ").dropFirst().prefix { word in
             word.first?.isLowercase == true && word.allSatisfy { $0.isLowercase || $0 == "-" }
@@ -91,7 +91,7 @@ struct Contract {
     subscript(_ name: String) -> Command? { commands.first { $0.name == name } }
 }
 
-/// What a document looks like: the names of its fields in order, and which of them may be left out.
+/// The shape of a document: the names of its fields in order, and which fields are optional.
 indirect enum Shape {
     struct Field {
         let name: String
@@ -138,10 +138,11 @@ indirect enum Shape {
         self = .object(fields)
     }
 
-    /// What a document does not have of the shape, or has beyond it; empty where they agree.
+    /// Returns the missing, additional and reordered fields of a document; empty if it has this
+    /// shape.
     func differences(from document: OrderedJSON, at path: String = "$") -> [String] {
         switch (self, document) {
-        // Of an object that is not known nothing can be compared.
+        // A null has no fields to compare.
         case (_, .null): return []
         case (.list(let shape), .list(let values)):
             return values.enumerated().flatMap {
@@ -164,11 +165,11 @@ indirect enum Shape {
                 found += shape.differences(from: value, at: "\(path).\(field.name)")
             }
             return found
-        default: return ["\(path) is of another kind"]
+        default: return ["\(path) has another type"]
         }
     }
 
-    /// The lists of the shape that a document leaves empty; what is in them was not compared.
+    /// Returns the lists that are empty in a document, so that their entries were not compared.
     func emptyLists(in document: OrderedJSON, at path: String = "$") -> [String] {
         switch (self, document) {
         case (.list(let shape), .list(let values)):

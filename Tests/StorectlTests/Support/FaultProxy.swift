@@ -2,28 +2,30 @@ import Foundation
 import Synchronization
 import TapedeckTesting
 
-/// # A network that fails, between devices and a server
+/// A proxy between devices and a server that simulates network faults.
 ///
-/// It listens on a port of this machine and carries bytes to the server's port and back. What goes wrong
-/// with a connection is drawn when it is accepted, from a seeded source, so the same seed gives the same
-/// plan; which request of which process meets it is up to the system.
+/// It listens on a port of this machine and carries bytes to the server's port and back. When it
+/// accepts a connection, it draws the connection's fault from a seeded source. The same seed thus
+/// gives the same plan, but the operating system decides which request meets which fault.
 ///
-/// A thread carries one connection, both ways. `calm()` ends the faults and all connections.
+/// Each connection has one thread for both directions. `calm()` ends the faults and all
+/// connections.
 final class FaultProxy: Sendable {
-    /// What happens to one connection.
+    /// The fault of one connection.
     enum Fault: Hashable, Sendable {
         case none
-        /// Every piece comes so much later, both ways.
+        /// Every piece of data is delayed, in both directions.
         case delay(milliseconds: Int)
-        /// Both sides are reset behind so many bytes of requests.
+        /// Both sides are reset after the given number of request bytes.
         case cutRequest(bytes: Int)
-        /// Both sides are reset behind so many bytes of answers: the server has done what was asked.
+        /// Both sides are reset after the given number of response bytes; the server executed the
+        /// request.
         case cutAnswer(bytes: Int)
-        /// The device sees an orderly end behind so many bytes of answers.
+        /// The device sees an orderly end after the given number of response bytes.
         case truncateAnswer(bytes: Int)
-        /// Accepted; nothing goes on or comes back for so long, then it is reset.
+        /// The connection is accepted, carries nothing for the given time, and is then reset.
         case halfOpen(milliseconds: Int)
-        /// Reset at once, and all others for so long.
+        /// The connection is reset at once, as are all further connections for the given time.
         case refuse(milliseconds: Int)
 
         var name: String { String("\(self)".prefix { $0 != "(" }) }
@@ -39,13 +41,13 @@ final class FaultProxy: Sendable {
         var counts: [String: Int] = [:]
     }
 
-    /// Where it listens.
+    /// The port on which it listens.
     let port: Int
     private let target: Int
     private let listener: Int32
     private let state: Mutex<State>
 
-    /// Begins to listen, without faults; `stop()` has to be called.
+    /// Starts to listen, without faults; the caller must call `stop()` at the end.
     init(to target: Int, _ random: SeededGenerator) throws {
         self.target = target
         state = Mutex(State(random: random))
@@ -55,10 +57,10 @@ final class FaultProxy: Sendable {
 
     var url: String { "http://127.0.0.1:\(port)" }
 
-    /// How many of the coming connections fail in some way.
+    /// Sets the percentage of new connections that get a fault.
     func setFaulty(percent: Int) { state.withLock { $0.faultyPercent = percent } }
 
-    /// Ends all faults; connections begin anew.
+    /// Ends all faults and resets all connections.
     func calm() {
         state.withLock { state in
             state.faultyPercent = 0
@@ -72,7 +74,7 @@ final class FaultProxy: Sendable {
         state.withLock { $0.isStopped = true }
     }
 
-    /// How many connections met what.
+    /// The number of connections for each fault.
     var summary: String {
         state.withLock(\.counts).sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }
             .joined(separator: ", ")
@@ -83,7 +85,7 @@ final class FaultProxy: Sendable {
     private func draw() -> (fault: Fault, generation: Int) {
         state.withLock { state in
             var fault = Fault.none
-            // Drawn in any case, so that a refusal shifts nothing.
+            // Always drawn, so that a refusal does not shift the plan.
             let drawn = FaultProxy.drawn(&state.random)
             if state.random.below(100) < state.faultyPercent { fault = drawn }
             if Date() < state.refusesUntil { fault = .refuse(milliseconds: 0) }
@@ -96,7 +98,7 @@ final class FaultProxy: Sendable {
     }
 
     private static func drawn(_ random: inout SeededGenerator) -> Fault {
-        // Within the first head, within a small message, or within a page.
+        // Within the first header, a small message, or a page.
         let bytes = random.below([64, 1_500, 20_000][random.below(3)])
         let milliseconds = 1 + random.below(400)
         switch random.below(8) {
@@ -142,7 +144,7 @@ final class FaultProxy: Sendable {
         var way = Way(device: device, server: server, fault: fault)
         while isCurrent(generation) {
             switch way.step() {
-            case .goesOn: continue
+            case .continues: continue
             case .isOver:
                 close(device)
                 close(server)
@@ -161,8 +163,8 @@ final class FaultProxy: Sendable {
 /// One connection through the proxy.
 private struct Way {
     enum Step {
-        case goesOn
-        /// A side has ended it in an orderly way, or seems to have.
+        case continues
+        /// One side has closed the connection in an orderly way, or seems to have done so.
         case isOver
         case isCut
     }
@@ -180,7 +182,7 @@ private struct Way {
         self.fault = fault
     }
 
-    /// Carries what there is, and waits a little where there is nothing.
+    /// Carries the available bytes; waits briefly if there are none.
     mutating func step() -> Step {
         let ready = LocalSocket.readable(device, server, milliseconds: 50)
         if ready.first {
@@ -188,7 +190,7 @@ private struct Way {
             if case .cutRequest(let bytes) = fault { limit = bytes - requestBytes }
             let moved = move(from: device, to: server, limit, end: .isCut)
             requestBytes += moved.count
-            guard case .goesOn = moved.step else { return moved.step }
+            guard case .continues = moved.step else { return moved.step }
         }
         if ready.second {
             var limit = Int.max
@@ -204,7 +206,7 @@ private struct Way {
             answerBytes += moved.count
             return moved.step
         }
-        return .goesOn
+        return .continues
     }
 
     private mutating func move(
@@ -215,6 +217,6 @@ private struct Way {
         if case .delay(let milliseconds) = fault { usleep(UInt32(milliseconds) * 1_000) }
         let part = min(count, limit)
         guard LocalSocket.write(buffer.prefix(part), to: target) else { return (part, .isOver) }
-        return (part, count >= limit ? end : .goesOn)
+        return (part, count >= limit ? end : .continues)
     }
 }

@@ -1,18 +1,18 @@
 import Foundation
 import Testing
 
-/// What the program says of its own commands.
+/// The help texts of the program's commands.
 struct Help {
     struct Command {
-        /// Without the program's name, such as `query videos`.
+        /// The name of the command without `storectl`, such as `query videos`.
         let name: String
         let text: String
         let options: [String]
     }
 
-    /// The commands that do something; groups are left out.
+    /// The commands, without groups.
     let commands: [Command]
-    /// The groups, the program itself included.
+    /// The groups, including the program itself.
     let groups: [Command]
 
     private struct Dump: Decodable {

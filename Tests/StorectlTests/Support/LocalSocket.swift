@@ -1,6 +1,6 @@
 import Foundation
 
-/// The few calls on sockets of this machine that tests need.
+/// The calls on local sockets that tests need.
 enum LocalSocket {
     struct Failure: Error, CustomStringConvertible {
         let description: String
@@ -18,7 +18,7 @@ enum LocalSocket {
         return file
     }
 
-    /// What every socket needs: no child inherits it, and no side that stalls holds a thread for ever.
+    /// Prepares a socket so that no child process inherits it and no stalled peer blocks a thread.
     static func prepare(_ file: Int32) {
         _ = fcntl(file, F_SETFD, FD_CLOEXEC)
         var one: Int32 = 1
@@ -43,7 +43,7 @@ enum LocalSocket {
         }
     }
 
-    /// Listens on a port of the system's choice.
+    /// Listens on a port that the system chooses.
     static func listening() throws -> (file: Int32, port: Int) {
         let file = make()
         guard withAddress(0, { bind(file, $0, $1) }) == 0, listen(file, 128) == 0 else {
@@ -59,12 +59,12 @@ enum LocalSocket {
         }
         guard named == 0 else {
             defer { close(file) }
-            throw Failure("no port")
+            throw Failure("cannot get the port")
         }
         return (file, Int(UInt16(bigEndian: address.sin_port)))
     }
 
-    /// A port that nobody listens on, and that the system gives to nobody by itself.
+    /// Returns an unused port from outside the range that the system assigns automatically.
     static func freePort() throws -> Int {
         for _ in 0..<100 {
             let port = Int.random(in: 20_000..<32_000)
@@ -82,7 +82,7 @@ enum LocalSocket {
         return nil
     }
 
-    /// Closes it so that the other side sees a reset and not an end.
+    /// Closes a socket so that the other side sees a reset instead of an orderly end.
     static func reset(_ file: Int32) {
         var how = linger(l_onoff: 1, l_linger: 0)
         setsockopt(file, SOL_SOCKET, SO_LINGER, &how, socklen_t(MemoryLayout<linger>.size))
@@ -94,7 +94,7 @@ enum LocalSocket {
         return poll(&entry, 1, milliseconds) > 0
     }
 
-    /// Which of two have something to read, their end included.
+    /// Returns which of two sockets are readable; a closed connection counts as readable.
     static func readable(
         _ first: Int32, _ second: Int32, milliseconds: Int32
     ) -> (first: Bool, second: Bool) {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A JSON document with its members in the order in which they stand.
+/// A JSON document whose members keep their order.
 indirect enum OrderedJSON: Equatable {
     struct Member: Equatable {
         let name: String
@@ -18,13 +18,13 @@ indirect enum OrderedJSON: Equatable {
     case list([OrderedJSON])
     case object([Member])
 
-    /// Reads one document; only white space may follow it.
+    /// Parses one document; only whitespace may follow it.
     init(parsing text: String) throws {
         var reader = Reader(bytes: Array(text.utf8))
         self = try reader.value()
         reader.skipSpace()
         guard reader.at == reader.bytes.count else {
-            throw Malformed(description: "something follows the document: \(text.prefix(200))")
+            throw Malformed(description: "unexpected text after the document: \(text.prefix(200))")
         }
     }
 
@@ -65,17 +65,17 @@ indirect enum OrderedJSON: Equatable {
 
         mutating func value() throws -> OrderedJSON {
             skipSpace()
-            guard at < bytes.count else { throw fail("the end") }
+            guard at < bytes.count else { throw fail("unexpected end") }
             switch bytes[at] {
             case UInt8(ascii: "{"):
                 var members: [Member] = []
                 try elements(UInt8(ascii: "}")) { reader in
                     guard case .text(let name) = try reader.value() else {
-                        throw reader.fail("no name")
+                        throw reader.fail("missing name")
                     }
                     reader.skipSpace()
                     guard reader.bytes[reader.at] == UInt8(ascii: ":") else {
-                        throw reader.fail("no colon")
+                        throw reader.fail("missing colon")
                     }
                     reader.at += 1
                     members.append(Member(name: name, value: try reader.value()))
@@ -101,14 +101,14 @@ indirect enum OrderedJSON: Equatable {
             while true {
                 try body(&self)
                 skipSpace()
-                guard at < bytes.count else { throw fail("the end") }
+                guard at < bytes.count else { throw fail("unexpected end") }
                 at += 1
                 if bytes[at - 1] == end { return }
-                guard bytes[at - 1] == UInt8(ascii: ",") else { throw fail("no comma") }
+                guard bytes[at - 1] == UInt8(ascii: ",") else { throw fail("missing comma") }
             }
         }
 
-        /// Texts, numbers and words, which Foundation reads.
+        /// Parses strings, numbers and literals with Foundation.
         private mutating func scalar() throws -> OrderedJSON {
             let start = at
             if bytes[at] == UInt8(ascii: "\"") {
@@ -120,7 +120,7 @@ indirect enum OrderedJSON: Equatable {
             } else {
                 while at < bytes.count, !Array(",]} \n".utf8).contains(bytes[at]) { at += 1 }
             }
-            guard at <= bytes.count else { throw fail("the end") }
+            guard at <= bytes.count else { throw fail("unexpected end") }
             let data = Data(bytes[start..<at])
             let value = try JSONSerialization.jsonObject(with: data, options: .fragmentsAllowed)
             switch value {
@@ -130,7 +130,7 @@ indirect enum OrderedJSON: Equatable {
                 let word = String(decoding: data, as: UTF8.self)
                 return word == "true" || word == "false"
                     ? .bool(number.boolValue) : .number(number.doubleValue)
-            default: throw fail("no value")
+            default: throw fail("unexpected value")
             }
         }
     }

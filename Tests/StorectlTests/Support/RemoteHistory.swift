@@ -2,25 +2,27 @@ import Foundation
 import TapedeckTesting
 import Testing
 
-/// # What was wanted of a remote, and what has become of it
+/// The acknowledged intents for a remote, and the check of their effects.
 ///
-/// Devices of one user want likes, marks and shares; every share has a text of its own. `check` holds the
-/// remote, and stores that have come to rest, to what was acknowledged:
+/// Devices of one user like, mark and share videos; every share has a unique text. `check` compares
+/// the remote and the settled stores with the acknowledged intents:
 ///
-/// 1. Every intent is in every store, once, as it was wanted.
+/// 1. Every store has every intent once and unchanged.
 /// 2. A share took effect once, or not at all; if not, every outbox lists it as unknown.
-/// 3. Nothing else is in an outbox, and those of all stores are equal.
-/// 4. Likes and marks stand at the remote as they were wanted last.
-/// 5. The remote was asked for nothing that it does not know.
+/// 3. The outboxes contain nothing else, and those of all stores are equal.
+/// 4. The likes and marks at the remote match the last intents.
+/// 5. The remote received no invalid request.
 ///
-/// The fourth holds where the remote can tell what came last, so a video is not toggled again
+/// The fourth rule requires that the remote knows which toggle is the last. A video is therefore
+/// not toggled again
 ///
-/// - while another device has not delivered its toggle: what arrives last stays;
-/// - within a second or two: Shelby's times are whole seconds;
-/// - if it is a mark, while this device speaks with the remote: should it be killed then, nothing tells
-///   that the mark was on its way, and it looks as if the user had set it again there.
+/// - while another device has not delivered its toggle, because the last one to arrive wins;
+/// - within two seconds, because Shelby's times have whole seconds;
+/// - if the toggle is a mark, while this device syncs with the remote. If that sync is killed,
+///   nothing shows that the mark was on its way, and it looks as if the user had set it again at
+///   the remote.
 struct RemoteHistory {
-    /// An event in the log, as far as it matters here.
+    /// The relevant fields of an event in the log.
     struct Intent: Hashable, Decodable, CustomStringConvertible {
         struct Payload: Hashable, Decodable {
             let video: String
@@ -38,10 +40,10 @@ struct RemoteHistory {
         }
     }
 
-    /// A device that wants something.
+    /// A device that records intents.
     struct Device {
         let store: Storectl
-        /// Whether it speaks with the remote just now.
+        /// Whether it is syncing with the remote.
         let isSyncing: Bool
     }
 
@@ -51,23 +53,24 @@ struct RemoteHistory {
         let time = Date()
     }
 
-    /// What can be liked, and what can be marked: a broadcast has one time for both.
+    /// The videos to like and the videos to mark, which differ because a broadcast has one time for
+    /// both.
     private let (liked, marked): ([String], [String])
-    /// The latest of each register, by type and video.
+    /// The latest toggles, by type and video.
     private var latest: [String: Toggle] = [:]
-    /// What was acknowledged, in the order in which it was.
+    /// The acknowledged intents, in order.
     private(set) var acknowledged: [Intent] = []
     private var shareCount = 0
 
-    /// Begins with the videos that the remote has.
+    /// Creates an empty history for the videos of the remote.
     init(videos: [String]) {
         liked = videos.enumerated().filter { $0.offset % 2 == 0 }.map(\.element)
         marked = videos.enumerated().filter { $0.offset % 2 == 1 }.map(\.element)
     }
 
-    // MARK: - Wanting
+    // MARK: - Recording
 
-    /// Wants something of the remote, on one device; says what.
+    /// Records intents on a device and returns them.
     mutating func want(
         on device: Device, _ random: inout SeededGenerator
     ) throws -> [Intent] {
@@ -75,7 +78,7 @@ struct RemoteHistory {
         for _ in 0..<1 + random.below(3) {
             let (kind, place, isRepeated) = (random.below(4), random.next(), random.oneIn(4))
             let type = kind == 0 ? "LikeToggled" : "WatchLaterToggled"
-            // Of few, so that they are toggled back, too.
+            // Few videos, so that they are also toggled back.
             let videos = (kind == 0 ? liked : marked).prefix(4)
             let video = videos[Int(place % UInt64(videos.count))]
             if kind < 2, try canToggle(type, video, on: device) {
@@ -112,7 +115,7 @@ struct RemoteHistory {
 
     // MARK: - Checking
 
-    /// Checks a remote, and stores that have synced with it and with each other.
+    /// Checks a remote and the stores that have synced with it and with each other.
     func check(_ remote: ShelbyProcess, _ stores: [Storectl]) throws {
         for (number, store) in stores.enumerated() {
             let found = try RemoteHistory.intents(in: store)
@@ -135,7 +138,7 @@ struct RemoteHistory {
         }
     }
 
-    /// Gives the intents of which nobody knows what has become.
+    /// Checks the outboxes and returns the intents whose outcome is unknown.
     private func checkOutboxes(_ stores: [Storectl]) throws -> Set<String> {
         let outboxes = try stores.map { store in
             try #require(
@@ -143,7 +146,7 @@ struct RemoteHistory {
         }
         let first = try #require(outboxes.first)
         for (number, outbox) in outboxes.enumerated() where outbox != first {
-            Issue.record("store \(number) has another outbox: \(outbox), and not \(first)")
+            Issue.record("the outbox of store \(number) differs: \(outbox) instead of \(first)")
         }
         for item in first {
             #expect(item["type"]?.text == "VideoShared", "\(item)")
@@ -160,7 +163,7 @@ struct RemoteHistory {
         #expect(twice.sorted() == [], "shared twice")
         let wanted = acknowledged.filter { $0.payload.text != nil }
         let unwanted = Set(shared).subtracting(wanted.compactMap(\.payload.text))
-        #expect(unwanted.sorted() == [], "shared, and nobody wanted it")
+        #expect(unwanted.sorted() == [], "shared without an intent")
         for intent in wanted where !unknown.contains(intent.id) {
             #expect(shared.contains(intent.payload.text ?? ""), "\(intent) was lost")
         }
@@ -181,11 +184,11 @@ struct RemoteHistory {
             let done = effects.filter { known.contains($0.entity) && $0.kind == "flag" }
             #expect(
                 isOn == intent.payload.isOn,
-                "wanted \(before); done \(done.map { "\($0.text) at \($0.atMilliseconds)" })")
+                "intents \(before); effects \(done.map { "\($0.text) at \($0.atMilliseconds)" })")
         }
     }
 
-    /// How many intents there were, and what became of shares.
+    /// Returns the number of intents and of delivered shares.
     func summary(_ remote: ShelbyProcess) throws -> String {
         let shares = acknowledged.count { $0.payload.text != nil }
         let shared = try remote.effects.count { $0.kind == "share" }

@@ -1,6 +1,6 @@
-/// Responses and events in small, as the remote systems write them.
+/// Small responses and events, in the formats of the remote systems.
 enum Samples {
-    /// What players and their devices say.
+    /// The events of players and their devices.
     static let playback = [
         line("NowPlayingChanged", #"{"device":"tv","video":"vimeo:1084537","isPlaying":true}"#),
         line(
@@ -44,7 +44,7 @@ enum Samples {
         return #"{"type":"\#(type)","payload":\#(payload)\#(time)}"# + "\n"
     }
 
-    /// A video that was handed in, with its chat and the account behind it.
+    /// A submitted video with its chat and the account of its owner.
     static let birdTube =
         line("VideoSubmitted", #"{"video":"youtube:eRsGyueVLvQ","title":"Sintel"}"#)
         + line("SubmissionObserved", #"{"video":"youtube:aqz-KE-bpKQ","views":"7","owner":"8"}"#)
@@ -69,7 +69,7 @@ enum Samples {
             "services":["twitter"],"channels":["c-1"]}
             """)
 
-    /// Something for every list of Whale's.
+    /// At least one event for every list of Whale.
     static let whale = [
         line("UserObserved", #"{"user":"7","username":"ada","isOwn":true}"#),
         line("QuestionObserved", #"{"question":"5","text":"why?","sender":"8","receiver":"7"}"#),
@@ -85,7 +85,7 @@ enum Samples {
             """),
     ].joined()
 
-    /// So many toggles of different videos.
+    /// Returns the given number of toggles, each of another video.
     static func toggles(_ count: Int) -> String {
         (0..<count).map {
             line("WatchLaterToggled", #"{"video":"youtube:video\#($0)","isOn":true}"#)

@@ -2,24 +2,24 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `storectl serve` as a process that can be killed and started again at the same place.
+/// `storectl serve` as a process that can be killed and restarted with the same port and files.
 final class ServeProcess {
-    /// Where it keeps its files.
+    /// The directory of its files.
     let data: String
     private(set) var port: Int
     private let storectl: Storectl
     private var process: RunningStorectl?
-    /// What all its lives have printed on stderr.
+    /// The output on stderr since the first start.
     private(set) var diagnostics = ""
 
-    /// Starts it on a port that is free.
+    /// Starts the server on a free port.
     init() throws {
         storectl = try Storectl()
         data = storectl.directory.path + "/server"
         port = try LocalSocket.freePort()
         for attempt in 0..<5 {
             if try launch() { return }
-            try #require(attempt < 4, "serve does not start: \(diagnostics)")
+            try #require(attempt < 4, "serve did not start: \(diagnostics)")
             port = try LocalSocket.freePort()
         }
     }
@@ -34,10 +34,10 @@ final class ServeProcess {
         }
     }
 
-    /// The process that runs just now.
+    /// The running process.
     var running: RunningStorectl { get throws { try #require(process) } }
 
-    /// Starts it where it was.
+    /// Starts the server again on the same port.
     func start(_ arguments: String...) throws {
         // The connection of another process may hold the port for a moment.
         try eventuallyBlocking("the start of serve at its port", state: { diagnostics }) {
@@ -56,7 +56,7 @@ final class ServeProcess {
         return false
     }
 
-    /// Ends it without a chance to clean up.
+    /// Kills the server, without a chance to clean up.
     func kill() throws {
         guard let process else { return }
         process.send(SIGKILL)
@@ -64,7 +64,7 @@ final class ServeProcess {
         self.process = nil
     }
 
-    /// Ends it in an orderly way.
+    /// Ends the server in an orderly way.
     @discardableResult
     func end() throws -> Storectl.Run {
         let process = try running

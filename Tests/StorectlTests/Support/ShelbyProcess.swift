@@ -1,18 +1,18 @@
 import Foundation
 import Testing
 
-/// `storectl simulate shelby` as a process, and a store that is connected with it as `home`.
+/// `storectl simulate shelby` as a process; stores connect to it as `home`.
 final class ShelbyProcess: SimulatorProcess {
-    /// A video that the remote told of.
+    /// A video observed at the remote.
     struct Video {
         let key: String
-        /// The broadcast that stands for it.
+        /// The broadcast that represents it.
         let broadcast: String
     }
 
-    /// Both are the sample account's own, and are never to be seen anywhere but in the login.
+    /// The token and the token secret of the sample account, which may occur only in the login.
     var secrets: [String] { ["token", "tokenSecret"].compactMap { document[$0]?.text } }
-    /// Where they are kept for `login`.
+    /// The path of a file with the secrets, for `login`.
     var tokenFile: String { storectl.directory.path + "/token" }
 
     init(seed: Int = 7) throws {
@@ -21,7 +21,7 @@ final class ShelbyProcess: SimulatorProcess {
         _ = try storectl.file("token", (secrets.joined(separator: "\n") + "\n").utf8)
     }
 
-    /// A store that knows all that the remote has.
+    /// Returns a store that has read everything from the remote.
     func connectedStore(through url: String? = nil) throws -> Storectl {
         let store = try Storectl.empty()
         try store.succeed("remote", "add", "home", "shelby", url ?? self.url)
@@ -30,13 +30,13 @@ final class ShelbyProcess: SimulatorProcess {
         return store
     }
 
-    /// How a video stands there: whether any of its broadcasts is liked, and whether any is marked.
+    /// The state of a video at the remote: whether any of its broadcasts is liked or marked.
     struct Standing: Equatable {
         var isLiked = false
         var isMarked = false
     }
 
-    /// How the account's videos stand, by their keys.
+    /// The states of the account's videos, by key.
     var standings: [String: Standing] {
         get throws {
             func list(_ path: String) throws -> [OrderedJSON] {
@@ -63,7 +63,7 @@ final class ShelbyProcess: SimulatorProcess {
 }
 
 extension Storectl {
-    /// Every video in the store, the newest first.
+    /// Returns every video in the store, newest first.
     func videos() throws -> [ShelbyProcess.Video] {
         let page = try run("query", "videos", "--limit", "500", "--json").document
         let winners = try Dictionary(
@@ -85,7 +85,7 @@ extension Storectl {
         }
     }
 
-    /// Records an event and gives its id.
+    /// Records an event and returns its ID.
     @discardableResult
     func append(_ type: String, _ payload: String) throws -> String {
         let run = try succeed("append", type, payload, "--json")
@@ -94,7 +94,7 @@ extension Storectl {
 }
 
 extension LocalSocket {
-    /// The body of an answer to a plain request.
+    /// Returns the body of the response to a GET request.
     static func get(_ path: String, port: Int, authorization: String? = nil) throws -> Data {
         let file = try #require(connected(to: port))
         defer { close(file) }
@@ -114,15 +114,16 @@ extension LocalSocket {
     }
 }
 
-/// Carries requests to a server and answers back, but for the answers to some requests, which are lost
-/// with the connection: what they asked for is done, and nobody hears of it.
+/// A proxy that loses the responses to some requests.
+///
+/// The server executes these requests, but the connection ends before the response arrives.
 final class AnswerLoss: Sendable {
     private let target: Int
     private let needle: String
     private let listener: Int32
     let port: Int
 
-    /// - Parameter needle: what a request has in it whose answer is lost.
+    /// - Parameter needle: The text that identifies requests whose responses are lost.
     init(to target: Int, losing needle: String) throws {
         self.target = target
         self.needle = needle

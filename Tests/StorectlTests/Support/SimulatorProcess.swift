@@ -2,14 +2,14 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `storectl simulate` as a process that can be killed and goes on where it was.
+/// `storectl simulate` as a process that can be killed and resumes from its journal.
 class SimulatorProcess {
-    /// A write that took effect there.
+    /// A write that took effect at the simulated system.
     struct Effect: Decodable, Hashable, CustomStringConvertible {
         let kind: String
         let entity: String
         let text: String
-        /// When, in Unix milliseconds.
+        /// The time of the write, in Unix milliseconds.
         let atMilliseconds: Int
 
         var description: String { "\(kind) \(entity) \(text)" }
@@ -17,7 +17,7 @@ class SimulatorProcess {
 
     let port: Int
     let storectl: Storectl
-    /// What it said of itself when it was started.
+    /// The report that it printed at its start.
     let document: OrderedJSON
     private let arguments: [String]
     private var process: RunningStorectl?
@@ -35,7 +35,7 @@ class SimulatorProcess {
             ]
             launched = try SimulatorProcess.launch(storectl, arguments)
         }
-        (process, document) = try #require(launched, "the simulator does not start")
+        (process, document) = try #require(launched, "the simulator did not start")
         self.port = port
         self.arguments = arguments
     }
@@ -50,7 +50,7 @@ class SimulatorProcess {
         return (process, try OrderedJSON(parsing: process.stdoutSoFar))
     }
 
-    /// Ends it without a chance to clean up.
+    /// Kills the simulator, without a chance to clean up.
     func kill() throws {
         guard let process else { return }
         process.send(SIGKILL)
@@ -58,7 +58,7 @@ class SimulatorProcess {
         self.process = nil
     }
 
-    /// Starts it where it was.
+    /// Starts the simulator again with the same port and journal.
     func start() throws {
         // The connection of another process may hold the port for a moment.
         try eventuallyBlocking("the start of the simulator at its port") {

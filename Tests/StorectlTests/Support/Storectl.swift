@@ -2,16 +2,16 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Runs the program as a process of its own, on a store in a temporary directory.
+/// Runs `storectl` as a separate process, on a store in a temporary directory.
 ///
-/// The program is the one that the build has put beside the tests.
+/// The program is the one that was built together with the tests.
 struct Storectl {
-    /// What a run printed, and how it ended.
+    /// The output and the exit code of a run.
     struct Run {
         let arguments: [String]
         let stdout: String
         let stderr: String
-        /// Negative for a signal.
+        /// The exit code, or the negative number of the signal that ended the process.
         let exit: Int32
 
         /// The document on stdout.
@@ -21,7 +21,7 @@ struct Storectl {
     }
 
     let directory: TemporaryDirectory
-    /// Where the store is.
+    /// The path of the store.
     let store: String
 
     init() throws {
@@ -29,17 +29,17 @@ struct Storectl {
         store = directory.path + "/store"
     }
 
-    /// So many samples a demo store has.
+    /// The number of events in a demo store.
     static let demoEvents = 69
 
-    /// A store of samples.
+    /// Creates a demo store.
     static func demo() throws -> Storectl {
         let storectl = try Storectl()
         try storectl.succeed("init", "--demo")
         return storectl
     }
 
-    /// A store with nothing in it.
+    /// Creates an empty store.
     static func empty() throws -> Storectl {
         let storectl = try Storectl()
         try storectl.succeed("init")
@@ -59,7 +59,7 @@ struct Storectl {
         }
     }
 
-    /// Runs it to its end.
+    /// Runs the program to its end.
     @discardableResult
     func run(
         _ arguments: String..., input: String = "", environment: [String: String] = [:]
@@ -74,7 +74,7 @@ struct Storectl {
         return try process.wait()
     }
 
-    /// Starts it and goes on.
+    /// Starts the program without waiting for its end.
     func start(
         _ arguments: [String], input: Data = Data(), environment: [String: String] = [:]
     ) throws -> RunningStorectl {
@@ -83,7 +83,7 @@ struct Storectl {
             environment: ["TAPEDECK_STORE": store].merging(environment) { $1 }, directory)
     }
 
-    /// Runs it and expects exit code 0 and nothing on stderr.
+    /// Runs the program and expects exit code 0 and nothing on stderr.
     @discardableResult
     func succeed(
         _ arguments: String..., input: String = "",
@@ -95,7 +95,7 @@ struct Storectl {
         return run
     }
 
-    /// Runs it with `--json` and expects it to fail, with the same error on both streams.
+    /// Runs the program with `--json` and expects it to fail, with the same error on both streams.
     func checkFails(
         _ arguments: String..., code: String, exit: Int32, says text: String = "",
         sourceLocation: SourceLocation = #_sourceLocation
@@ -115,7 +115,7 @@ struct Storectl {
         }
     }
 
-    /// Writes a file into the test's directory and gives its path.
+    /// Writes a file into the test's directory and returns its path.
     func file(_ name: String, _ bytes: some Sequence<UInt8>) throws -> String {
         let path = "\(directory.path)/\(name)"
         try Data(bytes).write(to: URL(fileURLWithPath: path))
@@ -123,7 +123,7 @@ struct Storectl {
     }
 }
 
-/// The program while it runs.
+/// A running `storectl` process.
 final class RunningStorectl {
     private let process = Process()
     private let arguments: [String]
@@ -140,7 +140,7 @@ final class RunningStorectl {
         out = folder.appendingPathComponent(name + ".out")
         error = folder.appendingPathComponent(name + ".err")
         let inputFile = folder.appendingPathComponent(name + ".in")
-        // Files and not pipes: a pipe that nobody reads would stop the program.
+        // Files instead of pipes, because a full pipe would block the program.
         try input.write(to: inputFile)
         try Data().write(to: out)
         try Data().write(to: error)
@@ -157,12 +157,12 @@ final class RunningStorectl {
         try process.run()
     }
 
-    /// What it has printed so far.
+    /// The output on stdout so far.
     var stdoutSoFar: String {
         get throws { String(decoding: try Data(contentsOf: out), as: UTF8.self) }
     }
 
-    /// What it has printed on stderr so far.
+    /// The output on stderr so far.
     var stderrSoFar: String {
         get throws { String(decoding: try Data(contentsOf: error), as: UTF8.self) }
     }
@@ -173,16 +173,16 @@ final class RunningStorectl {
 
     var isRunning: Bool { process.isRunning }
 
-    // Nothing outlives its test.
+    // No process outlives its test.
     deinit { if process.isRunning { send(SIGKILL) } }
 
-    /// Whether it ends by itself within so many milliseconds; for attacks that kill what has not ended by then.
+    /// Returns whether the process ends by itself within the given number of milliseconds.
     func ends(withinMilliseconds limit: Int) -> Bool {
         for _ in 0..<limit / 5 where process.isRunning { usleep(5_000) }
         return !process.isRunning
     }
 
-    /// Waits until its output contains `text`; false if it ends without.
+    /// Waits until the output contains `text`; returns false if the process ends without it.
     func waitForOutput(_ text: String) throws -> Bool {
         try eventuallyBlocking("\(text) in the output of \(arguments)", state: { try stdoutSoFar })
         {
@@ -191,7 +191,7 @@ final class RunningStorectl {
         return try stdoutSoFar.contains(text)
     }
 
-    /// Waits for its end; one that never ends is killed, and the test fails.
+    /// Waits for the end of the process; if it does not end, kills it and fails the test.
     func wait() throws -> Storectl.Run {
         do {
             try eventuallyBlocking("the end of \(arguments)") { !isRunning }

@@ -1,19 +1,19 @@
 import Foundation
 import Testing
 
-/// # What was acknowledged, and whether it is there
+/// The acknowledged events, and the check that every store has them.
 ///
-/// Every event is a comment with a text of its own. `append` acknowledges events by their ids; from then
-/// on they are in the history. `check` holds stores that have synced to it:
+/// Every event is a comment with a unique text. `append` acknowledges events by their IDs, which
+/// adds them to the history. `check` compares the history with stores that have synced:
 ///
-/// 1. Every acknowledged event is in every store, exactly once: in the log, and in what is shown.
-/// 2. Nothing is shown that nobody has written.
-/// 3. The sequences of each origin are dense.
+/// 1. Every store has every acknowledged event exactly once, in the log and in its lists.
+/// 2. The lists contain nothing else.
+/// 3. The sequences of each origin have no gaps.
 /// 4. All stores have the same events, and projections with the same digests.
-/// 5. What was folded along the way is what a rebuild gives.
-/// 6. `storectl verify` finds nothing.
+/// 5. Incrementally folded projections equal rebuilt ones.
+/// 6. `storectl verify` finds no problems.
 struct SyncHistory {
-    /// An event in the log, as far as it matters here.
+    /// The relevant fields of an event in the log.
     struct Line: Decodable {
         struct Payload: Decodable { let text: String? }
         let id: String
@@ -23,22 +23,22 @@ struct SyncHistory {
 
         var origin: Substring { id.prefix { $0 != "-" } }
         var sequence: Int { Int(id.drop { $0 != "-" }.dropFirst()) ?? 0 }
-        /// What tells its content from that of others.
+        /// The text or payload that identifies its content.
         var content: String { payload?.text ?? payloadBase64 ?? "" }
     }
 
-    /// The video on which the comment of a number is; all comments on one fit into a page.
+    /// Returns the video of a comment; all comments on one video fit into a page.
     private static func video(of number: Int) -> String {
         "youtube:sync\(number / commentsPerVideo)"
     }
 
     private static let commentsPerVideo = 250
 
-    /// The ids under which texts were acknowledged.
+    /// The IDs of acknowledged events, by text.
     private(set) var acknowledged: [String: String] = [:]
     private var count = 0
 
-    /// Appends events to a store; gives their texts.
+    /// Appends events to a store and returns their texts.
     @discardableResult
     mutating func append(_ number: Int = 1, to store: Storectl) throws -> [String] {
         let numbers = count..<count + number
@@ -52,7 +52,7 @@ struct SyncHistory {
         return texts
     }
 
-    /// Takes back what fate has destroyed: every copy of it is gone.
+    /// Removes events that have no copy left from the history.
     mutating func forget(_ texts: [String]) {
         for text in texts { acknowledged[text] = nil }
     }
@@ -64,7 +64,7 @@ struct SyncHistory {
             .map { try JSONDecoder().decode(Line.self, from: Data($0.utf8)) }
     }
 
-    /// The texts that a store shows; those of events that count nowhere are not among them.
+    /// Returns the texts in a store's lists, without events that no list includes.
     static func shown(_ store: Storectl) throws -> [String] {
         struct Page: Decodable {
             struct Comment: Decodable { let text: String }
@@ -88,8 +88,8 @@ struct SyncHistory {
 
     /// Checks stores that have synced.
     ///
-    /// - Parameter isForked: whether histories of one origin have met: events that lost their names are
-    ///   still in the logs then, beside what was written anew.
+    /// - Parameter isForked: Whether two histories of one origin have met. The logs then also
+    ///   contain the events that lost their IDs, in addition to their copies with new IDs.
     func check(_ stores: [Storectl], isForked: Bool = false) throws {
         var firstContents: [String]?
         var firstDigests: [OrderedJSON]?
@@ -129,7 +129,7 @@ struct SyncHistory {
             let sequences = Set(events.map(\.sequence))
             #expect(
                 sequences == Set(1...max(1, sequences.count)),
-                "store \(number) has holes in origin \(origin)")
+                "store \(number) has gaps in origin \(origin)")
         }
     }
 
@@ -137,13 +137,13 @@ struct SyncHistory {
         let expected = Set(acknowledged.keys)
         let found = Set(shown)
         #expect(expected.subtracting(found).sorted() == [], "store \(number) has lost events")
-        #expect(found.subtracting(expected).sorted() == [], "store \(number) shows others")
+        #expect(found.subtracting(expected).sorted() == [], "store \(number) shows unknown events")
         #expect(shown.count == found.count, "store \(number) shows events twice")
     }
 }
 
 extension Storectl {
-    /// Appends lines as one group, and gives the ids under which they were acknowledged.
+    /// Appends lines as one group and returns the IDs of the acknowledged events.
     func record(_ lines: [String]) throws -> [String] {
         let run = try run("append", "--file", "-", "--json", input: lines.joined())
         #expect(run.exit == 0, "\(run.stderr)")
@@ -155,13 +155,13 @@ extension Storectl {
         return lines.indices.map { "\(first[..<dash])-\(sequence + $0)" }
     }
 
-    /// Syncs once with a server; gives what came of it.
+    /// Syncs once with a server and returns the run.
     @discardableResult
     func sync(_ url: String, _ server: ServeProcess, _ arguments: String...) throws -> Run {
         try run(["sync", url, "--token-file", server.tokenFile, "--json"] + arguments)
     }
 
-    /// Syncs stores in turn until none has anything to do.
+    /// Syncs stores in turn until nothing changes.
     static func settle(
         _ stores: [Storectl], _ server: ServeProcess, url: String? = nil,
         sourceLocation: SourceLocation = #_sourceLocation
@@ -180,6 +180,6 @@ extension Storectl {
             }
             if isQuiet { return }
         }
-        Issue.record("the stores do not come to rest", sourceLocation: sourceLocation)
+        Issue.record("the stores do not settle", sourceLocation: sourceLocation)
     }
 }

@@ -2,24 +2,26 @@ import Foundation
 import TapedeckTesting
 import Testing
 
-/// # Rounds of work with a network and processes that fail
+/// Rounds of syncs in which the network and the processes fail.
 ///
 ///     three stores ──▶ FaultProxy ──▶ server
 ///          └─────────▶ FaultProxy ──▶ remote (Shelby's simulator, with a journal)
 ///
-/// All are processes. Each round appends here and there, events for the other stores and intents for the
-/// remote, syncs some stores with the server and with the remote at the same time, and kills what it
-/// likes; some stores have a `sync --watch` beside. The seed decides who does what when, and what the
-/// proxies do to connections; how far a process is by then is up to the system.
+/// The server, the remote and each sync are processes. Each round appends events for the other
+/// stores and intents for the remote, syncs some stores with the server and the remote at the same
+/// time, and kills some processes; some stores also run `sync --watch`. The seed determines the
+/// actions and the faults of the proxies. The operating system determines how far each process gets
+/// before the next action.
 ///
-/// In the end everything has to come to rest by itself, as `SyncHistory` and `RemoteHistory` say.
+/// At the end all stores must settle by themselves; `SyncHistory` and `RemoteHistory` check the
+/// result.
 final class SyncRounds {
-    /// What a store syncs with.
+    /// The other side of a sync.
     enum Target: String, CaseIterable {
         case server, remote
     }
 
-    /// A `storectl sync` that runs.
+    /// A running `storectl sync`.
     private struct Sync {
         let store: Int
         let target: Target
@@ -38,7 +40,7 @@ final class SyncRounds {
     private(set) var history = SyncHistory()
     private var wanted: RemoteHistory
     private var kills: [String: Int] = [:]
-    /// A line for each thing that was done, with the time in Unix milliseconds.
+    /// One line for each action, with its time in Unix milliseconds.
     private(set) var trace: [String] = []
 
     init(_ given: SeededGenerator) throws {
@@ -50,7 +52,7 @@ final class SyncRounds {
             try FaultProxy(to: remote.port, SeededGenerator(seed: given.seed &+ 2))
         )
         stores = try (0..<3).map { _ in try Storectl.empty() }
-        // One connects them, and the others hear of it; each logs in by itself.
+        // One store adds the remote, and the others learn of it by syncing; each logs in by itself.
         try stores[0].succeed("remote", "add", "home", "shelby", proxies.remote.url)
         try Storectl.settle(stores, server)
         for store in stores {
@@ -78,7 +80,7 @@ final class SyncRounds {
         }
     }
 
-    private func say(_ what: String) {
+    private func note(_ what: String) {
         let milliseconds = Int(Date().timeIntervalSince1970 * 1_000)
         trace.append("\(milliseconds) \(what)")
     }
@@ -90,7 +92,7 @@ final class SyncRounds {
     func round() throws {
         for (name, proxy) in [("server", proxies.server), ("remote", proxies.remote)] {
             let percent = [0, 30, 60, 90][random.below(4)]
-            say("round: \(percent) % of connections to the \(name) fail")
+            note("round: \(percent) % of connections to the \(name) fail")
             proxy.setFaulty(percent: percent)
         }
         for index in stores.indices where random.oneIn(2) { try append(index) }
@@ -115,7 +117,7 @@ final class SyncRounds {
             if sync.process.ends(withinMilliseconds: rest) {
                 try check(try sync.process.wait(), sync)
             } else {
-                say("\(sync.name) is killed, because it takes long")
+                note("\(sync.name) is killed because it takes too long")
                 try kill(sync)
             }
         }
@@ -123,9 +125,9 @@ final class SyncRounds {
     }
 
     private func append(_ index: Int) throws {
-        // Mostly a few, sometimes so many that the network fails in the midst of them.
+        // Usually a few, sometimes so many that the network fails while they are sent.
         let count = random.oneIn(12) ? 700 : 1 + random.below(40)
-        say("store \(index) gets \(count) events")
+        note("store \(index) gets \(count) events")
         try history.append(count, to: stores[index])
     }
 
@@ -133,7 +135,7 @@ final class SyncRounds {
         let isSyncing = (syncs + watches).contains { $0.store == index && $0.target == .remote }
         let device = RemoteHistory.Device(store: stores[index], isSyncing: isSyncing)
         let intents = try wanted.want(on: device, &random)
-        for intent in intents { say("store \(index) wants \(intent)") }
+        for intent in intents { note("store \(index) records the intent \(intent)") }
     }
 
     private func start(_ index: Int, _ target: Target, _ arguments: String...) throws -> Sync {
@@ -147,10 +149,10 @@ final class SyncRounds {
     }
 
     private func begin(_ index: Int, _ target: Target) throws {
-        // A remote is spoken with by one process at a time.
+        // Only one process of a store may sync with a remote at a time.
         let isTaken = watches.contains { $0.store == index && $0.target == .remote }
         guard target == .server || !isTaken else { return }
-        say("store \(index) syncs with the \(target)")
+        note("store \(index) syncs with the \(target)")
         syncs.append(try start(index, target))
     }
 
@@ -159,10 +161,10 @@ final class SyncRounds {
         let target = random.oneIn(3) ? Target.remote : .server
         if let place = watches.firstIndex(where: { $0.store == index && $0.target == target }) {
             let watch = watches.remove(at: place)
-            say("\(watch.name), a watch, is killed")
+            note("\(watch.name), a watch, is killed")
             try kill(watch)
         } else {
-            say("store \(index) watches the \(target)")
+            note("store \(index) watches the \(target)")
             watches.append(try start(index, target, "--watch"))
         }
     }
@@ -172,7 +174,7 @@ final class SyncRounds {
     private func killSync() throws {
         guard !syncs.isEmpty else { return }
         let sync = syncs.remove(at: random.below(syncs.count))
-        say("\(sync.name) is killed")
+        note("\(sync.name) is killed")
         try kill(sync)
     }
 
@@ -184,7 +186,7 @@ final class SyncRounds {
     }
 
     private func restart(_ target: Target) throws {
-        say("the \(target) is killed")
+        note("the \(target) is killed")
         switch target {
         case .server: try server.kill()
         case .remote: try remote.kill()
@@ -195,12 +197,12 @@ final class SyncRounds {
         case .server: try server.start()
         case .remote: try remote.start()
         }
-        say("the \(target) is back")
+        note("the \(target) runs again")
     }
 
     // MARK: - Ends
 
-    /// A sync that nobody has killed is done, or could not reach the other side.
+    /// Checks that a sync that was not killed succeeded or could not reach the other side.
     private func check(_ run: Storectl.Run, _ sync: Sync) throws {
         let last = run.stdout.split(separator: "\n").last.map(String.init) ?? ""
         switch run.exit {
@@ -216,11 +218,11 @@ final class SyncRounds {
         }
     }
 
-    /// The faults end: everything has to come to rest, and to be there.
+    /// Ends the faults and checks that the stores settle and nothing is lost.
     func finish() throws {
         proxies.server.calm()
         proxies.remote.calm()
-        say("all faults are over")
+        note("all faults have ended")
         for watch in watches { try end(watch) }
         watches = []
         try settle()
@@ -235,7 +237,7 @@ final class SyncRounds {
         if run.exit != -SIGTERM { try check(run, watch) }
     }
 
-    /// Syncs with both until nothing moves any more.
+    /// Syncs with both until nothing changes.
     private func settle() throws {
         for _ in 0..<12 {
             try Storectl.settle(stores, server, url: proxies.server.url)
@@ -247,7 +249,7 @@ final class SyncRounds {
                 try check(run, sync)
                 let report = try run.document
                 let reasons = (report["waiting"]?.list ?? []).map { $0["reason"]?.text ?? "" }
-                say("store \(sync.store) is left with \(reasons)")
+                note("store \(sync.store) has waiting intents: \(reasons)")
                 if report["pushed"]?.number != 0 || report["pulled"]?.number != 0
                     || !reasons.allSatisfy({ $0 == "unknownOutcome" })
                 {
@@ -256,10 +258,10 @@ final class SyncRounds {
             }
             if isQuiet { return try Storectl.settle(stores, server, url: proxies.server.url) }
         }
-        Issue.record("the stores and the remote do not come to rest")
+        Issue.record("the stores and the remote do not settle")
     }
 
-    /// No token is in anything that any of these processes has printed.
+    /// Checks that no process has printed a token.
     private func checkSecrets() throws {
         let tokens = [try server.token] + remote.secrets
         for store in stores {
@@ -271,7 +273,7 @@ final class SyncRounds {
 }
 
 extension Storectl {
-    /// Whether anything that was run in this directory has printed a text.
+    /// Returns whether any run in this directory has printed a text.
     func printed(_ text: String) throws -> Bool {
         try FileManager.default.contentsOfDirectory(atPath: directory.path)
             .filter { $0.hasSuffix(".out") || $0.hasSuffix(".err") }

@@ -131,15 +131,15 @@ final class RemoteDevice {
     /// Syncs to the end and returns the report, or nil if the device crashed.
     ///
     /// - Parameters:
-    ///   - asksAll: whether to request fresh pages, too.
+    ///   - refreshesAll: whether to request fresh pages, too.
     ///   - failuresMax: the number of consecutive failures that end the sync.
     ///   - meanwhile: called with the number of each request before its response arrives.
     @discardableResult
     func sync(
-        crashing: CrashPoint? = nil, asksAll: Bool = false, failuresMax: UInt32 = 30,
+        crashing: CrashPoint? = nil, refreshesAll: Bool = false, failuresMax: UInt32 = 30,
         meanwhile: (Int) throws -> Void = { _ in }
     ) throws -> RemoteReport? {
-        guard var session = try session(failuresMax: failuresMax, asksAll: asksAll) else {
+        guard var session = try session(failuresMax: failuresMax, refreshesAll: refreshesAll) else {
             return nil
         }
         var step = try session.begin()
@@ -168,7 +168,7 @@ final class RemoteDevice {
 
     /// Returns a session like the one that `sync` drives.
     func session(
-        isLive: Bool = false, failuresMax: UInt32 = 30, asksAll: Bool = false
+        isLive: Bool = false, failuresMax: UInt32 = 30, refreshesAll: Bool = false
     ) throws -> RemoteSession? {
         guard
             let connector = Connectors.named(
@@ -182,7 +182,8 @@ final class RemoteDevice {
             connection: Connectors.connection(with: remote, store.projections),
             options: RemoteSession.Options(
                 isLive: isLive, failuresMax: failuresMax, backoffMax: 4_000),
-            clock: SteadyClock { (boot, clock.milliseconds) }, asksAll: asksAll, random: random)
+            clock: SteadyClock { (boot, clock.milliseconds) }, refreshesAll: refreshesAll,
+            random: random)
     }
 
     /// Writes another login, as `storectl login` does in another process.

@@ -102,7 +102,7 @@ import Testing
 
     // MARK: - The whole remote
 
-    @Test func unavailableRemoteIsNotAskedForEveryPage() throws {
+    @Test func syncStopsIfTheRemoteIsUnavailable() throws {
         let desk = try desk()
         failing(desk, { _ in true })
         let report = try #require(try desk.device.sync(failuresMax: 3))
@@ -182,7 +182,7 @@ import Testing
             }
             #expect(desk.world.simulator.violations.isEmpty, "TAPEDECK_SEED=\(seed)")
             desk.world.simulator.adversary = .none
-            try desk.device.sync(asksAll: true)
+            try desk.device.sync(refreshesAll: true)
             try desk.checkShown("US", "TAPEDECK_SEED=\(seed)")
             try desk.checkShown("GB", "TAPEDECK_SEED=\(seed)")
         }

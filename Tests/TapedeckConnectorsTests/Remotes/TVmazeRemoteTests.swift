@@ -5,15 +5,15 @@ import TapedeckTesting
 import TestSupport
 import Testing
 
-/// Reading TVmaze, against a simulator that behaves as it does.
+/// Syncing with a simulator of TVmaze.
 @Suite(.offTasks) struct TVmazeRemoteTests {
     /// A Tuesday.
     private static let tuesday = "2019-07-09T16:00:00Z"
     private static let days = (8...14).map { "2019-07-\($0 < 10 ? "0" : "")\($0)" }
 
-    // MARK: - What is read
+    // MARK: - Reading
 
-    @Test func theWeekIsReadAndThenTheCasts() throws {
+    @Test func weekIsReadBeforeTheCasts() throws {
         let desk = try TVmazeDesk(["US", "web", "web-DE"], at: Self.tuesday)
         let report = try #require(try desk.device.sync())
         #expect(report.failure == nil && report.unreadable.isEmpty && report.unread == 0)
@@ -39,7 +39,7 @@ import Testing
         #expect(status.isUpToDate && !status.needsLogin && !status.hasLogin)
     }
 
-    @Test func ofSchedulesOfSeveralCountriesEachHasItsDays() throws {
+    @Test func eachCountryIsReadForItsOwnDays() throws {
         // Monday in Sydney, Sunday in London and in New York.
         let desk = try TVmazeDesk(["US", "GB", "AU"], at: "2019-07-07T20:00:00Z")
         try desk.device.sync()
@@ -50,7 +50,7 @@ import Testing
         try desk.checkShown("GB")
     }
 
-    @Test func aCastIsReadAgainWhereItsShowIsNews() throws {
+    @Test func castIsReadAgainIfItsShowHasChanged() throws {
         let desk = try TVmazeDesk(
             at: Self.tuesday,
             try TVmazeDesk.shows(3, on: "2019-07-10", at: "2019-07-11T00:00:00Z"))
@@ -58,7 +58,7 @@ import Testing
         #expect(desk.asked().dropFirst(7) == ["cast 1", "cast 2", "cast 3"])
         desk.wait(.seconds(3_700))
         let first = desk.world.requests.count
-        #expect(try desk.device.sync()?.pulled == 7, "the lists of the days, and nothing else")
+        #expect(try desk.device.sync()?.pulled == 7, "only the listings of the days")
         #expect(desk.asked(from: first) == Self.days.map { "US \($0)" })
         try desk.change {
             $0.world.shows[2]?.updated += 1
@@ -73,8 +73,8 @@ import Testing
         #expect(try desk.cast(2) == ["Ada 2", "Bob"])
     }
 
-    /// What a show that was removed leads to is not there, and asked for no more.
-    @Test func aCastThatIsNotThereIsLeftAlone() throws {
+    /// The cast of a removed show does not exist and is not requested again.
+    @Test func missingCastIsNotRequestedAgain() throws {
         let desk = try TVmazeDesk(
             at: Self.tuesday,
             try TVmazeDesk.shows(2, on: "2019-07-10", at: "2019-07-11T00:00:00Z"))
@@ -89,7 +89,7 @@ import Testing
         #expect(desk.world.requests.count == first)
     }
 
-    @Test func castsAreReadSoManyAtATime() throws {
+    @Test func numberOfCastsPerSyncIsLimited() throws {
         let count = 250
         let desk = try TVmazeDesk(
             at: Self.tuesday,
@@ -104,7 +104,7 @@ import Testing
         #expect(try (1...count).allSatisfy { try desk.cast($0) == ["Ada \($0)"] })
     }
 
-    @Test func theRemoteIsNotAskedFasterThanItAllows() throws {
+    @Test func requestsStayWithinTheRateLimit() throws {
         let desk = try TVmazeDesk(["US", "GB", "web"], at: Self.tuesday)
         var times: [UInt64] = []
         try desk.device.sync { _ in times.append(desk.world.clock.milliseconds) }
@@ -114,9 +114,9 @@ import Testing
         }
     }
 
-    // MARK: - What is gone
+    // MARK: - Cancellations
 
-    @Test func whatACompleteAnswerLacksIsCancelledAndWhatABrokenOneLacksIsNot() throws {
+    @Test func onlyCompleteListingsCancelMissingEpisodes() throws {
         let desk = try TVmazeDesk(
             at: Self.tuesday,
             try TVmazeDesk.shows(3, on: "2019-07-10", at: "2019-07-11T00:00:00Z"))
@@ -124,56 +124,56 @@ import Testing
         #expect(try desk.shown()["2019-07-10"] == [1, 2, 3])
         try desk.change {
             $0.world.episodes[1] = nil
-            // A part that cannot be read: nobody knows what it would have told.
+            // An unreadable row, whose content is unknown.
             $0.world.episodes[4] = TVmazeWorld.Episode(
                 id: 0, show: 3, name: "none", airdate: "2019-07-10",
                 startsAt: try milliseconds("2019-07-11T00:00:00Z"))
         }
-        let broken = try #require(try desk.device.sync(asksAll: true))
+        let broken = try #require(try desk.device.sync(refreshesAll: true))
         #expect(broken.unreadable.count == 1)
         #expect(try desk.shown()["2019-07-10"] == [1, 2, 3])
         try desk.change { $0.world.episodes[4] = nil }
-        try desk.device.sync(asksAll: true)
+        try desk.device.sync(refreshesAll: true)
         #expect(try desk.shown()["2019-07-10"] == [2, 3])
-        #expect(try desk.device.sync(asksAll: true)?.pulled == 7, "the lists of the days")
+        #expect(try desk.device.sync(refreshesAll: true)?.pulled == 7, "the listings of the days")
     }
 
     // MARK: - Freshness
 
-    @Test func whatIsFreshIsNotAskedForAgain() throws {
+    @Test func freshPagesAreNotRequestedAgain() throws {
         let desk = try TVmazeDesk(at: Self.tuesday)
         let began = desk.world.clock.milliseconds
         try desk.device.sync()
         let count = desk.world.requests.count
         let report = try #require(try desk.device.sync())
-        #expect(desk.world.requests.count == count, "nothing is sent")
+        #expect(desk.world.requests.count == count, "no request is sent")
         #expect(report.fresh == 7 && report.failure == nil)
         let end = try #require(report.freshUntil)
         #expect((began + 3_600_000..<began + 3_660_000).contains(end))
-        // In another process, too.
+        // The pages are also fresh in another process.
         try desk.device.restart()
         #expect(try desk.device.sync()?.fresh == 7)
         #expect(desk.world.requests.count == count)
         desk.world.clock.set(milliseconds: end - 1)
         #expect(try desk.device.sync()?.fresh == 7)
-        // The other pages end while it asks for the first.
+        // The other pages expire while the first is requested.
         desk.world.clock.set(milliseconds: end)
         #expect(try desk.device.sync()?.fresh == 0)
         #expect(desk.asked(from: count) == Self.days.map { "US \($0)" })
     }
 
-    @Test func whoAsksForAllGetsIt() throws {
+    @Test func freshPagesAreReadAgainOnDemand() throws {
         let desk = try TVmazeDesk(at: Self.tuesday)
         try desk.device.sync()
         desk.wait(.seconds(10))
         let count = desk.world.requests.count
-        #expect(try desk.device.sync(asksAll: true)?.fresh == 0)
+        #expect(try desk.device.sync(refreshesAll: true)?.fresh == 0)
         #expect(desk.asked(from: count) == Self.days.map { "US \($0)" })
-        // And that is fresh again.
+        // The new pages are fresh again.
         #expect(try desk.device.sync()?.fresh == 7)
     }
 
-    @Test func withoutAWordNothingIsFresh() throws {
+    @Test func pagesWithoutAMaximumAgeAreNotFresh() throws {
         let desk = try TVmazeDesk(at: Self.tuesday)
         try desk.change { $0.maxAgeSeconds = nil }
         try desk.device.sync()
@@ -183,22 +183,22 @@ import Testing
         #expect(desk.asked(from: count) == Self.days.map { "US \($0)" })
     }
 
-    @Test func aLaterWordTakesFreshnessBack() throws {
+    @Test func laterResponsesCanEndFreshness() throws {
         let desk = try TVmazeDesk(at: Self.tuesday)
         try desk.device.sync()
         try desk.change { $0.maxAgeSeconds = nil }
-        try desk.device.sync(asksAll: true)
+        try desk.device.sync(refreshesAll: true)
         #expect(try desk.device.sync()?.fresh == 0)
     }
 
-    @Test func aClockThatIsSetBackEndsFreshness() throws {
+    @Test func settingTheClockBackEndsFreshness() throws {
         let desk = try TVmazeDesk(at: Self.tuesday)
         try desk.device.sync()
         desk.wait(.seconds(-7_200))
         #expect(try desk.device.sync()?.fresh == 0)
     }
 
-    @Test func anotherAddressHasNothingFresh() throws {
+    @Test func remoteWithAnotherURLHasNoFreshPages() throws {
         let desk = try TVmazeDesk(at: Self.tuesday)
         try desk.device.sync()
         let remotes = StoreRemotes(desk.device.store.log, desk.device.store.projections)
@@ -211,8 +211,8 @@ import Testing
         #expect(fresh.end(of: monday, desk.device.remote, at: now) != nil)
     }
 
-    /// The rows are bounded: each reading begins by sweeping those that have ended, and those beyond the limit.
-    @Test func whatIsRememberedIsBounded() throws {
+    /// Each sync begins by removing expired rows and rows beyond the limit.
+    @Test func numberOfRememberedPagesIsLimited() throws {
         let desk = try TVmazeDesk(at: Self.tuesday)
         let log = desk.device.store.log
         let remote = try StoreRemotes(log, desk.device.store.projections).named("home")
@@ -245,22 +245,22 @@ import Testing
             (["max-age=60"], "soon", 60), (["max-age=60"], "99999999999999999999999", 0),
             (["s-maxage=60"], nil, 0), ([",,=,max-age=5,"], nil, 5), (["max-age=0"], nil, 0),
         ] as [([String], String?, UInt64)])
-    func headersSayHowLong(_ control: [String], _ age: String?, _ seconds: UInt64) {
+    func headersDetermineTheFreshness(_ control: [String], _ age: String?, _ seconds: UInt64) {
         var response = RemoteResponse(status: 200)
         response.headers = control.map { .init("cache-control", $0) }
         if let age { response.headers.append(.init("AGE", age)) }
         #expect(response.freshFor == seconds * 1_000)
     }
 
-    /// How many pages are remembered as fresh.
+    /// Returns the number of pages that are remembered as fresh.
     private func freshCount(_ desk: TVmazeDesk) throws -> Int {
         let row = RemoteRow.fresh(desk.device.remote, RemotePage(""), nil)
         return try desk.device.store.log.syncRows(prefix: String(row.name.dropLast(32))).count
     }
 
-    // MARK: - The user's choice
+    // MARK: - Choice of schedules
 
-    @Test func whichSchedulesAreReadIsChangedByAddingAgain() throws {
+    @Test func addingTheRemoteAgainChangesItsSchedules() throws {
         let desk = try TVmazeDesk(at: Self.tuesday)
         let remotes = StoreRemotes(desk.device.store.log, desk.device.store.projections)
         let events = desk.device.store.log.head
@@ -274,7 +274,7 @@ import Testing
     }
 
     @Test(arguments: ["UK", "USA", "", "web-", "web-XX", "XX", "US-web", "web-US-1", "wéb", "-"])
-    func whatIsNoScheduleIsRefusedWithWhatThereIs(_ name: String) throws {
+    func errorsForInvalidSchedulesListTheKnownOnes(_ name: String) throws {
         let desk = try TVmazeDesk()
         let remotes = StoreRemotes(desk.device.store.log, desk.device.store.projections)
         let error = #expect(throws: SyncError.self) {
@@ -293,7 +293,7 @@ import Testing
         #expect(error?.code == .usage)
     }
 
-    @Test func nobodyLogsIn() async throws {
+    @Test func loginsAreRefused() async throws {
         let desk = try TVmazeDesk()
         let remotes = StoreRemotes(desk.device.store.log, desk.device.store.projections)
         let error = await #expect(throws: SyncError.self) {

@@ -5,9 +5,9 @@ import TapedeckTesting
 import TestSupport
 import Testing
 
-/// Watching TVmaze: when a session that stays reads again, and what who follows its lists is told.
+/// Watching TVmaze: when a live session reads again, and what its lists report.
 @Suite(.offTasks) struct TVmazeWatchTests {
-    /// A live session, driven in virtual time until nothing is left to do.
+    /// A live session, driven in virtual time until it is idle.
     private final class Watch {
         let desk: TVmazeDesk
         private var session: RemoteSession
@@ -19,7 +19,7 @@ import Testing
             step = try session.begin()
         }
 
-        /// Sends what is to be sent now.
+        /// Sends all requests that are due.
         func go() throws {
             while case .send(let request) = step {
                 let answer = Result { () throws(SyncFailure) in try desk.world.send(request) }
@@ -30,17 +30,17 @@ import Testing
             }
         }
 
-        /// Goes on until it idles, and says until when; throws where it ends.
+        /// Runs until the session is idle and returns the time of its next step; throws if it ends.
         func settle() throws -> UInt64 {
             for _ in 0..<10_000 {
                 switch step {
                 case .send: try go()
                 case .wait(let wait): try wake(at: wait.until)
                 case .idle(let until): return until
-                case .end(let failure): throw failure ?? SyncFailure(.internalError, "it has ended")
+                case .end(let failure): throw failure ?? SyncFailure(.internalError, "it ended")
                 }
             }
-            throw SyncFailure(.internalError, "it never idles")
+            throw SyncFailure(.internalError, "the session is never idle")
         }
 
         func wake(at time: UInt64) throws {
@@ -48,7 +48,7 @@ import Testing
             step = try session.woken()
         }
 
-        /// What it asks for when it is woken at a time.
+        /// Returns the subjects of the requests that follow when the session is woken at a time.
         func asks(at time: UInt64) throws -> [String] {
             let first = desk.world.requests.count
             try wake(at: time)
@@ -59,18 +59,18 @@ import Testing
 
     private func midnight(_ text: String) throws -> UInt64 { UInt64(try milliseconds(text)) }
 
-    @Test func itReadsAgainWhenFreshnessEnds() throws {
+    @Test func sessionReadsAgainWhenFreshnessEnds() throws {
         let desk = try TVmazeDesk(at: "2019-07-09T16:00:00Z")
         let watch = try Watch(desk)
         let until = try watch.settle()
         #expect(try desk.device.sync()?.freshUntil == until)
         #expect(try watch.asks(at: until - 1) == [])
-        // The others end while it asks for the first.
+        // The other pages expire while the first is requested.
         #expect(try watch.asks(at: until).count == 7)
         #expect(try watch.settle() >= until + 3_600_000)
     }
 
-    @Test func theWeekTurnsAtMidnightInItsZone() throws {
+    @Test func weekChangesAtMidnightInItsZone() throws {
         // Sunday evening in New York.
         let desk = try TVmazeDesk(at: "2019-07-15T03:30:00Z")
         let watch = try Watch(desk)
@@ -83,8 +83,8 @@ import Testing
         try desk.checkShown()
     }
 
-    /// At midnight on another day nothing turns, and what is fresh is left alone.
-    @Test func whatIsFreshAtMidnightIsNotAskedFor() throws {
+    /// At midnight on other days the week does not change, and fresh pages are not requested.
+    @Test func freshPagesAreNotRequestedAtMidnight() throws {
         let desk = try TVmazeDesk(at: "2019-07-10T03:30:00Z")
         let watch = try Watch(desk)
         let midnight = try midnight("2019-07-10T04:00:00Z")
@@ -93,7 +93,7 @@ import Testing
         #expect(try watch.settle() > midnight)
     }
 
-    /// A week at the turn of the year, and days without midnight or with two.
+    /// Weeks at the turn of the year, and days without a midnight or with two.
     @Test(arguments: [
         ("US", "2019-12-31T12:00:00Z", "2019-12-30", "2020-01-05", "2020-01-01T05:00:00Z"),
         ("US", "2021-01-01T12:00:00Z", "2020-12-28", "2021-01-03", "2021-01-02T05:00:00Z"),
@@ -102,14 +102,14 @@ import Testing
         ("US", "2019-03-11T03:59:59Z", "2019-03-04", "2019-03-10", "2019-03-11T04:00:00Z"),
         ("US", "2019-11-04T04:30:00Z", "2019-10-28", "2019-11-03", "2019-11-04T05:00:00Z"),
         ("GB", "2019-10-27T12:00:00Z", "2019-10-21", "2019-10-27", "2019-10-28T00:00:00Z"),
-        // In Beirut midnight of that Sunday is left out.
+        // In Beirut, that Sunday has no midnight.
         ("LB", "2019-03-30T12:00:00Z", "2019-03-25", "2019-03-31", "2019-03-30T22:00:00Z"),
         ("LB", "2019-03-31T12:00:00Z", "2019-03-25", "2019-03-31", "2019-03-31T21:00:00Z"),
         ("NZ", "2019-07-07T11:59:59Z", "2019-07-01", "2019-07-07", "2019-07-07T12:00:00Z"),
         ("NZ", "2019-07-07T12:00:00Z", "2019-07-08", "2019-07-14", "2019-07-08T12:00:00Z"),
         ("web", "2019-07-07T23:59:59Z", "2019-07-01", "2019-07-07", "2019-07-08T00:00:00Z"),
     ])
-    func daysAreThoseOfTheZone(
+    func daysFollowTheZoneOfTheSchedule(
         _ schedule: String, _ now: String, _ monday: String, _ sunday: String, _ turn: String
     ) throws {
         let connector = try #require(Connectors.named("tvmaze", parts: [schedule]))
@@ -129,8 +129,8 @@ import Testing
         #expect(connector.feeds(.anonymous, now: 0).first?.place == "1969-12-29")
     }
 
-    /// The zones that are asked for are known on this machine.
-    @Test func everyCountryHasAZone() throws {
+    /// This machine knows the zones of these countries.
+    @Test func countriesHaveTheirTimeZones() throws {
         for code in ["US", "GB", "DE", "BR", "UA", "GL", "KI", "UZ", "CD"] {
             let connector = try #require(Connectors.named("tvmaze", parts: [code]))
             let utc = try #require(Connectors.named("tvmaze", parts: ["web"]))
@@ -142,7 +142,7 @@ import Testing
 
     // MARK: - Failures
 
-    @Test func aDayThatFailsIsTriedAgainAndTheOthersGoOn() throws {
+    @Test func failingDaysAreTriedAgainAlone() throws {
         let desk = try TVmazeDesk(at: "2019-07-09T16:00:00Z")
         desk.world.weather = { request in
             guard request.query.contains(where: { $0.value == "2019-07-10" }) else { return nil }
@@ -153,7 +153,7 @@ import Testing
         let watch = try Watch(desk)
         let settled = try watch.settle()
         #expect(settled <= desk.world.clock.milliseconds + 60_000)
-        // Now nothing else is to be read, so nobody knows whether it is that day or all of the remote.
+        // Nothing else is left to read, so the failure may concern that day or the whole remote.
         let first = desk.world.requests.count
         try watch.wake(at: settled)
         try watch.go()
@@ -168,13 +168,13 @@ import Testing
         try desk.checkShown()
     }
 
-    /// A reading that hangs at a page does not keep the others from being read again.
-    @Test func whatIsReadIsReadAgainWhileTheLastPageFails() throws {
+    /// A failing page does not prevent other pages from being read again.
+    @Test func pagesAreReadAgainWhileTheLastPageFails() throws {
         let desk = try TVmazeDesk(
             at: "2019-07-09T16:00:00Z",
             try TVmazeDesk.shows(1, on: "2019-07-10", at: "2019-07-11T00:00:00Z"))
         let began = desk.world.clock.milliseconds
-        // Nothing is on from Monday on but one show, whose cast is known: Sunday is the last page.
+        // The week has only one show, whose cast is known, so Sunday is the last page.
         try desk.device.sync()
         desk.wait(.seconds(3_700))
         desk.world.weather = { request in
@@ -197,7 +197,7 @@ import Testing
             case .idle(let until):
                 desk.world.clock.set(milliseconds: until)
                 step = try session.woken()
-            case .end: return #expect(Bool(false), "it ends")
+            case .end: return #expect(Bool(false), "the session ends")
             }
         }
         let asked = desk.asked(from: first)
@@ -205,7 +205,7 @@ import Testing
         #expect(asked.count { $0 == "US 2019-07-14" } >= 5)
     }
 
-    @Test func withoutFreshnessItReadsByItsSteps() throws {
+    @Test func pausesGrowWithoutFreshness() throws {
         let desk = try TVmazeDesk(at: "2019-07-09T16:00:00Z")
         try desk.change { $0.maxAgeSeconds = nil }
         let watch = try Watch(desk)
@@ -218,14 +218,14 @@ import Testing
         #expect(pauses == pauses.sorted() && pauses.first == 60_000 && pauses.last == 3_600_000)
     }
 
-    @Test func aShortLifeDoesNotMakeItAskWithoutAPause() throws {
+    @Test func shortFreshnessStillLeavesAPause() throws {
         let desk = try TVmazeDesk(at: "2019-07-09T16:00:00Z")
         try desk.change { $0.maxAgeSeconds = 1 }
         let watch = try Watch(desk)
         #expect(try watch.settle() >= desk.world.clock.milliseconds + 60_000)
     }
 
-    // MARK: - Who follows
+    // MARK: - Live lists
 
     private func follow<Entry>(
         _ list: LiveList<Entry>, _ runner: ProjectionRunner, _ remotes: RemoteWaits
@@ -233,7 +233,7 @@ import Testing
         LiveLoop(runner, list, remotes)
     }
 
-    @Test func listsOfTheScheduleTellThatTheRemoteWaits() throws {
+    @Test func scheduleListsReportThatTheRemoteWaits() throws {
         let desk = try TVmazeDesk(at: "2019-07-09T16:00:00Z")
         try desk.device.sync()
         let store = desk.device.store
@@ -263,7 +263,7 @@ import Testing
             #expect(failure.remote == "home" && failure.code == .throttled)
             #expect(state?.retryAt == Int64(wait.until))
         }
-        #expect(try videos.look() == nil, "TVmaze tells nothing of these")
+        #expect(try videos.look() == nil, "TVmaze provides no videos")
         desk.wait(.seconds(60))
         try desk.device.sync()
         #expect(try week.look()?.state == LiveState())

@@ -6,7 +6,8 @@ import TapedeckTesting
 import TestSupport
 import Testing
 
-/// Whatever is cut off, and wherever a device dies: nothing is lost at Whale, and nothing is done twice.
+/// With interrupted requests, crashes and other faults, Whale intents are neither lost nor
+/// repeated.
 @Suite(.offTasks) struct WhaleAdversityTests {
     private static let wanted = [
         "answerUploaded 4 ", "comment 1 same", "comment 1 same", "comment 2 other", "like 1 ",
@@ -24,7 +25,7 @@ import Testing
         try desk.answer("4")
     }
 
-    /// Every kind of request, and what its method and the end of its path are.
+    /// Every kind of request, by its method and the end of its path.
     static let kinds: [(method: String, end: String)] = [
         ("POST", "/sessions"), ("GET", "/sessions"), ("GET", "/users"), ("GET", "/questions"),
         ("GET", "/answers"), ("GET", "/comments"), ("GET", "/likes"), ("POST", "/comments"),
@@ -32,7 +33,7 @@ import Testing
     ]
 
     @Test(arguments: kinds.indices, [true, false])
-    func requestThatIsCutIsMadeGood(kind: Int, isAfter: Bool) throws {
+    func interruptedRequestsAreRecovered(kind: Int, isAfter: Bool) throws {
         let (method, end) = Self.kinds[kind]
         let desk = try WhaleDesk()
         let shears = Shears(desk.world, isAfter: isAfter) {
@@ -48,7 +49,7 @@ import Testing
     }
 
     @Test(arguments: Soak.sample(Array(1...45), 6))
-    func crashAtAnyPointLosesAndDoublesNothing(number: Int) throws {
+    func crashesLoseAndRepeatNothing(number: Int) throws {
         for point in [CrashPoint.before(number), .after(number)] {
             let desk = try WhaleDesk()
             try Self.wantAll(desk)
@@ -61,11 +62,11 @@ import Testing
         }
     }
 
-    @Test func harshWeatherLosesAndDoublesNothing() throws {
+    @Test func harshConditionsLoseAndRepeatNothing() throws {
         let first = runSeed
         for seed in first..<first + UInt64(Soak.count(4, soak: 200)) {
             var weather = SimulatorAdversary.harsh
-            // What others remove cannot be told from what never was; that is another test's affair.
+            // Rows removed by others look like rows that never existed, so nothing is removed here.
             weather.deletionRate = 0
             let desk = try WhaleDesk(weather, seed: seed)
             try Self.wantAll(desk)
@@ -77,7 +78,7 @@ import Testing
             let left = try desk.device.outbox()
             #expect(left.isEmpty, "TAPEDECK_SEED=\(seed): \(left.map(\.state))")
             #expect(desk.world.simulator.violations.isEmpty, "TAPEDECK_SEED=\(seed)")
-            // In calm weather the rest is read.
+            // The rest is read once there are no faults.
             desk.world.simulator.adversary = .none
             desk.world.clock.advance(by: .seconds(60))
             try desk.device.sync()

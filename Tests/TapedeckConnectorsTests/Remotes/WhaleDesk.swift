@@ -5,7 +5,7 @@ import TapedeckSync
 import TapedeckTesting
 import Testing
 
-/// A device at Whale, and what its user does there.
+/// A device that syncs with a Whale simulator, and the actions of its user.
 struct WhaleDesk {
     let world: RemoteWorld
     let device: RemoteDevice
@@ -13,7 +13,7 @@ struct WhaleDesk {
     static let secrets = RemoteSecrets(
         user: SimulatorAccount.user, password: SimulatorAccount.password)
 
-    /// - Parameter small: a world of a few rows, made by hand; else the simulator's own.
+    /// - Parameter small: whether the simulator has a small fixed world instead of its default one.
     init(small: Bool = true, _ adversary: SimulatorAdversary = .none, seed: UInt64 = 7) throws {
         world = RemoteWorld { now in
             small
@@ -24,7 +24,8 @@ struct WhaleDesk {
         device = try RemoteDevice(world, "whale", WhaleDesk.secrets, seed: seed)
     }
 
-    /// Three users, of whom the first is the account's; three answers, and two questions to the account.
+    /// Returns a world with three users, the first being the account's, three answers, and two open
+    /// questions to the account.
     private static func few(at now: Int64) -> WhaleWorld {
         var world = WhaleWorld()
         for number in 1...3 {
@@ -62,14 +63,14 @@ struct WhaleDesk {
         get throws { try #require(world.simulator as? WhaleSimulator) }
     }
 
-    /// Changes what the remote holds.
+    /// Changes the data of the remote.
     func change(_ body: (inout WhaleSimulator) -> Void) throws {
         var whale = try whale
         body(&whale)
         world.simulator = whale
     }
 
-    // MARK: - What the user does
+    // MARK: - Actions of the user
 
     @discardableResult
     func comment(_ text: String, on answer: String = "1") throws -> EventID {
@@ -95,7 +96,8 @@ struct WhaleDesk {
         return try device.append(event)
     }
 
-    /// Records an answer; its files are kept as blobs unless they lie elsewhere.
+    /// Records an answer, with its files in the device's blob store, or elsewhere if `isHere` is
+    /// false.
     @discardableResult
     func answer(_ question: String, isHere: Bool = true) throws -> EventID {
         var event = AnswerRecorded()
@@ -116,9 +118,9 @@ struct WhaleDesk {
         return try device.append(event)
     }
 
-    // MARK: - What came of it
+    // MARK: - Results
 
-    /// Syncs until nothing waits, at most so many times, a minute apart.
+    /// Syncs until nothing waits, at most the given number of times, once per minute.
     func settle(_ times: Int = 20) throws {
         for _ in 0..<times {
             try device.sync()
@@ -132,17 +134,17 @@ struct WhaleDesk {
         try device.query { try $0.comments(answer: answer).comments.compactMap(\.text) }
     }
 
-    /// What the remote was made to do, as a line each, sorted.
+    /// The effects of intents at the remote, one line each, sorted.
     var effects: [String] {
         world.simulator.effects.map { "\($0.kind.rawValue) \($0.entity) \($0.text)" }.sorted()
     }
 }
 
-/// Cuts requests of one kind: the first that fits, or all of them while it lasts.
+/// Interrupts the first request that matches a predicate.
 final class Shears {
     private(set) var cuts = 0
 
-    /// - Parameter isAfter: whether the remote gets to see what is cut.
+    /// - Parameter isAfter: whether the remote receives the interrupted request.
     init(
         _ world: RemoteWorld, isAfter: Bool, fits: @escaping (RemoteRequest) -> Bool
     ) {

@@ -5,11 +5,11 @@ import TapedeckTesting
 import TestSupport
 import Testing
 
-/// Syncing with Whale, against a simulator that behaves as it did.
+/// Syncing with a simulator of Whale.
 @Suite(.offTasks) struct WhaleRemoteTests {
     // MARK: - Reading
 
-    @Test func everythingThatTheRemoteServesIsRead() throws {
+    @Test func everythingOnTheRemoteIsRead() throws {
         let desk = try WhaleDesk(small: false)
         let report = try #require(try desk.device.sync())
         #expect(report.failure == nil)
@@ -23,13 +23,13 @@ import Testing
                 let comments = world.comments.filter { String($0.answer) == answer.id }
                 let likes = world.likes.filter { String($0.answer) == answer.id }
                 #expect(answer.commentCount == comments.count)
-                // What is null at the remote is not 0 here.
+                // A count that is null at the remote is nil here, not 0.
                 #expect(answer.likeCount == (likes.isEmpty ? nil : likes.count))
                 let shown = try queries.comments(answer: answer.id, limit: 500).comments
                 #expect(shown.map(\.id) == comments.map(\.id).sorted().map { "whale:\($0)" })
                 #expect(shown.map(\.text) == comments.sorted { $0.id < $1.id }.map(\.content))
                 let likers = try queries.likers(of: answer.id, limit: 500)
-                // Each once, by their first likes.
+                // Each user is listed once, by the first like.
                 var users: [String] = []
                 for like in likes.sorted(by: { $0.id < $1.id })
                 where !users.contains(String(like.user)) { users.append(String(like.user)) }
@@ -57,7 +57,7 @@ import Testing
         #expect(desk.world.requests.count { $0.method == "POST" } == 1, "one login")
     }
 
-    @Test func theAccountOfTheLoginIsShown() throws {
+    @Test func accountOfTheLoginIsShown() throws {
         let desk = try WhaleDesk()
         try desk.device.sync()
         let accounts = try desk.device.query { try $0.accounts().accounts }
@@ -67,7 +67,7 @@ import Testing
         #expect(accounts.map(\.nickname) == own.compactMap(\.username))
     }
 
-    @Test func countThatChangesLeadsToWhatIsNew() throws {
+    @Test func changedCountsLeadToNewRows() throws {
         let desk = try WhaleDesk()
         try desk.device.sync()
         desk.world.clock.advance(by: .seconds(60))
@@ -79,7 +79,7 @@ import Testing
         }
         try desk.device.sync()
         #expect(try desk.texts("2") == ["nice", "late"])
-        // The last like goes: what was 1 is null.
+        // The last like is removed, so the count of 1 becomes null.
         desk.world.clock.advance(by: .seconds(60))
         try desk.change { $0.world.likes = [] }
         try desk.device.sync()
@@ -87,9 +87,9 @@ import Testing
         #expect(answers.allSatisfy { $0.likeCount == nil })
     }
 
-    /// What a list leads to is read also where the sync ends before it has come to that.
+    /// Pages that a list leads to are read even if the first sync ends before it reaches them.
     @Test(arguments: 1...12)
-    func crashWhileReadingForgetsNothing(number: Int) throws {
+    func crashesDuringReadingLoseNothing(number: Int) throws {
         for point in [CrashPoint.before(number), .after(number)] {
             let desk = try WhaleDesk()
             try desk.device.sync(crashing: point)
@@ -123,7 +123,7 @@ import Testing
 
     // MARK: - Delivering
 
-    @Test func whatWasWantedOfflineIsDeliveredOnce() throws {
+    @Test func offlineIntentsAreDeliveredOnce() throws {
         let desk = try WhaleDesk()
         let first = try desk.comment("ümläute & all")
         try desk.comment("ümläute & all")
@@ -157,7 +157,7 @@ import Testing
         try desk.device.query { queries in
             let comments = try queries.comments(answer: "1").comments
             #expect(comments.map(\.id) == ["whale:1", "whale:4", "whale:5"])
-            #expect(comments[1].at != nil, "when it was posted here")
+            #expect(comments[1].at != nil, "the time at which it was posted here")
             #expect(!comments.map(\.id).contains(first.description))
             let answers = try queries.answers().answers
             #expect(answers.map(\.id) == ["4", "3", "2", "1"])
@@ -168,9 +168,10 @@ import Testing
         }
     }
 
-    @Test func likeThatIsThereIsNotRepeated() throws {
+    @Test func existingLikesAreNotRepeated() throws {
         let desk = try WhaleDesk()
-        // Somebody likes it in the user's name behind the reading: the remote is asked before it is told.
+        // Another client of the user likes it after the reading; the device checks before it
+        // delivers.
         desk.world.weather = { [world = desk.world] request in
             guard request.method == "GET", request.path.hasSuffix("/3/likes"),
                 var whale = world.simulator as? WhaleSimulator, whale.world.likes.count == 1
@@ -188,11 +189,11 @@ import Testing
         #expect(try desk.device.outbox().isEmpty)
     }
 
-    @Test func unlikeIsRefusedAsThereIsNoRoute() throws {
+    @Test func unlikesAreRefusedForLackOfARoute() throws {
         let desk = try WhaleDesk()
         try desk.like("1", false)
         try desk.device.sync()
-        #expect(try desk.device.outbox().isEmpty, "there is nothing to take back")
+        #expect(try desk.device.outbox().isEmpty, "there is no like to remove")
         try desk.like("1")
         try desk.device.sync()
         desk.world.clock.advance(by: .seconds(60))
@@ -202,7 +203,7 @@ import Testing
         #expect(report.refused.map(\.code) == [.notFound])
     }
 
-    @Test func followIsRefusedAsThereIsNoRouteAndHoldsHere() throws {
+    @Test func refusedFollowsStillCountLocally() throws {
         let desk = try WhaleDesk()
         try desk.device.sync()
         let event = try desk.device.append(
@@ -221,7 +222,7 @@ import Testing
         #expect(desk.world.simulator.violations.isEmpty)
     }
 
-    @Test func pictureOfTheProfileIsChangedAndTheRestIsKeptHere() throws {
+    @Test func onlyThePictureOfTheProfileIsSent() throws {
         let desk = try WhaleDesk()
         try desk.device.sync()
         func edit(_ write: (inout ProfileEdited) -> Void) throws -> EventID {
@@ -250,7 +251,7 @@ import Testing
         #expect(desk.world.simulator.violations.isEmpty)
     }
 
-    @Test func refusalsTellWhy() throws {
+    @Test func refusalsHaveReasons() throws {
         let desk = try WhaleDesk()
         let nobody = try desk.ask("anybody?", "77")
         let foreign = try desk.answer("1")
@@ -273,8 +274,8 @@ import Testing
         #expect(states == [["1", "refused", "conditionFailed"], ["5", "waiting", nil]])
     }
 
-    /// The server says no more than 422 to an answer by somebody who was not asked.
-    @Test func answerOfSomebodyElseIsRefusedByTheServer() throws {
+    /// The server only returns 422 if the question was for another user.
+    @Test func answersToQuestionsForOthersAreRefused() throws {
         let desk = try WhaleDesk()
         let event = try #require(try desk.device.store.log.event(try desk.answer("4")))
         let intent = Intent(event, key: try #require(event.tags.first))
@@ -293,7 +294,7 @@ import Testing
 
     // MARK: - Uploads
 
-    @Test func uploadThatFailsInSilenceIsSentAgain() throws {
+    @Test func silentlyLostUploadsAreSentAgain() throws {
         let desk = try WhaleDesk()
         var lossy = SimulatorAdversary.none
         lossy.uploadLossRate = 1
@@ -309,7 +310,7 @@ import Testing
         #expect(try desk.device.query { try $0.answers().answers.first?.state } == .uploading)
         desk.world.clock.advance(by: .seconds(300))
         try desk.device.sync()
-        #expect(uploads == 1, "it may still come")
+        #expect(uploads == 1, "the upload may still arrive")
         desk.world.clock.advance(by: .seconds(301))
         try desk.settle()
         #expect(uploads == 2)
@@ -317,7 +318,7 @@ import Testing
         #expect(try desk.device.outbox().isEmpty)
     }
 
-    @Test func uploadThatTakesLongIsSentOnce() throws {
+    @Test func slowUploadsAreSentOnce() throws {
         let desk = try WhaleDesk()
         try desk.change { $0.uploadMilliseconds = 300_000 }
         try desk.answer("4")
@@ -330,7 +331,7 @@ import Testing
     // MARK: - Tokens
 
     @Test(arguments: [true, false])
-    func endedTokenCostsOneLoginAndNothingElse(isToldBefore: Bool) throws {
+    func expiredTokenCostsOnlyOneLogin(isToldBefore: Bool) throws {
         let desk = try WhaleDesk()
         try desk.device.sync()
         try desk.comment("after a month")

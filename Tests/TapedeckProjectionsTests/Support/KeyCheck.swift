@@ -138,8 +138,8 @@ struct KeyCheck {
                     told.events.filter { roles.contains($0.role) }.map(\.position)
                         .shuffled(using: &random)
                 }
-                func changes(without leftOut: [UInt64]) throws -> Bool {
-                    let other = try replay(projection, nil, leftOut: Set(leftOut))
+                func changes(without excluded: [UInt64]) throws -> Bool {
+                    let other = try replay(projection, nil, excluded: Set(excluded))
                     return other.states[key] != whole.states[key]
                         || other.items[key] ?? [] != whole.items[key] ?? []
                 }
@@ -165,13 +165,13 @@ struct KeyCheck {
     // MARK: - Replays and folds
 
     private func replay(
-        _ projection: any Projection, _ point: HistoryPoint?, leftOut: Set<UInt64> = []
+        _ projection: any Projection, _ point: HistoryPoint?, excluded: Set<UInt64> = []
     ) throws -> Replayed {
         let runner = ProjectionRunner(log, projections: [projection])
         defer { runner.close() }
         let driver = try #require(runner.drivers.first)
         let rebuild = Rebuild(
-            log, [driver], workers: 1, limit: point?.limit ?? .none, leftOut: leftOut)
+            log, [driver], workers: 1, limit: point?.limit ?? .none, excluded: excluded)
         return try runner.inScratch([driver], rebuild) { file, _ in
             let tables = try #require(file.tables[driver.fingerprint])
             return try file.environment.read { transaction in

@@ -1,9 +1,9 @@
 import Foundation
 
-/// An answer, taken apart.
+/// A parsed response.
 struct HTTPAnswer {
     var status: Int
-    /// By lower-case names.
+    /// The values of the headers, by lower-case name.
     var headers: [String: String]
     var body: [UInt8]
 
@@ -14,7 +14,7 @@ struct HTTPConnectionError: Error {
     var what: String
 }
 
-/// A connection to a server on this machine, byte by byte: what no client library would do, tests can.
+/// A raw connection to a server on this machine, which can send what no client library would.
 final class HTTPConnection: @unchecked Sendable {
     // Used by one caller at a time.
     private let file: Int32
@@ -71,16 +71,16 @@ final class HTTPConnection: @unchecked Sendable {
         try write(Array((head + "\r\n").utf8))
     }
 
-    /// Reads more; false at the end.
+    /// Reads more bytes; returns false at the end.
     private func fill() throws -> Bool {
         var part = [UInt8](repeating: 0, count: 65_536)
         let count = recv(file, &part, part.count, 0)
-        if count < 0 { throw HTTPConnectionError(what: "nothing came for 300 s, or a reset") }
+        if count < 0 { throw HTTPConnectionError(what: "no data for 300 s, or a reset") }
         buffer += part.prefix(count)
         return count > 0
     }
 
-    /// The next line without its end; nil at the end.
+    /// Returns the next line without its line break, or nil at the end.
     func line() throws -> String? {
         while true {
             if let end = buffer.firstIndex(of: 0x0A) {
@@ -95,7 +95,7 @@ final class HTTPConnection: @unchecked Sendable {
 
     private func bytes(_ count: Int) throws -> [UInt8] {
         while buffer.count < count {
-            guard try fill() else { throw HTTPConnectionError(what: "an answer is cut off") }
+            guard try fill() else { throw HTTPConnectionError(what: "the response is truncated") }
         }
         defer { buffer.removeFirst(count) }
         return Array(buffer.prefix(count))
@@ -103,11 +103,11 @@ final class HTTPConnection: @unchecked Sendable {
 
     func readHead() throws -> HTTPAnswer {
         guard let first = try line() else {
-            throw HTTPConnectionError(what: "the connection ended instead of an answer")
+            throw HTTPConnectionError(what: "the connection ended without a response")
         }
         let words = first.split(separator: " ")
         guard words.count >= 2, let status = Int(words[1]) else {
-            throw HTTPConnectionError(what: "no answer: \(first)")
+            throw HTTPConnectionError(what: "not a response: \(first)")
         }
         var headers: [String: String] = [:]
         while let line = try line(), !line.isEmpty {
@@ -128,7 +128,7 @@ final class HTTPConnection: @unchecked Sendable {
         return answer
     }
 
-    /// The next chunk of a body; nil behind the last.
+    /// Returns the next chunk of a body, or nil after the last one.
     func chunk() throws -> [UInt8]? {
         guard let size = try line(), let count = Int(size, radix: 16) else { return nil }
         let part = try bytes(count)

@@ -7,7 +7,7 @@ import TapedeckSyncProtocol
 import TestSupport
 import Testing
 
-/// A server that runs as long as a test's body.
+/// A server that runs for the duration of a test's body.
 struct RunningServer: Sendable {
     let server: SyncServer
     let address: SyncServer.Address
@@ -51,7 +51,7 @@ struct RunningServer: Sendable {
 
     func connect() throws -> HTTPConnection { try HTTPConnection(port: address.port) }
 
-    /// Sends one request on a connection of its own.
+    /// Sends one request on its own connection.
     func send(
         _ method: String, _ path: String, _ headers: [String: String] = [:], body: [UInt8] = [],
         authorized: Bool = true
@@ -70,7 +70,7 @@ struct RunningServer: Sendable {
         }
     }
 
-    /// Sends a message; expects 200.
+    /// Sends a message and expects status 200.
     func exchange<Answer: WireMessage>(
         _ path: String, _ message: some WireMessage, as format: WireFormat = .protobuf,
         _: Answer.Type = Answer.self
@@ -104,14 +104,14 @@ extension WireHandshakeRequest {
 }
 
 extension HTTPAnswer {
-    /// The error that an answer tells, in whichever form.
+    /// Returns the error in a response of either format.
     func error() throws -> WireErrorResponse {
         let format = try #require(headers["content-type"].flatMap { WireFormat(mediaType: $0) })
         return try WireErrorResponse(decoding: body, as: format)
     }
 }
 
-/// Keeps what is logged.
+/// Records all log messages.
 final class RecordedLog: Sendable {
     private let kept = Mutex<[String]>([])
 

@@ -3,7 +3,7 @@ import TapedeckModel
 import TapedeckSyncProtocol
 
 extension OriginID {
-    /// An origin with a short name.
+    /// Returns a sample origin with a short id.
     static func sample(_ number: UInt64) -> OriginID { OriginID(high: 0xA, low: number) }
 }
 
@@ -17,7 +17,7 @@ extension EventID {
     }
 }
 
-/// An event's canonical bytes.
+/// Returns the canonical bytes of a sample event.
 func sampleEvent(_ id: EventID, _ text: String = "note", payload: Int = 16) -> [UInt8] {
     var writer = CanonicalEvent()
     var bytes = Array(text.utf8)
@@ -30,7 +30,7 @@ func sampleEvent(_ id: EventID, _ text: String = "note", payload: Int = 16) -> [
     ) { Array($0) }
 }
 
-/// Entries of events of one origin.
+/// Returns the entries of sample events of one origin.
 func sampleEntries(_ origin: UInt64, _ sequences: ClosedRange<UInt64>, _ text: String = "note")
     -> Data
 {
@@ -45,7 +45,7 @@ extension [UInt8] {
     }
 }
 
-/// A clock that stands until it is moved.
+/// A clock that changes only when it is set.
 final class TestClock: @unchecked Sendable {
     // Guarded by `lock`.
     private var time: UInt64
@@ -80,7 +80,7 @@ struct SeededRandom: RandomNumberGenerator {
     }
 }
 
-/// The seed of a randomised test: a fresh one, or that of `TAPEDECK_SEED`.
+/// The seed of a randomized test: `TAPEDECK_SEED`, or else a random one.
 enum Seed {
     static func fresh(_ name: String = #function) -> UInt64 {
         let seed =

@@ -6,7 +6,7 @@ import TapedeckSyncProtocol
 import TestSupport
 import Testing
 
-/// Which storage a test of the conformance suite runs on.
+/// The storages on which the conformance tests run.
 enum StorageKind: String, CaseIterable, CustomTestStringConvertible {
     case inMemory
     case lmdb
@@ -14,7 +14,7 @@ enum StorageKind: String, CaseIterable, CustomTestStringConvertible {
     var testDescription: String { rawValue }
 }
 
-/// A storage with a clock and a source of lineages that the test holds, and one space.
+/// A storage with one space, whose clock and lineages are under the control of the test.
 final class StorageUnderTest {
     private(set) var storage: any ServerStorage
     let clock = TestClock()
@@ -49,7 +49,7 @@ final class StorageUnderTest {
         space = try await storage.createToken(space: "default", name: "test").info.space
     }
 
-    /// Closes the storage and opens it again, where it is one that lasts.
+    /// Closes the storage and opens it again, if it is persistent.
     func reopen() throws {
         guard let lasting = storage as? LMDBStorage else { return }
         lasting.close()
@@ -64,7 +64,7 @@ final class StorageUnderTest {
             space, lineage: try await storage.head(of: space).lineage, entries: entries)
     }
 
-    /// All that a device that starts from nothing gets.
+    /// Returns everything that a new device receives.
     func readAll(bytesMax: Int = 1 << 20, origin: OriginID? = nil) async throws -> SpaceReader {
         var reader = SpaceReader(try await lineage())
         while try await reader.read(storage, space, bytesMax: bytesMax, origin: origin) {}
@@ -92,7 +92,7 @@ struct SpaceReader {
 
     init(_ lineage: LineageID) { cursor = SyncCursor(lineage) }
 
-    /// Reads on; false when there is no more.
+    /// Reads the next page; returns false at the end.
     ///
     /// - Parameter own: the bodies of the reader's own events, for references.
     mutating func read(

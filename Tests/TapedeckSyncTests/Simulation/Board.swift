@@ -4,8 +4,8 @@ import TapedeckProjections
 @testable import TapedeckSync
 import TapedeckTesting
 
-/// A remote that knows no events: posts with ids that rise, shouts that nobody can look up, one flag a
-/// wall.
+/// A remote that does not know event ids: posts with increasing ids, shouts that cannot be looked
+/// up, and one flag per wall.
 struct Board {
     struct Post {
         var id: Int
@@ -31,7 +31,7 @@ struct Board {
         return RemoteResponse(status: 201, body: Array("\(posts.count)".utf8))
     }
 
-    /// A line a post of a wall: its id and its text.
+    /// Returns one line per post of a wall, with its id and text.
     private func page(of wall: String) -> [UInt8] {
         Array(
             posts.filter { $0.wall == wall || wall == "posts" }
@@ -39,19 +39,20 @@ struct Board {
     }
 }
 
-/// Speaks with a `Board`: `PostWanted` is asked for, `ShoutWanted` cannot be, `FlagWanted` is natural.
+/// Connects to a `Board`: `PostWanted` can be looked up, `ShoutWanted` cannot, and `FlagWanted` is
+/// idempotent.
 struct BoardConnector: Connector {
     static let outboxes = [
         Outbox(of: "wall", inserts: ["PostWanted", "ShoutWanted"], registers: ["FlagWanted"])
     ]
 
-    /// Whether a request that was cut off is taken for one that never left.
+    /// Whether an interrupted request counts as never sent.
     var hasPlantedBug = false
 
     var manifest: ConnectorManifest {
         ConnectorManifest(
             system: "board", rateCount: 1_000, rateWindow: 1_000,
-            // Longer than a request may be on its way.
+            // Longer than a request can be in flight.
             settling: 20_000, freshness: [10_000], intentKinds: ["wall"])
     }
 
@@ -131,7 +132,7 @@ struct BoardConnector: Connector {
         _ response: RemoteResponse, _ delivery: Delivery, of intent: Intent, baseline: String,
         taken: Set<String>, _ account: RemoteAccount
     ) throws(SyncFailure) -> ProbeResult {
-        // Every wish has a text of its own here.
+        // Every wish has a unique text here.
         let text = String(decoding: intent.event.payload, as: UTF8.self)
         let found = Self.posts(response).first { $0.text == text }
         return found.map { .found(Confirmation(remoteID: "\($0.id)")) } ?? .missing

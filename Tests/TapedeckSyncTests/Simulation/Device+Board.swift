@@ -5,11 +5,11 @@ import TapedeckProjections
 @testable import TapedeckSync
 import TapedeckTesting
 
-/// What a device has to do with the board: a session beside that with the server.
+/// A device's session with the board, which runs next to its session with the server.
 final class BoardClient {
     unowned let device: Device
     private var session: RemoteSession?
-    /// The request, timer or session that counts; rises with each.
+    /// The number of the current request, timer or session; earlier ones are ignored.
     private var number = 0
 
     private static let timeout: UInt64 = 15_000
@@ -18,13 +18,13 @@ final class BoardClient {
 
     private var world: Simulation { device.world }
 
-    /// The process is gone.
+    /// Simulates the end of the process.
     func die() {
         session = nil
         number += 1
     }
 
-    /// Begins a session some time from now, again and again.
+    /// Plans the next session after a random delay.
     func plan() {
         number += 1
         let planned = number
@@ -56,7 +56,7 @@ final class BoardClient {
         let next = try body(&current)
         session = current
         if try device.log?.currentHead() != before { try device.logChanged() }
-        // What the log told may have ended the process.
+        // The change of the log may have ended the process.
         guard session != nil else { return }
         switch next {
         case .send(let request): send(request)
@@ -72,7 +72,7 @@ final class BoardClient {
         number += 1
         let armed = number
         let now = device.time
-        // However long: the device's clock may be set meanwhile, and then is looked at again.
+        // The wait is limited, because the device's clock may be set meanwhile.
         let wait = until > now ? min(until - now, 60_000) : 1
         world.schedule(after: wait) { [self] in
             guard number == armed else { return }
@@ -90,7 +90,7 @@ final class BoardClient {
         }
         func delay() -> UInt64 { 1 + world.random.below(world.options.delayMax) }
         if !device.isCutOff.up, !isLost() {
-            // It arrives whatever has become of the device.
+            // The request arrives even if the device has crashed.
             world.schedule(after: delay()) { [self] in
                 let response = world.board.answer(request)
                 if device.isCutOff.down || isLost() { return }
@@ -110,7 +110,7 @@ final class BoardClient {
         }
     }
 
-    /// What is not done, by event.
+    /// Returns the intents that are not done.
     func outbox() throws -> [RemoteDelivery] {
         guard let log = device.log, let runner = device.projections else { return [] }
         let remote = try Remote(checking: "board", system: "board", url: "http://127.0.0.1:1")
@@ -127,15 +127,16 @@ final class BoardClient {
 }
 
 extension Simulation {
-    /// Wants something of the board, on some device.
+    /// Records an intent for the board on a random device.
     func wishSomewhere() throws {
         let up = devices.filter(\.isUp)
         guard !up.isEmpty else { return }
         try up[random.below(up.count)].wish()
     }
 
-    /// Invariant 8: what was wanted of the board is there once; where that cannot be told, it is there at
-    /// most once, and somebody sees that it is not known.
+    /// Invariant 8: every intent for the board took effect once.
+    ///
+    /// If that cannot be determined, it took effect at most once and is reported as unknown.
     func checkBoard() throws {
         guard options.hasBoard else { return }
         var unknown: Set<String> = []
@@ -159,7 +160,7 @@ extension Simulation {
                 let count = board.shouts[wish.text] ?? 0
                 if count > 1 { violate(8, "\(wish.text) was shouted \(count) times") }
                 if count == 0, !unknown.contains(wish.text) {
-                    violate(8, "\(wish.text) was never shouted, and nobody sees that")
+                    violate(8, "\(wish.text) was never shouted and is not reported as unknown")
                 }
             default: break
             }

@@ -8,28 +8,28 @@ import TapedeckSyncProtocol
 
 /// A device of a simulation: a real store and the engine's own session, driven by virtual time.
 ///
-/// One thread drives it; the log wants a clock that may cross threads.
+/// Only one thread drives it, but the log requires a `Sendable` clock.
 final class Device: @unchecked Sendable {
     let name: String
     let path: String
     unowned let world: Simulation
     var skew: Int64
-    /// Whether messages go lost on the way up, and on the way down.
+    /// Whether messages to the server and from the server are lost.
     var isCutOff = (up: false, down: false)
     private(set) var log: EventLog?
     private(set) var projections: ProjectionRunner?
     private var session: SyncSession?
     private(set) lazy var board = BoardClient(self)
-    /// Rises with every start: answers to a former life arrive nowhere.
+    /// Incremented at every start, so that responses to an earlier run are ignored.
     private var life = 0
-    /// The request that is waited for.
+    /// The number of the pending request.
     private var request = 0
-    /// The timer or the live connection that counts.
+    /// The number of the current timer or live connection.
     private var wait = 0
     private var isListening = false
     var appendsAgain = false
     private var lastAppend: UInt64?
-    /// The server's life as of the last handshake.
+    /// The server's life at the last handshake.
     private var shakenLife = -1
 
     init(_ name: String, in world: Simulation, skew: Int64) {
@@ -50,7 +50,7 @@ final class Device: @unchecked Sendable {
         return time
     }
 
-    /// Goes on evenly whatever happens to the day's clock.
+    /// A steady clock that changes of the device's wall clock do not affect.
     var steadyClock: SteadyClock {
         let (clock, name) = (world.clock, name)
         return SteadyClock { (name, clock.steady) }
@@ -60,7 +60,7 @@ final class Device: @unchecked Sendable {
 
     // MARK: - Life
 
-    /// A copy's clock goes on where the original's was.
+    /// Continues the clock of the device from which this one was copied.
     func inherit(_ other: Device) { latestTime = other.latestTime }
 
     func startUp() throws {
@@ -79,7 +79,7 @@ final class Device: @unchecked Sendable {
         if world.options.hasBoard { board.plan() }
     }
 
-    /// Opens the store, without syncing.
+    /// Opens the store without syncing.
     func openAlone() throws {
         var options = EventLog.Options(
             mapSizeBytes: 64 << 20, now: { [unowned self] in self.time })
@@ -120,7 +120,7 @@ final class Device: @unchecked Sendable {
         try logChanged()
     }
 
-    /// Records some events of which most are superseded soon.
+    /// Records some events, most of which are soon superseded.
     private func tick() throws {
         guard let log else { return }
         let ticks = try (0..<world.random.below(6)).map { _ in
@@ -132,7 +132,7 @@ final class Device: @unchecked Sendable {
         if !ticks.isEmpty { try log.appendBlocking(ticks) }
     }
 
-    /// Takes away what is superseded and settled.
+    /// Removes superseded events that are settled.
     private func compact() throws {
         guard let log, let projections else { return }
         let report = try projections.compact(
@@ -142,7 +142,7 @@ final class Device: @unchecked Sendable {
         world.say(name, "compacts \(report.removed) events to \(report.stubs)")
     }
 
-    /// Wants something of the board.
+    /// Records an intent for the board.
     func wish() throws {
         guard let log else { return }
         let text = "w\(world.wishes.count + 1)"
@@ -157,7 +157,7 @@ final class Device: @unchecked Sendable {
         try logChanged()
     }
 
-    /// Tells the session with the server of an append.
+    /// Notifies the session with the server of an append.
     func logChanged() throws {
         guard isSettled else { return }
         try step { try $0.localChanged() }
@@ -167,7 +167,7 @@ final class Device: @unchecked Sendable {
         guard let log else { return }
         var at: UInt64?
         if world.options.planted == .clockFollowsStamps {
-            // As a clock would that merges whatever it meets.
+            // Like a clock that adopts every stamp it meets.
             let latest = try log.events(after: .start, limit: 10_000).map(\.stamp.milliseconds)
                 .max()
             at = max(latest ?? 0, time) + 1
@@ -183,14 +183,14 @@ final class Device: @unchecked Sendable {
 
     // MARK: - The session
 
-    /// Lets `body` at the session and does what it says.
+    /// Runs `body` on the session and performs the returned step.
     private func step(_ body: (inout SyncSession) throws -> SyncSession.Step) throws {
         guard var current = session else { return }
         if world.options.folds, world.random.oneIn(10) { try projections?.read(nil) { _ in } }
         if world.options.compacts, world.random.oneIn(8) { try compact() }
         session = nil
         if world.options.planted == .receiptsNotSeeded {
-            // As if all had been pushed already.
+            // As if all receipts had been pushed already.
             current.upstream.seedPlace = nil
         }
         let next = try body(&current)
@@ -226,7 +226,7 @@ final class Device: @unchecked Sendable {
         }
     }
 
-    /// A live connection: tells of heads, and breaks now and then.
+    /// Opens a live connection, which reports heads and breaks now and then.
     private func listen() {
         guard !isListening else { return }
         isListening = true
@@ -257,7 +257,7 @@ final class Device: @unchecked Sendable {
         }
     }
 
-    /// In the end, connections that look alive are cut once more, as a network does that heals.
+    /// Interrupts a connection that looks alive, as a recovering network does.
     func nudge() throws {
         guard isUp else { return }
         switch session?.state.phase {
@@ -289,7 +289,7 @@ final class Device: @unchecked Sendable {
         if world.options.planted == .statusLies, case .push = message {
             world.checkSettled(self, shakenLife)
         }
-        // Once, or twice as some proxies do.
+        // Once, or twice like some proxies.
         let isTwice =
             !world.areFaultsOver
             && world.random.below(UInt64(100)) < world.options.duplicatePercent
@@ -335,7 +335,7 @@ final class Device: @unchecked Sendable {
     private func plant(_ response: SyncResponse) -> SyncResponse {
         switch (world.options.planted, response) {
         case (.cursorBeforeEvents, .pull(let page)) where !page.receivedAt.isEmpty:
-            // The page is taken in by another copy of the session, on nothing.
+            // The cursor advances past the page, but its events are not recorded.
             guard world.random.oneIn(3) else { return response }
             skip(page)
             var empty = page
@@ -375,11 +375,11 @@ final class Device: @unchecked Sendable {
 
     // MARK: - Files
 
-    /// The bytes of the store's files.
+    /// Returns the bytes of the store's file.
     func files() -> Data? { FileManager.default.contents(atPath: path + "/log.mdb") }
 
-    /// Puts bytes into the same file: nothing of the file's identity changes.
-    func putBack(_ backup: Data) throws {
+    /// Writes a backup into the same file, so that the file keeps its identity.
+    func restore(_ backup: Data) throws {
         let file = try FileHandle(forWritingTo: URL(fileURLWithPath: path + "/log.mdb"))
         try file.truncate(atOffset: 0)
         try file.write(contentsOf: backup)

@@ -2,7 +2,7 @@ import TapedeckLog
 import TapedeckModel
 import TapedeckProjections
 
-/// The last tick of a clock: those before it are superseded.
+/// The last tick of each clock; earlier ticks are superseded.
 struct LastTick: Projection {
     static let ticked: EventType = "Ticked"
 
@@ -29,7 +29,7 @@ struct LastTick: Projection {
         rows.add(table: 0, key: RowKey().text(key.name), value: Array(state.last.utf8))
     }
 
-    /// A tick goes where another of its clock follows that counts.
+    /// Removes ticks that are followed by another tick of the same clock that is not fixed.
     static func rule(
         isSettled: @escaping @Sendable (EventID, [Receipt]) -> Bool
     ) -> CompactionRule {

@@ -19,17 +19,17 @@ extension Simulation {
             say("server", "is wiped")
             server.wipe()
             serverLife += 1
-            try forgetWhatIsGone()
+            try forgetLostPayloads()
         }
         often(options.serverRollbacks) { [self] in
             let image = server.image
             say("server", "is backed up at \(serverHead)")
             schedule(after: 1 + random.below(40_000)) { [self] in
                 guard !areFaultsOver else { return }
-                say("server", "is put back from \(serverHead)")
+                say("server", "is restored from its backup; the head was \(serverHead)")
                 server.restore(image)
                 serverLife += 1
-                try forgetWhatIsGone()
+                try forgetLostPayloads()
             }
         }
     }
@@ -53,7 +53,7 @@ extension Simulation {
         }
     }
 
-    /// A copy of a store's directory becomes a device of its own.
+    /// Copies a store's directory, which becomes a new device.
     private func copy(_ device: Device) throws {
         let wasUp = device.isUp
         if wasUp { device.shutDown() }
@@ -66,7 +66,7 @@ extension Simulation {
         try twin.startUp()
     }
 
-    /// Some time after a backup a store's files are put back to it, in place.
+    /// Backs up a store and restores the backup in place some time later.
     private func planRestore() {
         let device = devices[random.below(devices.count)]
         guard device.isUp else { return }
@@ -77,20 +77,20 @@ extension Simulation {
         schedule(after: 1 + random.below(40_000)) { [self] in
             guard !areFaultsOver else { return }
             device.shutDown()
-            say(device.name, "is put back to its backup")
-            try device.putBack(backup)
-            try forgetWhatIsGone()
+            say(device.name, "is restored from its backup")
+            try device.restore(backup)
+            try forgetLostPayloads()
             try device.startUp()
         }
     }
 
-    /// What no store and no server holds any more cannot be asked for.
-    private func forgetWhatIsGone() throws {
+    /// Stops requiring payloads that neither a store nor the server has any more.
+    private func forgetLostPayloads() throws {
         var left: Set<UInt64> = []
         for device in devices { left.formUnion(try device.payloads()) }
         left.formUnion(try serverPayloads())
         let gone = required.subtracting(left)
-        if !gone.isEmpty { say("fate", "every copy of \(gone.sorted()) is gone") }
+        if !gone.isEmpty { say("fate", "every copy of \(gone.sorted()) is lost") }
         required.formIntersection(left)
     }
 }

@@ -5,7 +5,7 @@ import TapedeckProjections
 import TapedeckSync
 import TapedeckTesting
 
-/// What is known of an event in the end, besides its content.
+/// The final state of an event, apart from its content.
 private struct Standing: Hashable, CustomStringConvertible {
     var chain: HashChain
     var effectiveStamp: Stamp
@@ -19,9 +19,9 @@ extension Simulation {
         failure = failure ?? "invariant \(invariant): \(what)"
     }
 
-    // MARK: - All along
+    // MARK: - During the run
 
-    /// Invariant 6: a device's clock is its own, the server's, or what came by way of the server.
+    /// Invariant 6: the stamps of a device follow only its own clock and the server's clock.
     func checkStamp(of event: EventID, by device: Device) {
         guard let stamp = try? device.log?.event(event)?.stamp.milliseconds else { return }
         let most = max(device.latestTime, latestServerTime) + 1_000
@@ -31,9 +31,9 @@ extension Simulation {
         }
     }
 
-    /// Invariant 5: who says that all is delivered has delivered all.
+    /// Invariant 5: a settled device has delivered everything.
     func checkSettled(_ device: Device, _ life: Int) {
-        // What a server has lost since the handshake a device cannot know.
+        // A device cannot know what the server has lost since the handshake.
         guard life == serverLife, let log = device.log else { return }
         do {
             let held = try serverEvents()
@@ -42,7 +42,7 @@ extension Simulation {
                     let event = EventID(origin: row.origin, sequence: sequence)
                     if !held.contains(event) {
                         return violate(
-                            5, "\(device.name) is settled, and the server lacks \(event.short)")
+                            5, "\(device.name) is settled, but the server lacks \(event.short)")
                     }
                 }
             }
@@ -51,7 +51,7 @@ extension Simulation {
         }
     }
 
-    // MARK: - In the end
+    // MARK: - At the end
 
     func checkEnd() throws {
         try checkProjections()
@@ -74,7 +74,7 @@ extension Simulation {
         }
     }
 
-    /// Invariant 1, of what is folded; and what was folded live is what a rebuild gives.
+    /// Invariant 1 for projections; also checks that live projections equal rebuilt ones.
     private func checkProjections() throws {
         guard options.folds || options.hasBoard || options.compacts else { return }
         var digests: [String: Set<String>] = [:]
@@ -94,7 +94,7 @@ extension Simulation {
         }
     }
 
-    /// Invariant 1; what one of them has compacted is not compared.
+    /// Invariant 1, except for events that one of the two devices has compacted.
     private func compare(
         _ left: Device, _ leftEvents: [EventID: Standing], _ right: Device,
         _ rightEvents: [EventID: Standing]
@@ -109,15 +109,15 @@ extension Simulation {
             }
             return violate(
                 1,
-                "of \(event.short) \(left.name) has \(text(leftEvents[event])),"
-                    + " \(right.name) \(text(rightEvents[event]))")
+                "\(event.short): \(left.name) has \(text(leftEvents[event])),"
+                    + " \(right.name) has \(text(rightEvents[event]))")
         }
     }
 
     /// Invariants 2 and 3.
     ///
-    /// What a server refused is not lost. What was written anew is there once if it has one source and
-    /// counts once at most.
+    /// Refused events are not lost. A payload may occur in several events only if they have the
+    /// same source and at most one of them counts.
     private func checkPayloads(_ device: Device, _ log: EventLog) throws {
         var found: [UInt64: [EventEnvelope]] = [:]
         for event in try device.named() {
@@ -150,7 +150,7 @@ extension Simulation {
                 guard let event = try log.event(id),
                     let chain = try log.chain(of: row.origin, at: sequence)
                 else {
-                    violate(7, "\(id.short) should be there and is not")
+                    violate(7, "\(id.short) is missing")
                     continue
                 }
                 let override = try log.read { transaction in
@@ -166,7 +166,7 @@ extension Simulation {
 }
 
 extension Device {
-    /// The events that have not lost their names.
+    /// Returns the events that have kept their ids.
     func named() throws -> [EventEnvelope] {
         guard let log else { return [] }
         return try log.origins().flatMap { row in
@@ -176,7 +176,7 @@ extension Device {
         }
     }
 
-    /// What its notes say; of a device that is down, too.
+    /// Returns the payloads of its notes, even if the device is down.
     func payloads() throws -> Set<UInt64> {
         let wasUp = isUp
         if !wasUp { try openAlone() }

@@ -6,7 +6,7 @@ import TapedeckSyncProtocol
 import TapedeckTesting
 
 extension Simulation {
-    /// What the server says, now.
+    /// Returns the server's response to a request.
     func answer(_ request: SyncRequest) -> Result<SyncResponse, SyncFailure> {
         do throws(ServerError) {
             switch request {
@@ -26,7 +26,7 @@ extension Simulation {
                 let answer = try server.renewLineage(
                     space, cursor: cursor, proof: proof,
                     hasReturned: message.hasReturned_p)
-                if answer.lineage != before.data { say("server", "takes a new lineage") }
+                if answer.lineage != before.data { say("server", "begins a new lineage") }
                 return .success(.handshake(answer))
             case .push(let message): return .success(.push(try push(message)))
             case .pull(let message):
@@ -68,7 +68,7 @@ extension Simulation {
         case .refusalUnseen:
             answer.refusals = []
         case .forksUnnoticed where answer.hasProblem && answer.problem.kind == .fork:
-            // As if they were the events that the server has.
+            // As if they were the events that the server already has.
             answer = acceptAll(message, answer)
         default: break
         }
@@ -93,14 +93,14 @@ extension Simulation {
         return answer
     }
 
-    /// An answer to a push that never reached the server.
+    /// Returns a response to a push that never reached the server.
     func fabricate(_ message: WirePushRequest) -> WirePushResponse {
         var answer = WirePushResponse()
         answer.lineage = message.lineage
         return acceptAll(message, answer)
     }
 
-    /// The cursor of whoever has read up to a position, as the server would say it.
+    /// Returns the cursor at a position in the server's log.
     func cursor(at position: UInt64) -> SyncCursor? {
         guard let lineage = try? server.head(of: space).lineage else { return nil }
         var cursor = SyncCursor(lineage)
@@ -122,7 +122,7 @@ extension Simulation {
         return cursor
     }
 
-    /// Every event that the server holds.
+    /// Returns the ids of all events on the server.
     func serverEvents() throws -> Set<EventID> {
         var found: Set<EventID> = []
         try forEachServerEvent { id, _ in found.insert(id) }

@@ -6,24 +6,25 @@ import TapedeckModel
 import TapedeckSyncProtocol
 import TapedeckTesting
 
-/// # Devices, a server and a network in one thread, by virtual time
+/// A simulation of devices, a server and a network in one thread and virtual time.
 ///
-/// One seed decides everything: who appends when, what is lost, delayed, delivered twice, who crashes,
-/// whose store is copied or put back, when the server is wiped or put back, whose clock jumps. The
-/// engine's own session and the server's own sequencing run in it, on real log files; only transport
-/// and time are made up.
+/// One seed decides everything: when devices append, which messages are lost, delayed or delivered
+/// twice, which devices crash, which stores are copied or restored, when the server is wiped or
+/// restored, and which clocks jump. The engine's own session and the server's own sequencing run on
+/// real log files; only transport and time are simulated.
 ///
-/// Invariants, looked at all along or in the end (`Simulation+Invariants.swift`):
-/// 1. All devices end with the same events, and the same standing of each.
+/// Invariants, checked during the run or at the end (`Simulation+Invariants.swift`):
+/// 1. All devices end with the same events, in the same states.
 /// 2. No acknowledged event is lost, unless every copy of it was destroyed.
-/// 3. No event counts twice, whatever name it has come to bear.
-/// 4. With a network that works, everything is delivered in bounded time.
-/// 5. A device that says that it is settled has delivered everything.
+/// 3. No event counts twice, whatever ids it has had.
+/// 4. Once the network works, everything is delivered in bounded time.
+/// 5. A settled device has delivered everything.
 /// 6. No clock follows the stamps of a device whose clock is wrong.
-/// 7. `verify` finds nothing wrong with any log, and nothing throws that should not.
-/// 8. What was wanted of a remote is done once; where that cannot be told, at most once, and visibly.
+/// 7. `verify` finds no problem in any log, and no unexpected error is thrown.
+/// 8. Every intent for a remote takes effect once. If that cannot be determined, it takes effect at
+///    most once and is reported as unknown.
 ///
-/// Trace, a line an event: time, who, what.
+/// The trace has one line per event: time, actor, action.
 final class Simulation {
     var random: SeededGenerator
     let options: SimulationOptions
@@ -33,19 +34,19 @@ final class Simulation {
     var devices: [Device] = []
     let server: InMemoryStorage
     let space: SpaceID
-    /// Bumped by wipes and rollbacks.
+    /// Incremented by wipes and rollbacks.
     var serverLife = 0
     var serverSkew: Int64 = 0
     var latestServerTime: UInt64 = 0
-    /// Payloads that must be found everywhere in the end.
+    /// The payloads that every device must have at the end.
     var required: Set<UInt64> = []
     var nextPayload: UInt64 = 1
     var nextTick: UInt64 = 0
-    /// How many events devices have compacted.
+    /// The number of events that compaction has removed.
     var removed: UInt64 = 0
     var trace: [String] = []
     var board = Board()
-    /// What was wanted of the board.
+    /// The intents for the board.
     var wishes: [(kind: String, text: String)] = []
     var failure: String?
     let clock: SharedClock
@@ -53,11 +54,11 @@ final class Simulation {
     private var order: UInt64 = 0
     var areFaultsOver = false
 
-    /// What the logs and the server see of the time; they want closures that may cross threads.
+    /// The time for the logs and the server, which require `Sendable` closures.
     final class SharedClock: @unchecked Sendable {
-        // One thread drives the simulation.
+        // Only one thread drives the simulation.
         var now: UInt64 = 0
-        /// Goes on evenly, whatever clocks of the day do.
+        /// A steady time, which changes of wall clocks do not affect.
         var steady: UInt64 = 0
         var random = SeededGenerator(seed: 0)
     }
@@ -85,7 +86,7 @@ final class Simulation {
         space = server.space(named: "default")
     }
 
-    /// Lets go of what still waits, which holds the simulation and its stores, and of its files.
+    /// Drops pending actions, which retain the simulation and its stores, and removes its files.
     func end() {
         queue.removeAll()
         try? FileManager.default.removeItem(atPath: base)
@@ -122,7 +123,7 @@ final class Simulation {
 
     // MARK: - A schedule
 
-    /// Runs the whole schedule; says what went wrong, or nil.
+    /// Runs the whole schedule and returns a description of the failure, or nil.
     func runSchedule() -> String? {
         do {
             try FileManager.default.createDirectory(
@@ -149,7 +150,7 @@ final class Simulation {
         return failure
     }
 
-    /// The network heals; everything has to come to rest.
+    /// Ends the faults and waits until every device is settled.
     private func settle() throws {
         areFaultsOver = true
         say("net", "heals")
@@ -157,10 +158,11 @@ final class Simulation {
             device.isCutOff = (false, false)
             if !device.isUp { try device.startUp() }
         }
-        // Far beyond the longest backoff, and a claim of each device on each wish.
+        // Much longer than the longest backoff and a claim by each device for each wish.
         for round in 0..<(options.hasBoard ? 120 : 40) where failure == nil {
             try run(until: now + 30_000)
-            // Once at least: a connection to a server that was wiped says nothing of the new one's head.
+            // Nudge at least once: a connection to a server that was wiped does not report the new
+            // head.
             if try round > 0 && isQuiet() && isBoardDone() { break }
             if isQuiet(), now > start + options.faultsUntil + 600_000 { continue }
             if options.planted != .waitWithoutTimer {
@@ -170,13 +172,13 @@ final class Simulation {
         for device in devices where failure == nil && options.hasBoard {
             if let left = try device.board.outbox().first(where: { !$0.isOver }) {
                 failure =
-                    "invariant 4: long after the network works, \(device.name) has not delivered"
+                    "invariant 4: long after the network recovered, \(device.name) has not delivered"
                     + " \(left.event.id.short): \(left.state)"
             }
         }
         if failure == nil, !isQuiet() {
             failure =
-                "invariant 4: long after the network works, "
+                "invariant 4: long after the network recovered, "
                 + devices.map { "\($0.name) is \($0.phaseText)" }.joined(separator: ", ")
         }
     }
@@ -198,7 +200,7 @@ final class Simulation {
         try device.startUp()
     }
 
-    /// Mostly right clocks; some are off by seconds, some by years.
+    /// Returns a clock skew: usually 0, sometimes seconds, sometimes years.
     func skew() -> Int64 {
         switch random.below(6) {
         case 0: 3_600_000 * 24 * 365 * 15

@@ -1,17 +1,17 @@
 import TapedeckTesting
 
-/// What happens in a schedule, and how often.
+/// The kinds and numbers of events in a schedule.
 struct SimulationOptions {
     var devices = 3
-    /// Appends in all.
+    /// The total number of appends.
     var appends = 40
-    /// How long faults go on, in virtual milliseconds; then the network heals.
+    /// The duration of the faults, in virtual milliseconds; then the network recovers.
     var faultsUntil: UInt64 = 120_000
-    /// Percent of messages that are lost, or delivered twice.
+    /// The percentage of messages that are lost; below, of messages that are delivered twice.
     var lossPercent: UInt64 = 10
     var duplicatePercent: UInt64 = 10
     var delayMax: UInt64 = 400
-    /// How many of each happen.
+    /// The number of crashes; below, the numbers of the other faults.
     var crashes = 6
     var partitions = 3
     var clockJumps = 2
@@ -19,18 +19,18 @@ struct SimulationOptions {
     var restores = 1
     var serverWipes = 1
     var serverRollbacks = 1
-    /// Percent of events that the server refuses.
+    /// The percentage of events that the server refuses.
     var refusedPercent: UInt64 = 5
-    /// Whether every device keeps a projection, brought up to date now and then.
+    /// Whether every device has a projection that is updated now and then.
     var folds = false
-    /// Whether devices also tick, and compact what they have ticked now and then.
+    /// Whether devices also record ticks and compact them now and then.
     var compacts = false
-    /// Whether the devices also speak with a remote that knows no events.
+    /// Whether the devices also sync with a remote that does not know event ids.
     var hasBoard = false
     /// A defect that the invariants have to catch.
     var planted: PlantedBug?
 
-    /// Draws one; about a third of schedules are free of the heavier faults.
+    /// Draws random options; about a third of the schedules have no heavy faults.
     init(_ random: inout SeededGenerator) {
         devices = 2 + random.below(3)
         appends = 10 + random.below(50)
@@ -49,44 +49,43 @@ struct SimulationOptions {
         compacts = random.oneIn(3)
         hasBoard = random.oneIn(4)
         guard hasBoard else { return }
-        // What a store or a server has forgotten nobody can know to be done.
+        // A restored store or server may have forgotten that an intent was done.
         (copies, restores, serverWipes, serverRollbacks, refusedPercent) = (0, 0, 0, 0, 0)
     }
 }
 
-/// Defects of engines and servers that others have had, planted to see that an invariant catches
-/// them.
+/// Bugs of other engines and servers, planted to check that an invariant catches them.
 enum PlantedBug: String, CaseIterable, CustomStringConvertible {
     /// The cursor is stored although the page was not (livestore#1532).
     case cursorBeforeEvents
-    /// The server answers, and has not stored (evolu#660).
+    /// The server confirms events without storing them (evolu#660).
     case serverForgetsPush
     /// A wait has no timer (powersync-native#15).
     case waitWithoutTimer
-    /// The own clock takes over foreign stamps as they are (evolu#709).
+    /// The device's clock adopts foreign stamps unchecked (evolu#709).
     case clockFollowsStamps
-    /// What was to be sent counts as delivered (sqlite-data#492).
+    /// Events count as delivered once they are sent (sqlite-data#492).
     case sentCountsAsDelivered
     /// After a crash the last event is appended again.
     case appendsAgainAfterCrash
-    /// The device takes the server's word for the digest (actuali#188): a rollback goes unnoticed.
+    /// The device adopts the server's digest unchecked (actuali#188), so it misses a rollback.
     case adoptsRollback
-    /// The server gives other times to the same event when it is asked again.
+    /// The server returns other times for the same event when it is pushed again.
     case receiptsDiffer
     /// A refused event is deleted from the device's view (waves#671).
     case refusalUnseen
-    /// The server takes another event under a name for the one that it has.
+    /// The server mistakes a different event with the same id for the stored event.
     case forksUnnoticed
     /// "Up to date" is shown while events wait (kado PR#53).
     case statusLies
     /// The receipts of a lost server are not pushed to its successor.
     case receiptsNotSeeded
-    /// A request that got no answer counts as one that never left (boardsesh#5305 the other way round).
+    /// A request without a response counts as never sent (the reverse of boardsesh#5305).
     case cutCountsAsUnsent
 
     var description: String { rawValue }
 
-    /// The seed of a schedule that catches it, so that none has to be searched for; a later one does as well.
+    /// The seed of a schedule that catches the bug, to save a search; other seeds catch it, too.
     var caughtBySeed: UInt64 {
         switch self {
         case .receiptsNotSeeded, .refusalUnseen: 9

@@ -6,16 +6,17 @@ import TapedeckModel
 import TapedeckSyncProtocol
 import TapedeckTesting
 
-/// Stores and a server in one thread, for what can be told step by step; `Simulation` is for the rest.
+/// Stores and a server in one thread, for tests that proceed step by step; for random schedules see
+/// `Simulation`.
 final class SyncRig {
     let server: InMemoryStorage
     let space: SpaceID
     let clock = ManualClock()
-    /// The longest page that the server gives.
+    /// The maximum size of a page from the server, in bytes.
     var pageBytesMax = Int.max
     private let directory: String
 
-    /// - Parameter refuses: which events the server refuses.
+    /// - Parameter refuses: the policy by which the server refuses events.
     init(refuses: @escaping RefusalPolicy = { _ in nil }) {
         let clock = clock
         server = InMemoryStorage(
@@ -34,36 +35,36 @@ final class SyncRig {
         try EventLog.create(path(name), options: .init(now: now ?? clock.now))
     }
 
-    /// What becomes of a message on its way.
+    /// The outcome of the transmission of a request.
     enum Fate {
         case arrives
         case isLost
-        /// It arrives and has its effect; the answer does not.
+        /// The request arrives and takes effect, but its response is lost.
         case answerIsLost
         case fails(SyncFailure)
     }
 
-    /// How a sync ended.
+    /// The result of a sync.
     struct Outcome {
         var report: SyncReport
         var requests: [SyncRequest] = []
         var waits: [SyncWait] = []
-        /// Requests that were answered before the session asked.
+        /// The number of requests that were answered before the session asked.
         var answeredAhead = 0
     }
 
-    /// A request that was sent before the session has asked for it, as the engine does it.
+    /// A request that was sent before the session asked for it, as the engine does.
     private struct Ahead {
         var request: SyncRequest
         var answer: Result<SyncResponse, SyncFailure>
     }
 
-    /// Syncs a store until all is done; waits pass at once.
+    /// Syncs a store until everything is done; waits pass immediately.
     ///
     /// - Parameters:
-    ///   - stepsMax: the sync is dropped after so many requests, as a crash would.
-    ///   - fate: of the request of that number, from 0.
-    ///   - changing: what becomes of an answer on its way.
+    ///   - stepsMax: the number of requests after which the sync is dropped, as by a crash.
+    ///   - fate: the fate of the request with the given number, from 0.
+    ///   - changing: a change that is applied to each response.
     @discardableResult
     func sync(
         _ log: EventLog, name: String = "server", stepsMax: Int = 1_000,
@@ -128,7 +129,7 @@ final class SyncRig {
         }
     }
 
-    /// What the server says.
+    /// Returns the server's response to a request.
     func answer(_ request: SyncRequest) -> Result<SyncResponse, SyncFailure> {
         do throws(ServerError) {
             switch request {
@@ -173,7 +174,7 @@ extension EventLog {
         ]).firstID
     }
 
-    /// What the notes that have kept their names say, sorted.
+    /// Returns the texts of the notes that have kept their ids, sorted.
     func notes() throws -> [String] {
         try events(after: .start, limit: 10_000)
             .filter { try $0.type == "Noted" && event($0.id)?.position == $0.position }

@@ -36,7 +36,7 @@ enum Fixtures {
     /// Returns the time at which a file was recorded, in Unix milliseconds; nil if the file's name
     /// has no time.
     ///
-    /// An example of a name is `a@2016-05-03T110755Z.json`.
+    /// For example, `a@2016-05-03T110755Z.json` was recorded at 11:07:55.
     static func time(_ file: URL) -> Int64? {
         guard
             let found = file.lastPathComponent

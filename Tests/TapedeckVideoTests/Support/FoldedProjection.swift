@@ -17,7 +17,7 @@ final class FoldedProjection<P: Projection>: FoldedViews {
 
     let projection: P
     private var keys: [Tag: Key] = [:]
-    /// The number of refolds of keys.
+    /// The number of times that keys were refolded.
     private(set) var refolds = 0
 
     init(_ projection: P, _ events: [RecordedEvent]) throws {
