@@ -29,6 +29,8 @@ public protocol LiveQuery<Entry>: Sendable {
     var details: [RowRange] { get }
     /// The projections that `entry` reads besides those of `lists` and `details`; empty by default.
     var dependencies: [any Projection] { get }
+    /// The former name of `dependencies`; queries that still implement it work as before.
+    var others: [any Projection] { get }
     /// The maximum number of rows, counted from the first.
     var limit: Int { get }
     /// The systems of the remotes whose observations the list shows; empty by default.
@@ -75,11 +77,10 @@ extension LiveQuery {
     public var order: LiveOrder { .concatenated }
     /// Empty.
     public var details: [RowRange] { [] }
+    /// The projections of `others`, which is the former name.
+    public var dependencies: [any Projection] { others }
     /// Empty.
-    public var dependencies: [any Projection] { [] }
-    /// The former name of `dependencies`.
-    @available(*, deprecated, renamed: "dependencies")
-    public var others: [any Projection] { dependencies }
+    public var others: [any Projection] { [] }
     /// Empty.
     public var systems: [String] { [] }
     /// Returns nil: the row may affect every entry.

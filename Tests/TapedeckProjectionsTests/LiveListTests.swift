@@ -101,6 +101,23 @@ private struct BooksByTitle: LiveQuery {
         }
     }
 
+    /// A query as apps wrote it when `dependencies` was still `others`.
+    private struct FormerQuery: LiveQuery {
+        let lists: [RowRange] = []
+        let limit = 1
+        var others: [any Projection] { [CardCatalogue()] }
+        func subject(ofListed key: [UInt8], in list: Int) -> [UInt8] { key }
+        func entry(
+            _ row: Row, in list: Int, at now: Int64, from views: Views
+        ) throws -> LiveEntry<Int> {
+            LiveEntry(0)
+        }
+    }
+
+    @Test func dependenciesUnderTheirFormerNameStillCount() {
+        #expect(FormerQuery().projections.map(\.name) == [CardCatalogue().name])
+    }
+
     @Test func updatesYieldTheListThatAReaderGets() throws {
         let seed = Seed()
         var random = seed.generator()
